@@ -964,7 +964,7 @@ export interface Export {
   id: string;
   type: 'export';
   session?: string;
-  form?: 'md' | 'ipynb' | 'json' | 'html' | 'opencode';
+  form?: 'md' | 'ipynb' | 'json' | 'html' | 'opencode' | 'atif';
   path?: string;
 }
 /**

@@ -16,7 +16,7 @@ from palimpsest.frontends.magic.misspelled_commands import BEGIN_PROMPTS
         ("Status", "Did you mean %agent status?"),
         ("model", "Did you mean %agent -m NAME?"),
         ("undo", "Did you mean %agent revert?"),
-        ("export pdf", "%agent export [md|ipynb|json|html|opencode] [path]"),
+        ("export pdf", "%agent export [md|ipynb|json|html|opencode|atif] [path]"),
         ("config trst", "Did you mean %agent config trust?"),
         ("config trust me", "%agent config does not take 'trust me'"),
         ("confg trust", "Did you mean %agent config trust?"),

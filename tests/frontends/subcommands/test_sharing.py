@@ -155,7 +155,7 @@ def test_a_session_is_given_out_from_python(kernel: Kernel, tmp_path: Path) -> N
 
     assert told.splitlines()[0] == "True True False False"
     assert told.splitlines()[1] == "b.ipynb"
-    assert "There is no export to 'pdf'; there are md, ipynb, json, html, opencode." in told
+    assert "There is no export to 'pdf'; there are md, ipynb, json, html, opencode, atif." in told
     cells = json.loads((tmp_path / "b.ipynb").read_text(encoding="utf-8"))["cells"]
     assert cells[2]["source"].startswith("%%agent\ntell ")
 

@@ -53,7 +53,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "storage": ("prune",),
     "budget": ("off",),
     "diff": ("last",),
-    "export": ("md", "ipynb", "json", "html", "opencode"),
+    "export": ("md", "ipynb", "json", "html", "opencode", "atif"),
 }
 """The keywords that a subcommand takes."""
 

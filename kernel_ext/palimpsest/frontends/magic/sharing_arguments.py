@@ -10,12 +10,14 @@ from pathlib import Path
 SHARING_COMMANDS: dict[str, str] = {
     "share": "make a page of this session that can be passed on",
     "unshare": "delete that page",
-    "export": "write this session to a file: %agent export [md|ipynb|json|html|opencode] [path]",
+    "export": "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
     "import": "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
 }
 """What each subcommand is for."""
 
-FORM_WORDS = frozenset({"md", "markdown", "ipynb", "notebook", "json", "html", "page", "opencode"})
+FORM_WORDS = frozenset(
+    {"md", "markdown", "ipynb", "notebook", "json", "html", "page", "opencode", "atif"}
+)
 
 
 def sharing_argument(words: list[str], rest: str) -> str | None:

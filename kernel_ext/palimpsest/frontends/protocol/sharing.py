@@ -27,7 +27,7 @@ class Export(CommandBase):
 
     type: Literal["export"] = "export"
     session: str | None = None
-    form: Literal["md", "ipynb", "json", "html", "opencode"] | None = None
+    form: Literal["md", "ipynb", "json", "html", "opencode", "atif"] | None = None
     path: str | None = Field(default=None, max_length=1000)
 
 

@@ -77,13 +77,13 @@ def export_text(
 
 
 def export_request(argument: str) -> tuple[Form | None, str | None]:
-    """Parse ``[md|ipynb|json|html|opencode] [path]``; raises UserError for further arguments."""
+    """Parse ``[md|ipynb|json|html|opencode|atif] [path]``; raises UserError for further arguments."""
     words = split_words(argument)
     form = form_of(words[0]) if words and "." not in words[0] and "/" not in words[0] else None
     rest = words[1:] if form is not None else words
     if len(rest) > 1:
         raise UserError(
-            "Write %agent export [md|ipynb|json|html|opencode] [path]; put a path with blanks in quotes."
+            "Write %agent export [md|ipynb|json|html|opencode|atif] [path]; put a path with blanks in quotes."
         )
     return form, rest[0] if rest else None
 

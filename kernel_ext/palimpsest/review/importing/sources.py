@@ -14,6 +14,7 @@ from typing import Any
 import ijson
 
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.nesting_limit import NestedTooDeeply, NestingLimit
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
@@ -104,10 +105,13 @@ class _CountedFile:
         return _counted(self._file.read(size))
 
 
-def json_document(path: Path) -> Any:
-    """Return a whole JSON document; raises UserError with one sentence where it cannot be read."""
+def json_document(path: Path, *, follow: bool = True) -> Any:
+    """Return a whole JSON document; raises UserError with one sentence where it cannot be read.
+
+    ``follow`` is False for a file that only another file named, and that may not be a link.
+    """
     try:
-        value = json.loads(_counted(read_small(path, MOST_DOCUMENT_BYTES, follow=True)))
+        value = json.loads(_counted(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
     except TooLarge as error:
         raise UserError(
             f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
@@ -130,11 +134,10 @@ def json_items(path: Path, prefix: str, report: Report) -> Iterator[Any]:
     """
     try:
         with open_regular(path, follow=True) as file:
-            for value in ijson.items(_CountedFile(file), prefix, use_float=True):
-                if too_deep(value):
-                    report(prefix, "It is nested too deeply and was left out.")
-                else:
-                    yield value
+            limited = NestingLimit(_CountedFile(file), MOST_DEPTH)
+            yield from ijson.items(limited, prefix, use_float=True)
+    except NestedTooDeeply:
+        report(prefix, "The document is nested too deeply here; what follows was left out.")
     except (ijson.JSONError, ValueError, RecursionError):
         report(prefix, "The document is broken here; what follows was left out.")
     except OSError as error:

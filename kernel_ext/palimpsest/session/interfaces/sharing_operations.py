@@ -13,8 +13,8 @@ from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 
 Progress = Callable[[int, int], None]
-Form = Literal["md", "ipynb", "json", "html", "opencode"]
-"""Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder."""
+Form = Literal["md", "ipynb", "json", "html", "opencode", "atif"]
+"""Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder, an ATIF trajectory."""
 FORMS: tuple[str, ...] = get_args(Form)
 
 

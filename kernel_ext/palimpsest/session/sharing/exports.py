@@ -1,4 +1,4 @@
-"""Export a session to a file: Markdown, a notebook, JSON, an HTML page, or OpenCode's storage folder.
+"""Export a session to a file: Markdown, a notebook, JSON, a page, OpenCode's storage or ATIF.
 
 Border: writes one new file or folder at the given path, and overwrites nothing. Keys
 are removed from every format; home folder names from those that people read.
@@ -16,6 +16,7 @@ from palimpsest.render.formats.markdown import render_message
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import inline, one_line
 from palimpsest.session.interfaces.sharing_operations import FORMS, Exported, Form
+from palimpsest.session.sharing.atif_export import session_trajectory
 from palimpsest.session.sharing.share_page import (
     Attachments,
     clean_json,
@@ -42,6 +43,7 @@ ENDINGS: Mapping[str, str] = {
     "json": ".json",
     "html": ".html",
     "opencode": "-opencode",
+    "atif": ".atif.json",
 }
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
 _NAME_CHARS = 60
@@ -154,6 +156,8 @@ def _pieces(
             return page_html(store, session_id, environment)
         case "json":
             return export_json(store, session_id, clean_json(scrubber(environment)))
+        case "atif":
+            return _trajectory(store, session_id, environment)
         case "ipynb":
             return _notebook(store, session_id, environment, prompts)
         case _:
@@ -165,6 +169,11 @@ def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     return state, state.session
+
+
+def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+    clean = clean_json(scrubber(environment))
+    yield json.dumps(clean(session_trajectory(store, session_id)), indent=2) + "\n"
 
 
 def _notebook(

@@ -1,0 +1,86 @@
+"""The documents of one ATIF recording: a trajectory, those that continue it, and those of its subagents.
+
+A reference leads to a file beside the trajectory and nowhere else: what names a folder, is a link or is no
+trajectory is reported and left alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from palimpsest.review.importers.chat_messages import json_object, objects, string
+from palimpsest.review.importing.importer import Report
+from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.sources import json_document
+from palimpsest.transcript.errors import UserError
+
+MOST_FILES = 1_000
+"""Files of one recording that are opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One ATIF document, and where it lies."""
+
+    value: Json
+    path: Path
+    place: str
+    """Its place in reports: a file's name, and the subagent in it."""
+
+
+class TrajectoryFiles:
+    """Opens the files of one recording, each once."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self._folder = path.parent
+        self._report = report
+        self._opened = {path.name}
+
+    def beside(self, name: str, place: str) -> Trajectory | None:
+        """Return the trajectory in a file beside the first one; None, and a report, for anything else."""
+        plain = PurePosixPath(name).name == name and PureWindowsPath(name).name == name
+        if not plain or name in {"", ".", ".."} or not name.isprintable():
+            self._report(place, f"It names {name!r:.80}, which is no file beside it; not opened.")
+            return None
+        if name in self._opened or len(self._opened) >= MOST_FILES:
+            self._report(place, f"It names {name!r:.80} again, or too many files; not opened.")
+            return None
+        self._opened.add(name)
+        try:
+            value = json_document(self._folder / name, follow=False)
+        except UserError:
+            self._report(place, f"The file {name!r:.80} that it names cannot be read.")
+            return None
+        if not is_trajectory(value):
+            self._report(place, f"The file {name!r:.80} that it names is no trajectory.")
+            return None
+        return Trajectory(value, self._folder / name, name)
+
+    def chain(self, first: Trajectory) -> Iterator[Trajectory]:
+        """Yield a trajectory and those that continue it, in order."""
+        one: Trajectory | None = first
+        while one is not None:
+            yield one
+            name = string(one.value.get("continued_trajectory_ref"))
+            one = self.beside(name, one.place) if name else None
+
+
+def is_trajectory(value: object) -> bool:
+    """Return whether a value has what every ATIF document has."""
+    version = string(json_object(value).get("schema_version"))
+    return version.startswith("ATIF-v") and isinstance(json_object(value).get("steps"), list)
+
+
+def embedded(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
+    """Return the subagents' trajectories inside a document by their ids."""
+    found: dict[str, Trajectory] = {}
+    for number, value in enumerate(objects(trajectory.value.get("subagent_trajectories")), 1):
+        place = f"{trajectory.place}, subagent {number}"
+        name = string(value.get("trajectory_id")) or string(value.get("session_id")) or str(number)
+        if not is_trajectory(value):
+            report(place, "It is no trajectory and was left out.")
+        elif name in found:
+            report(place, "Another subagent has its id too; the first one was kept.")
+        else:
+            found[name] = Trajectory(value, trajectory.path, place)
+    return found

@@ -1,0 +1,151 @@
+"""Turn messages of a chat, in order, into what a recording says: users' messages, answers, results.
+
+An agent without tool calls writes commands as text and gets the output as a user's message. With
+``text_commands`` such an output becomes the result of a call whose input is empty, since the command
+already stands in the answer's text.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.review.importers.chat_messages import (
+    CallNames,
+    calls_of,
+    content_parts,
+    string,
+    text_of,
+    thinking_parts,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    GapRead,
+    Json,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    Text,
+)
+
+TEXT_CALLS = (
+    "The agent wrote its commands as text; each is marked as a call without input of its own."
+)
+PROGRAM_ANSWERS = (
+    "Answers that no recorded request asked for, such as those of a demonstration, are shown as "
+    "messages of the program."
+)
+Facts = Callable[[Json], dict[str, Any]]
+"""Returns further fields of a message's or result's value, such as its usage and times."""
+
+
+def no_facts(message: Json) -> dict[str, Any]:
+    """Return no further fields, for formats that record none."""
+    del message
+    return {}
+
+
+def result_ids(message: Json) -> tuple[str, ...]:
+    """Return the recorded ids of the calls that a message is the result of."""
+    several = message.get("tool_call_ids")
+    found = several if isinstance(several, list) else [message.get("tool_call_id")]
+    return tuple(one for one in found if isinstance(one, str) and one)
+
+
+@dataclass(slots=True)
+class Placed:
+    """What a message of a chat became."""
+
+    id: str
+    """Of a message; of a result its call."""
+    is_result: bool = False
+    output: str = ""
+
+
+class ChatStream:
+    """Reads messages one after the other, each once."""
+
+    def __init__(
+        self,
+        facts: Facts = no_facts,
+        result_facts: Facts = no_facts,
+        *,
+        text_commands: bool = False,
+    ) -> None:
+        self._facts = facts
+        self._result_facts = result_facts
+        self._text_commands = text_commands
+        self._names = CallNames()
+        self._count = 0
+        self._asked = False
+        self._after_answer = False
+        self._said: set[str] = set()
+
+    def read(
+        self, message: Json, following: Json | None = None, *, is_answer: bool = True
+    ) -> tuple[Placed, list[Recorded]]:
+        """Return what a message became, and what is recorded by it.
+
+        ``following`` is the next message, which tells whether an answer's command had an output. Where
+        an assistant's message is no answer of a request, it is a message of the program.
+        """
+        match message.get("role"):
+            case "assistant" | "model" if is_answer:
+                return self._answer(message, following or {})
+            case "assistant" | "model":
+                placed, said = self._user(message, by_program=True)
+                return placed, [*self.once(PROGRAM_ANSWERS), *said]
+            case "tool" | "function":
+                return self._result(message)
+            case "user" if self._after_answer and self._is_output(message):
+                return self._result(message)
+            case role:
+                program = self._asked or role != "user" or bool(message.get("is_demo"))
+                return self._user(message, by_program=program and self._text_commands)
+
+    def once(self, what: str) -> Iterator[GapRead]:
+        """Yield a sentence about the recording the first time that it is true."""
+        if what not in self._said:
+            self._said.add(what)
+            yield GapRead(what)
+
+    def _new_id(self) -> str:
+        self._count += 1
+        return f"m{self._count}"
+
+    def _is_output(self, message: Json) -> bool:
+        kind = message.get("message_type", "observation")
+        return self._text_commands and kind == "observation" and message.get("role") == "user"
+
+    def _answer(self, message: Json, following: Json) -> tuple[Placed, list[Recorded]]:
+        name = self._new_id()
+        said: list[Recorded] = []
+        calls = calls_of(message, self._names)
+        self._after_answer = False
+        if not calls and self._is_output(following):
+            said += self.once(TEXT_CALLS)
+            calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
+            self._after_answer = True
+        parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)
+        facts: dict[str, Any] = {"finish": "tool-calls" if calls else "stop"}
+        facts |= self._facts(message)
+        return Placed(name), [*said, MessageRead(name, "assistant", parts, **facts)]
+
+    def _result(self, message: Json) -> tuple[Placed, list[Recorded]]:
+        self._after_answer = False
+        call = self._names.answered(next(iter(result_ids(message)), ""))
+        if call is None:
+            return self._user(message, by_program=True)
+        parts = content_parts(message.get("content"))
+        media = tuple(one for one in parts if isinstance(one, Media))
+        output = text_of(message.get("content"))
+        result = ResultRead(call, output, media=media, **self._result_facts(message))
+        return Placed(call, is_result=True, output=output), [result]
+
+    def _user(self, message: Json, *, by_program: bool) -> tuple[Placed, list[Recorded]]:
+        self._after_answer = False
+        self._asked = self._asked or not by_program
+        name = self._new_id()
+        parts = content_parts(message.get("content")) or (Text(string(message.get("content"))),)
+        facts = {key: one for key, one in self._facts(message).items() if key == "created"}
+        return Placed(name), [MessageRead(name, "user", parts, by_program=by_program, **facts)]

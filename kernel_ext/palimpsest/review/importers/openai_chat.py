@@ -1,0 +1,132 @@
+"""Read JSON lines of ``{messages, tools, metadata}`` in the form of OpenAI's chat interface.
+
+A line is a conversation as it was in the end, or a request with or without its answer. Lines that begin
+with all messages of the line before are one session; each assistant message is the answer of a request.
+No tokens are recorded unless a line has a ``usage`` for its last answer.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importers.chat_messages import (
+    FINISHES,
+    full_model_name,
+    json_object,
+    objects,
+    string,
+    text_of,
+    tool_specs,
+    usage_of,
+    whole_number,
+)
+from palimpsest.review.importers.chat_stream import ChatStream
+from palimpsest.review.importers.request_comparison import message_key
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
+from palimpsest.review.importing.sources import json_lines
+from palimpsest.transcript.errors import UserError
+
+NO_USAGE = "No tokens are recorded of most or all requests."
+CUT = "The requests were not recorded as such; one is cut at each answer."
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+class OpenAIChatImporter:
+    """Reads a file with one conversation or request a line."""
+
+    name = "openai-chat"
+    title = "OpenAI chat JSONL"
+    tried_on = "hand-made files"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether the first line is an object with a list of messages that have roles."""
+        line = head.start.lstrip().split(b"\n", 1)[0]
+        if not line.startswith(b"{"):
+            return False
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            start = line[:400].replace(b" ", b"")
+            return b'"messages":[{' in start and b'"role":' in start
+        messages = _messages(json_object(value))
+        return bool(messages) and all(isinstance(one.get("role"), str) for one in messages)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation as a session."""
+        session: _Conversation | None = None
+        number = 0
+        for place, line in json_lines(path, report):
+            messages = [one for one in _messages(line) if isinstance(one.get("role"), str)]
+            if not messages:
+                report(f"line {place}", "It has no messages and was left out.")
+                continue
+            keys = [message_key(one) for one in messages]
+            if session is None or not session.goes_on(keys):
+                number += 1
+                session = _Conversation()
+                yield self._begin(line, messages, f"{path.stem}-{number}")
+                yield GapRead(CUT)
+            yield from session.read(line, messages, keys)
+        if session is None:
+            raise UserError(f"{str(path)!r} holds no line with messages.")
+
+    def _begin(self, line: Json, messages: list[Json], name: str) -> SessionBegin:
+        metadata = json_object(line.get("metadata"))
+        system = [text_of(one.get("content")) for one in messages if one["role"] in SYSTEM_ROLES]
+        created = whole_number(line.get("created"))
+        return SessionBegin(
+            id=name,
+            format=self.name,
+            title=string(metadata.get("title")),
+            created=None if created is None else created * 1_000,
+            model=full_model_name(line.get("model") or metadata.get("model")),
+            system="\n\n".join(system) if system else None,
+            tools=tool_specs(line.get("tools") or line.get("functions")),
+        )
+
+
+class _Conversation:
+    """Reads the lines of one session, each message once."""
+
+    def __init__(self) -> None:
+        self._stream = ChatStream(self._facts)
+        self._keys: list[bytes] = []
+        self._line: Json = {}
+        self._last = False
+
+    def goes_on(self, keys: list[bytes]) -> bool:
+        """Return whether a line begins with all messages that were read."""
+        return len(keys) > len(self._keys) and keys[: len(self._keys)] == self._keys
+
+    def read(self, line: Json, messages: list[Json], keys: list[bytes]) -> Iterator[Recorded]:
+        """Yield what a line adds."""
+        new = messages[len(self._keys) :]
+        self._keys, self._line = keys, line
+        answers = [at for at, one in enumerate(new) if one["role"] == "assistant"]
+        for at, message in enumerate(new):
+            if message["role"] in SYSTEM_ROLES:
+                continue
+            self._last = bool(answers) and at == answers[-1]
+            yield from self._stream.read(message)[1]
+        if answers and usage_of(line.get("usage")) is None:
+            yield from self._stream.once(NO_USAGE)
+
+    def _facts(self, message: Json) -> dict[str, Any]:
+        """Return what a line says of its last answer."""
+        line = self._line if self._last else {}
+        finish = FINISHES.get(string(message.get("finish_reason") or line.get("finish_reason")))
+        facts: dict[str, Any] = {
+            "model": full_model_name(line.get("model")),
+            "usage": usage_of(message.get("usage") or line.get("usage")),
+        }
+        return facts | ({"finish": finish} if finish else {})
+
+
+def _messages(line: Json) -> list[Json]:
+    return objects(line.get("messages"))
+
+
+OPENAI_CHAT = OpenAIChatImporter()
+"""The importer of conversations in the form of OpenAI's chat interface."""

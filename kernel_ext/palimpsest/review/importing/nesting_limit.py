@@ -1,0 +1,67 @@
+"""Pass on a JSON document's bytes, up to a level of nesting that no recorded session has.
+
+A streaming parser keeps the path of names to where it is, so that a document of a few hundred kilobytes
+with a hundred thousand levels would keep it busy for minutes.
+"""
+
+import re
+from typing import Protocol
+
+_TOKEN = re.compile(
+    rb"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?))|(?P<open>[\[{]++)|(?P<close>[\]}]++)""",
+    re.DOTALL,
+)
+_REST_OF_STRING = re.compile(rb"""[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)""", re.DOTALL)
+
+
+class NestedTooDeeply(ValueError):
+    """A JSON document is nested deeper than is read."""
+
+
+class Readable(Protocol):
+    """A file that is read in pieces."""
+
+    def read(self, size: int = -1, /) -> bytes | None:
+        """Return the next bytes; empty at the end."""
+        ...
+
+
+class NestingLimit:
+    """A file whose ``read`` raises NestedTooDeeply where its JSON is nested too deeply."""
+
+    def __init__(self, file: Readable, levels: int) -> None:
+        self._file = file
+        self._levels = levels
+        self._depth = 0
+        self._in_string = False
+        self._escaped = False
+        """The last byte was a backslash, which the next one belongs to."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        piece = self._file.read(size) or b""
+        if size != 0:
+            self._follow(piece)
+        return piece
+
+    def _follow(self, piece: bytes) -> None:
+        at = 1 if self._escaped and piece else 0
+        self._escaped = self._escaped and not piece
+        if self._in_string and piece:
+            rest = _REST_OF_STRING.match(piece, at)
+            at = rest.end() if rest else at
+            self._in_string = not (rest and rest["end"])
+            if self._in_string:
+                self._escaped = piece[at:] == b"\\"
+                return
+        for token in _TOKEN.finditer(piece, at):
+            if token["open"]:
+                self._depth += len(token["open"])
+                if self._depth > self._levels:
+                    raise NestedTooDeeply(f"It is nested deeper than {self._levels} levels.")
+            elif token["close"]:
+                self._depth -= len(token["close"])
+            elif not token["end"]:
+                self._in_string = True
+                self._escaped = piece[token.end() :] == b"\\"
+                return

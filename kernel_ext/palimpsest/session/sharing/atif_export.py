@@ -1,0 +1,161 @@
+"""Export a session and its subagents as one ATIF trajectory; ``render/formats/atif.py`` writes it.
+
+Border: reads the store. What a decision made of an output is worked out here, since only the log says before
+which answer it was made.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from palimpsest import __version__
+from palimpsest.context.reduction.applied_decisions import CLEARED
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.render.formats.atif import OutputShown, TrajectoryHead, atif_trajectory
+from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.store.exchange.json_export import full_output, full_part, imported_metadata
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import Decision, undone
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import DecisionMade, MessageUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import ToolSpec
+
+Json = dict[str, Any]
+
+MOST_LEVELS = 5
+"""Levels of subagents that are written into a trajectory."""
+
+
+def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
+    """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
+    state = without_reverted(store.load(session_id))
+    session = state.session
+    if session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    children = _children(store, state, levels - 1) if levels > 1 else {}
+    made = atif_trajectory(
+        _head(store, state, session),
+        _messages(store, state),
+        _when,
+        _shown(store, state, session_id),
+        undone(state.decisions),
+        children,
+    )
+    if not made["steps"]:
+        raise UserError("The session has no message yet, and a trajectory needs one.")
+    return made
+
+
+def _head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
+    """Return what the newest request says of system prompt, tools and window."""
+    request = state.request
+    system: list[str] = []
+    tools: list[ToolSpec] | None = None
+    if request is not None:
+        with suppress(NotFound, ValueError):
+            system = json.loads(store.get_blob(request.system.sha256))
+        with suppress(NotFound, ValueError):
+            specs = json.loads(store.get_blob(request.tools.sha256))
+            tools = [ToolSpec.model_validate(one) for one in specs]
+    imported = imported_metadata(state)
+    return TrajectoryHead(
+        session_id=session.id,
+        title=session.title,
+        version=session.version or __version__,
+        model=session.model.id if session.model is not None else None,
+        window=request.model.window if request is not None else imported.get("window"),
+        system="\n\n".join(system) if system else None,
+        tools=tools,
+    )
+
+
+def _messages(store: Store, state: State) -> Iterator[Message]:
+    for message in state.messages():
+        parts = tuple(full_part(store, one) for one in message.parts)
+        yield message.model_copy(update={"parts": parts})
+
+
+def _when(milliseconds: int) -> str | None:
+    """Return a time as ISO 8601; None for one that no date can hold."""
+    try:
+        moment = datetime.fromtimestamp(milliseconds / 1_000, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _shown(store: Store, state: State, session_id: str) -> Mapping[str, list[OutputShown]]:
+    """Return how outputs were shown from each answer on, by the answer's id."""
+    found: defaultdict[str, list[OutputShown]] = defaultdict(list)
+    waiting: list[Decision] = []
+    answers: set[str] = set()
+    for record in store.read(session_id, only=("decision", "message.updated")):
+        event = record.event
+        if isinstance(event, DecisionMade):
+            waiting.append(event.decision)
+        elif isinstance(event, MessageUpdated) and isinstance(event.info, AssistantMessage):
+            if event.info.id in answers:
+                continue
+            answers.add(event.info.id)
+            found[event.info.id] += _outputs(store, state, waiting)
+            waiting = []
+    return found
+
+
+def _outputs(store: Store, state: State, decisions: list[Decision]) -> Iterator[OutputShown]:
+    for one in decisions:
+        if one.message_id is None or one.part_id is None:
+            continue
+        part = state.part(one.message_id, one.part_id)
+        if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+            continue
+        whole = full_output(store, part).state
+        output = whole.output if isinstance(whole, ToolCompleted) else ""
+        match one.action:
+            case "restore":
+                yield OutputShown(part.call_id, output, one.rule, restored=True)
+            case "clear" | "truncate" | "drop":
+                with suppress(KeyError, ValueError, TypeError):  # a log may hold any numbers
+                    yield OutputShown(part.call_id, _text_of(one, output), one.rule)
+            case _:
+                pass
+
+
+def _text_of(decision: Decision, output: str) -> str:
+    """Return what stands in place of an output."""
+    numbers = decision.numbers
+    if isinstance(numbers.get("shown"), str):
+        return str(numbers["shown"])
+    if decision.action == "drop":
+        return ""
+    if decision.action == "clear":
+        return str(numbers.get("text", CLEARED))
+    return shorten(output, numbers)
+
+
+def _is_child(store: Store, name: str, parent: str) -> bool:
+    """Return whether a session was begun by another, since a log may name any session."""
+    with suppress(NotFound, ValueError):
+        child = store.load(name).session
+        return child is not None and child.parent_id == parent
+    return False
+
+
+def _children(store: Store, state: State, levels: int) -> dict[str, Json]:
+    """Return the trajectories of the subagents that calls of the session began, by the call's id."""
+    found: dict[str, Json] = {}
+    for message in state.messages():
+        for part in message.parts:
+            if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+                name = part.state.metadata.get("task")
+                if isinstance(name, str) and _is_child(store, name, message.info.session_id):
+                    with suppress(NotFound, UserError):
+                        found[part.call_id] = session_trajectory(store, name, levels)
+    return found

@@ -1,0 +1,273 @@
+"""A session that is written as ATIF and read again is the same, and so is what ATIF gave."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.review.importers.recording import SAMPLES, read_all, requests_of, unpacked
+from tests.review.importers.session_values import values_of
+
+from palimpsest.review.importers.atif import ATIF
+from palimpsest.review.importers.swe_agent import SWE_AGENT
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+)
+from palimpsest.transcript.values import ToolSpec, Usage
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+TIMES = st.integers(1, 4_000_000_000_000)
+COUNTS = st.integers(0, 10**6)
+USAGES = st.builds(
+    Usage, input=COUNTS, output=COUNTS, reasoning=COUNTS, cache_read=COUNTS, cache_write=COUNTS
+)
+IMAGES = st.builds(
+    Media, mime=st.sampled_from(["image/png", "image/webp"]), data=st.sampled_from(["", "QUJD"])
+)
+FILES = st.builds(Media, st.just("application/pdf"), st.just("QUJD"), st.none() | st.just("a.pdf"))
+INPUTS = st.dictionaries(TEXTS, TEXTS | COUNTS | st.lists(st.booleans(), max_size=2), max_size=2)
+OFTEN: st.SearchStrategy[bool] = st.booleans()
+MODELS = st.sampled_from(["openai/gpt-5", "anthropic/claude-x", "unknown/local"])
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> list[Recorded]:
+    """Return a recorded session in the order and with the ids that the importer gives."""
+    begin = SessionBegin(
+        id=draw(TEXTS),
+        format="atif",
+        format_version="ATIF-v1.7",
+        title=draw(st.just("") | TEXTS),
+        model=draw(MODELS),
+        window=draw(st.none() | st.integers(1, 10**6)),
+        system=draw(st.none() | TEXTS),
+        tools=draw(
+            st.none()
+            | st.lists(
+                st.builds(ToolSpec, name=TEXTS, description=TEXTS, parameters=INPUTS), max_size=2
+            ).map(tuple)
+        ),
+    )
+    made: list[Recorded] = []
+    messages: list[str] = []
+    """Those in the context that a compaction may keep, without summaries."""
+    answered: list[str] = []
+    for number in range(1, draw(st.integers(1, 9))):
+        name = f"step-{number}"
+        kind: str = draw(st.sampled_from(["user", "answer", "answer", "compaction"]))
+        match kind:
+            case "user":
+                made.append(draw(asked(name)))
+                messages.append(name)
+            case "answer":
+                if answered and draw(OFTEN):
+                    made += draw(st.lists(reduced(answered), min_size=1, max_size=2))
+                answer, results = draw(answers(name))
+                made += [answer, *results]
+                answered += [one.call for one in results if not one.is_error]
+                messages.append(name)
+            case _:
+                at = draw(st.integers(0, len(messages)))
+                kept = messages[at:]
+                made.append(draw(compactions(name, kept[0] if kept else None)))
+                messages = kept
+    return [begin, *made]
+
+
+def asked(name: str) -> st.SearchStrategy[MessageRead]:
+    said: st.SearchStrategy[list[Text | Media]] = st.lists(
+        TEXTS.map(Text) | IMAGES, min_size=1, max_size=3
+    )
+    files = st.lists(FILES, max_size=1)
+    return st.builds(
+        MessageRead,
+        st.just(name),
+        st.just("user"),
+        st.builds(lambda parts, more: (*parts, *more), said, files),
+        created=TIMES,
+        by_program=st.booleans(),
+    )
+
+
+@st.composite
+def answers(draw: st.DrawFn, name: str) -> tuple[MessageRead, list[ResultRead]]:
+    calls = [
+        Call(f"{name}/c{number}", draw(TEXTS), draw(INPUTS))
+        for number in range(draw(st.integers(0, 3)))
+    ]
+    thought = draw(st.lists(TEXTS.map(Thinking), max_size=1))
+    parts = (*thought, *draw(st.lists(TEXTS.map(Text), max_size=2)), *calls)
+    usage = draw(st.none() | USAGES)
+    answer = MessageRead(
+        name,
+        "assistant",
+        parts,
+        created=draw(TIMES),
+        completed=draw(st.none() | TIMES),
+        model=draw(MODELS),
+        effort=draw(st.none() | st.sampled_from(["low", "high"])),
+        usage=usage,
+        cost=draw(st.none() | st.sampled_from([0.25, 1e-06])) if usage else None,
+        finish=draw(st.sampled_from(["stop", "tool-calls", "length", "error"])),
+        error=draw(st.none() | TEXTS),
+    )
+    return answer, [draw(result(one.id)) for one in calls if draw(st.booleans())]
+
+
+@st.composite
+def result(draw: st.DrawFn, call: str) -> ResultRead:
+    failed = draw(st.booleans())
+    media = (
+        ()
+        if failed
+        else tuple(draw(st.lists(IMAGES, max_size=1)) + draw(st.lists(FILES, max_size=1)))
+    )
+    return ResultRead(
+        call,
+        draw(st.just("") | TEXTS),
+        is_error=failed,
+        started=draw(TIMES),
+        ended=draw(st.none() | TIMES),
+        media=media,
+    )
+
+
+def reduced(calls: list[str]) -> st.SearchStrategy[ReducedRead]:
+    return st.builds(
+        ReducedRead,
+        st.sampled_from(calls),
+        st.just("") | TEXTS,
+        st.just("") | TEXTS,
+        restored=st.booleans(),
+    )
+
+
+def compactions(name: str, keeps_from: str | None) -> st.SearchStrategy[CompactionRead]:
+    return st.builds(
+        CompactionRead,
+        st.just(name),
+        TEXTS,
+        keeps_from=st.just(keeps_from),
+        created=TIMES,
+        auto=st.booleans(),
+        tokens_before=st.none() | COUNTS,
+        tokens_after=st.none() | COUNTS,
+        usage=st.none() | USAGES,
+        model=MODELS,
+    )
+
+
+def written(recorded: list[Recorded], folder: Path) -> list[Path]:
+    """Write each session of a recording as ATIF."""
+    found = []
+    for number, session in enumerate(values_of(recorded)):
+        path = folder / f"{number}.json"
+        path.write_text(json.dumps(session.trajectory()))
+        found.append(path)
+    return found
+
+
+def comparable(recorded: list[Recorded]) -> list[Recorded]:
+    """Return what ATIF has a place for: no gaps, no empty texts, no times of a session."""
+    kept: list[Recorded] = []
+    for one in recorded:
+        if isinstance(one, SessionBegin):
+            kept.append(replace(one, created=None, parent=None, parent_call=None))
+        elif not isinstance(one, GapRead):
+            kept.append(one)
+    return kept
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(recordings())
+def test_what_is_written_is_read_again_without_loss(
+    tmp_path: Path, recorded: list[Recorded]
+) -> None:
+    (path,) = written(recorded, tmp_path)
+
+    again, reports = read_all(ATIF, path)
+
+    assert reports == []
+    assert comparable(again) == recorded
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(recordings())
+def test_what_was_read_is_written_again_to_the_byte(
+    tmp_path: Path, recorded: list[Recorded]
+) -> None:
+    (first,) = written(recorded, tmp_path)
+    text = first.read_text()
+
+    (second,) = written(read_all(ATIF, first)[0], tmp_path)
+
+    assert second.read_text() == text
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(recordings())
+def test_the_sums_count_each_request_once(tmp_path: Path, recorded: list[Recorded]) -> None:
+    (path,) = written(recorded, tmp_path)
+    value = json.loads(path.read_text())
+
+    known = [
+        one.usage for one in recorded if isinstance(one, MessageRead | CompactionRead) and one.usage
+    ]
+    assert value["final_metrics"]["total_prompt_tokens"] == sum(one.prompt for one in known)
+    assert value["final_metrics"]["total_cached_tokens"] == sum(one.cache_read for one in known)
+    assert [one["step_id"] for one in value["steps"]] == list(range(1, len(value["steps"]) + 1))
+
+
+def test_a_recording_of_another_agent_survives_the_way_through_atif(tmp_path: Path) -> None:
+    recorded, _ = read_all(SWE_AGENT, unpacked("marshmallow-1867.traj", tmp_path))
+    (path,) = written(recorded, tmp_path)
+
+    again, reports = read_all(ATIF, path)
+
+    def texts(of: list[Recorded]) -> list[Any]:
+        return [[(one.role, one.text) for one in request] for request in requests_of(of)]
+
+    assert reports == []
+    assert texts(again)[:13] == texts(recorded)[:13]
+    assert [len(one) for one in texts(again)] == [len(one) for one in texts(recorded)]
+
+
+@pytest.mark.parametrize("name", ["trajectory.json", "trajectory.summarization-1-summary.json"])
+def test_sessions_of_the_real_writer_survive_a_round_trip(tmp_path: Path, name: str) -> None:
+    recorded, _ = read_all(ATIF, SAMPLES / "atif" / name)
+    paths = written(recorded, tmp_path)
+
+    again = [one for path in paths for one in read_all(ATIF, path)[0]]
+
+    def known(of: list[Recorded]) -> list[Any]:
+        calls = {
+            part.id: (part.tool, part.input)
+            for one in of
+            if isinstance(one, MessageRead)
+            for part in one.parts
+            if isinstance(part, Call)
+        }
+        usage = [one.usage for one in of if isinstance(one, MessageRead)]
+        results = [(one.call, one.output) for one in of if isinstance(one, ResultRead)]
+        summaries = [one.summary for one in of if isinstance(one, CompactionRead)]
+        said = [
+            "".join(part.text for part in one.parts if isinstance(part, Text))
+            for one in of
+            if isinstance(one, MessageRead)
+        ]
+        return [calls, usage, results, summaries, said]
+
+    assert known(again) == known(recorded)
