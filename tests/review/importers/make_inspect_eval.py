@@ -62,13 +62,17 @@ def counted(output: ModelOutput, number: int) -> ModelOutput:
 def outputs(names: str, summary: bool) -> list[ModelOutput]:
     made = [
         counted(
-            ModelOutput.for_tool_call("mockllm/model", "read", {"name": name}, content=f"I read {name}."),
+            ModelOutput.for_tool_call(
+                "mockllm/model", "read", {"name": name}, content=f"I read {name}."
+            ),
             number,
         )
         for number, name in enumerate(names)
     ]
     if summary:
-        made.append(counted(ModelOutput.from_content("mockllm/model", "Files a to c were read."), 7))
+        made.append(
+            counted(ModelOutput.from_content("mockllm/model", "Files a to c were read."), 7)
+        )
     done = ModelOutput.for_tool_call("mockllm/model", "submit", {"answer": "yes"})
     return [*made, counted(done, 9)]
 

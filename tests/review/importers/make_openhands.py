@@ -82,14 +82,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "work").mkdir()
         conversation = Conversation(
-            agent=agent, workspace=f"{folder}/work", persistence_dir=f"{folder}/kept", visualizer=None
+            agent=agent,
+            workspace=f"{folder}/work",
+            persistence_dir=f"{folder}/kept",
+            visualizer=None,
         )
         conversation.send_message("Think it over, please.")
         conversation.run()
         conversation.send_message("Was it hard?")
         conversation.run()
         # A scripted model is not registered, so its usage is put where the program keeps it.
-        conversation.state.stats.usage_to_metrics.update(agent=llm.metrics, condenser=writer.metrics)
+        conversation.state.stats.usage_to_metrics.update(
+            agent=llm.metrics, condenser=writer.metrics
+        )
         conversation.state._save_base_state(conversation.state._fs)
         conversation.close()
         kept = next(Path(folder, "kept").iterdir())

@@ -85,7 +85,9 @@ def main() -> None:
                 if name == "b":
                     counter = [says("user", TextPart(content="Count b."))]
                     with handler.invoke_local_agent(agent_name="counter", conversation_id="conv-1"):
-                        chat(handler, sub_prompt, counter, [TextPart(content="800")], (300, 0, 0, 3))
+                        chat(
+                            handler, sub_prompt, counter, [TextPart(content="800")], (300, 0, 0, 3)
+                        )
             lead.append(says("tool", ToolCallResponsePart(id=call.id, response=result)))
         lead[2] = says("tool", ToolCallResponsePart(id="call-a", response="[cleared]"))
         chat(handler, main_prompt, lead, [TextPart(content="a and b.")], (3_500, 0, 3_000, 9))
