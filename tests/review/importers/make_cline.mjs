@@ -1,4 +1,4 @@
-// Writes recordings/cline/ with the real writer, @cline/core 0.0.86; not run by the tests.
+// Writes samples/cline/ with the real writer, @cline/core 0.0.86; not run by the tests.
 // The messages are invented; the program's session service and its basic compaction write them.
 //   NODE_PATH=... node make_cline.mjs FOLDER_OF_NODE_MODULES
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ add('assistant', [{ type: 'text', text: '400 lines.' }], {
   metrics: { inputTokens: 900, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 800, cost: 0.0034 }
 });
 await backend.persistSessionMessages(id, messages, 'You are Cline.');
-const target = join(here, 'recordings', 'cline');
+const target = join(here, 'samples', 'cline');
 rmSync(target, { recursive: true, force: true });
 cpSync(dirname(made.messagesPath), target, { recursive: true });
 for (const name of readdirSync(target)) {

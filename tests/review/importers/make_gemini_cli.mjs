@@ -1,4 +1,4 @@
-// Writes recordings/gemini_cli.jsonl with the real writer, @google/gemini-cli-core 0.61.0; not run by the tests.
+// Writes samples/gemini_cli.jsonl with the real writer, @google/gemini-cli-core 0.61.0; not run by the tests.
 //   node make_gemini_cli.mjs FOLDER_OF_NODE_MODULES
 // The calls are those of the program: a request with a tool, a rewind, a masked result, a compression.
 import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -78,7 +78,7 @@ user('Thanks. Which is shorter?', 'u4');
 answer('b.txt.', 'g6');
 usage(2100, 0, 5, 10);
 service.saveSummary('Two files were compared.');
-const target = join(here, 'recordings', 'gemini_cli.jsonl');
+const target = join(here, 'samples', 'gemini_cli.jsonl');
 copyFileSync(service.getConversationFilePath(), target);
 writeFileSync(target, readFileSync(target, 'utf8').replaceAll(home, '/home/user'));
 process.exit(0);

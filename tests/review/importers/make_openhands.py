@@ -1,4 +1,4 @@
-"""Writes openhands_v1/ with the real writer, openhands-sdk 1.58.2 (Python 3.12); not run by the tests.
+"""Writes samples/openhands_v1/ with the real writer, openhands-sdk 1.58.2 (Python 3.12); not run by the tests.
 
 A scripted model calls a tool three times, answers, and is asked again; the real summarising condenser
 shortens the history once. The model's usage is scripted, too.
@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 os.environ.update(OPENHANDS_SUPPRESS_BANNER="1", LITELLM_LOCAL_MODEL_COST_MAP="True")
 
@@ -18,15 +19,14 @@ from openhands.sdk import Agent, Conversation, LLMSummarizingCondenser, TextCont
 from openhands.sdk.llm import LLMResponse, Message, MessageToolCall
 from openhands.sdk.llm.utils.metrics import MetricsSnapshot
 from openhands.sdk.testing import TestLLM
-from openhands.sdk.tool import Tool
 
-HERE = Path(__file__).parent / "recordings" / "openhands_v1"
+HERE = Path(__file__).parent / "samples" / "openhands_v1"
 
 
 class Counted(TestLLM):
     """A scripted model that reports usage as a provider does."""
 
-    def completion(self, messages, **rest):
+    def completion(self, messages: list[Message], **rest: Any) -> LLMResponse:
         found = super().completion(messages, **rest)
         number = len(self.metrics.token_usages) + 1
         name = f"{self.usage_id}-{number}"

@@ -1,4 +1,4 @@
-"""Writes recordings/otel_genai.json and .jsonl with opentelemetry-util-genai 1.3b0; not run by the tests.
+"""Writes samples/otel_genai.json and .jsonl with opentelemetry-util-genai 1.3b0; not run by the tests.
 
 The spans are made by the real handler of the semantic conventions: as OTLP JSON with the real encoder (whose
 ids are turned into hexadecimal digits, as the collector writes them), and as the SDK prints them, one a line.
@@ -9,6 +9,7 @@ import base64
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 os.environ.update(
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT="SPAN_ONLY",
@@ -31,7 +32,7 @@ from opentelemetry.util.genai.types import (
     ToolCallResponsePart,
 )
 
-TARGET = Path(__file__).parent / "recordings"
+TARGET = Path(__file__).parent / "samples"
 MODEL = "claude-sonnet-4-5"
 TOOL = FunctionToolDefinition(
     name="read", description="Read a file.", parameters={"type": "object", "properties": {}}
@@ -42,7 +43,14 @@ def says(role: str, *parts: object) -> InputMessage:
     return InputMessage(role=role, parts=list(parts))
 
 
-def chat(handler, system, messages, parts, usage, finish="stop") -> None:
+def chat(
+    handler: Any,
+    system: str,
+    messages: list[InputMessage],
+    parts: list[Any],
+    usage: tuple[int, int, int, int],
+    finish: str = "stop",
+) -> None:
     with handler.inference("anthropic", request_model=MODEL, conversation_id="conv-1") as request:
         request.input_messages = list(messages)
         request.output_messages = [

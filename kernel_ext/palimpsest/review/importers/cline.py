@@ -92,15 +92,15 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
     state = _state(compaction, report)
     system = next(json_items(path, "system_prompt", lambda *_: None), None)
     reader = _Reader()
-    first = next(json_items(path, "messages.item", lambda *_: None), {})
-    if not mapping(first):
+    first = mapping(next(json_items(path, "messages.item", lambda *_: None), None))
+    if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
         session,
         ClineImporter.name,
         format_version=identifier(about["version"]),
         title=session,
-        created=milliseconds(mapping(first).get("ts")),
+        created=milliseconds(first.get("ts")),
         system=text(system) or None,
     )
     covered = count(state.get("source_message_count"))

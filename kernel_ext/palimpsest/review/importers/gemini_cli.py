@@ -62,9 +62,7 @@ class GeminiCliImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with the head of a chat."""
         begins = head.start[:2_000].lstrip()
-        return (
-            begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
-        )
+        return begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a chat; a whole document is read as if its messages were lines."""
@@ -182,9 +180,8 @@ class _Chat:
                     yield self._result(call)
 
     def _from_user(self, name: str, record: Json) -> Iterator[Recorded]:
-        parts = tuple(_content(record.get("content")))
-        self._add(name, record)
-        if parts:
+        if parts := tuple(_content(record.get("content"))):
+            self._add(name, record)
             yield MessageRead(name, "user", parts, milliseconds(record.get("timestamp")))
 
     def _add(self, name: str, record: Json) -> None:
@@ -229,12 +226,11 @@ class _Chat:
 
     def _rewound(self, name: str) -> Iterator[Recorded]:
         """Tell what was taken back; the program takes everything back where it does not know the message."""
-        kept = list(self.live)
-        kept = kept[: kept.index(name)] if name in self.live else []
-        gone = tuple(one for one in self.live if one not in set(kept))
-        self.live = dict.fromkeys(kept)
+        gone = list[str]()
+        while self.live and name not in gone[-1:]:
+            gone.append(self.live.popitem()[0])
         if gone:
-            yield RemovedRead(gone)
+            yield RemovedRead(tuple(reversed(gone)))
 
     def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
         """Tell what the program made of the history: masked results, or a summary of what it left out."""

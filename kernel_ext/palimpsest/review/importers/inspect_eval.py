@@ -6,12 +6,12 @@ the sample. Requests of scorers are not the agent's and are left out; an agent t
 is a subagent.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from palimpsest.review.importers.inspect_spans import SampleEvents
 from palimpsest.review.importing.archives import JsonArchive, opened_archive
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
@@ -106,40 +106,6 @@ def _header(archive: JsonArchive) -> Json:
 
 
 @dataclass(slots=True)
-class _Spans:
-    """The spans of a sample: which event belongs to a scorer or a subagent."""
-
-    types: dict[str, str] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-
-    def add(self, event: Json) -> None:
-        span = identifier(event.get("id"))
-        self.types.setdefault(span, text(event.get("type")))
-        self.parents.setdefault(span, identifier(event.get("parent_id")))
-
-    def above(self, span: str) -> Iterator[str]:
-        """Yield a span and those around it; a circle of parents ends."""
-        seen = set[str]()
-        while span in self.types and span not in seen:
-            seen.add(span)
-            yield span
-            span = self.parents[span]
-
-    def is_scorer(self, span: str) -> bool:
-        return any(self.types[one] in {"scorers", "scorer"} for one in self.above(span))
-
-    def subagent(self, span: str) -> tuple[str, str]:
-        """Return the innermost agent that runs inside a tool's span, and that span; empty outside of one."""
-        agent = ""
-        for one in self.above(span):
-            if self.types[one] == "agent":
-                agent = agent or one
-            elif self.types[one] == "tool" and agent:
-                return agent, one
-        return "", ""
-
-
-@dataclass(slots=True)
 class _Sample:
     """One sample of a log."""
 
@@ -152,45 +118,25 @@ class _Sample:
     """Messages of the pool that were read; system prompts as text."""
 
     def told(self) -> Iterator[Recorded]:
-        spans = _Spans()
-        owned: defaultdict[str, list[Json]] = defaultdict(list)
-        around: dict[str, str] = {}
-        runs: dict[str, Json] = {}
-        scored, in_scorer = 0, 0
+        events = SampleEvents()
         for event in mappings(self.sample.get("events")):
-            kind, span = event.get("event"), identifier(event.get("span_id"))
-            if kind == "span_begin":
-                spans.add(event)
-            elif kind == "step" and event.get("type") == "scorer":
-                in_scorer += 1 if event.get("action") == "begin" else -1
-            elif kind == "model" and (in_scorer > 0 or spans.is_scorer(span)):
-                scored += 1
-            elif kind in {"model", "compaction"}:
-                agent, tool = spans.subagent(span)
-                owned[agent].append(event)
-                around[agent] = tool
-            elif kind == "tool":
-                runs[identifier(event.get("id"))] = event
-        if scored:
-            self.report(self.place, f"{scored} requests of scorers are not the agent's: left out.")
-        ids = {agent: self._id(agent) for agent in owned}
-        for agent in sorted(owned, key=bool):
-            parent = spans.subagent(spans.parents.get(around[agent], ""))[0] if agent else ""
-            call = next(
-                (
-                    name
-                    for name, run in runs.items()
-                    if agent and identifier(run.get("span_id")) == around[agent]
-                ),
-                None,
+            events.add(event)
+        if events.scored:
+            self.report(
+                self.place, f"{events.scored} requests of scorers are not the agent's: left out."
             )
-            begins = self._begin(ids[agent], owned[agent])
-            if agent:
-                begins = replace(begins, parent=ids.get(parent, self._id("")), parent_call=call)
-            yield begins
-            yield from self._requests(owned[agent], runs, begins.system or "")
-        if not owned:
+        if not events.requests:
             self.report(self.place, "It holds no requests of an agent.")
+        ids = {agent: self._id(agent) for agent in events.requests}
+        for agent in sorted(events.requests, key=bool):
+            begins = self._begin(ids[agent], events.requests[agent])
+            if agent:
+                parent, call = events.beginning(agent)
+                begins = replace(
+                    begins, parent=ids.get(parent, self._id("")), parent_call=call or None
+                )
+            yield begins
+            yield from self._requests(events.requests[agent], events.runs, begins.system or "")
 
     def _id(self, agent: str) -> str:
         sample = identifier(self.sample.get("uuid")) or "/".join(

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
 
 def _unpacked_zstandard(packed: bytes, limit: int) -> bytes:
     try:
-        import zstandard  # noqa: PLC0415
+        zstandard = import_module("zstandard")
     except ImportError as error:
         raise UserError(
             "This file is compressed with Zstandard, which needs a package: pip install zstandard"
