@@ -7,7 +7,8 @@ metrics. A cost of 0 is what the program writes for models whose price it does n
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from palimpsest.review.importing.importer import Report
@@ -31,7 +32,6 @@ from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
     Json,
-    Media,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -156,7 +156,7 @@ def event_session(
         system=text(inner(system, "args", "content")) or None,
         tools=tool_specs(inner(system, "args", "tools")),
     )
-    reader = _Events(told, begins.model)
+    reader = _Events(told, begins.model, named=frozenset(map(_response_id, events)))
     for event in events:
         yield from reader.told(event)
     condensed = mapping(metrics).get("condenser")
@@ -170,13 +170,24 @@ class _Events:
 
     reported: dict[str, ReportedRequest]
     model: str
+    named: frozenset[str]
+    """The responses that some event names."""
+    position: int = 0
+    """How many of the reported requests were told, or passed."""
     index: EventIndex = field(default_factory=EventIndex)
     responses: dict[str, str] = field(default_factory=dict)
     """The message that each response became."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """The last call with a recorded id; programs that number calls themselves begin anew."""
+    places: dict[str, int] = field(init=False)
+    """At which place of the reports each response stands."""
     condensations: int = 0
     asked: bool = False
     """A person asked for the next condensation."""
     count: int = 0
+
+    def __post_init__(self) -> None:
+        self.places = {one: n for n, one in enumerate(self.reported)}
 
     def told(self, event: Json) -> Iterator[Recorded]:
         self.count += 1
@@ -215,7 +226,7 @@ class _Events:
 
     def _from_agent(self, event: Json, name: str, action: str) -> Iterator[Recorded]:
         response = mapping(inner(event, "tool_call_metadata", "model_response"))
-        key = identifier(response.get("id"))
+        key = _response_id(event)
         if key and key in self.responses:
             self.index.add(name, self.responses[key])
             return
@@ -223,7 +234,6 @@ class _Events:
         if key:
             self.responses[key] = name
         message = mapping(next(mappings(response.get("choices")), {}).get("message"))
-        parts: list[Text | Media | Call] = []
         if message:
             said = text(message.get("content")) or _thought(event)
             calls = [_call(one) for one in mappings(message.get("tool_calls"))]
@@ -232,25 +242,46 @@ class _Events:
             said = said or (text(event.get("message")) if action == "message" else "")
             given = mapping(event.get("args"))
             calls = [] if action == "message" else [Call(f"call-{name}", action, given)]
-        parts = [*([Text(said)] if said else []), *calls]
+        calls = [replace(call, id=self._own_id(call.id)) for call in calls]
         for call in calls:
-            self.index.callers.setdefault(call.id, name)
-        about = self.reported.get(key, ReportedRequest(_response_usage(response.get("usage"))))
+            self.index.callers[call.id] = name
+        usage = _response_usage(response.get("usage"))
+        about = self.reported.get(self._reported_as(key), ReportedRequest(usage))
         yield MessageRead(
             name,
             "assistant",
-            tuple(parts),
+            (*([Text(said)] if said else []), *calls),
             milliseconds(event.get("timestamp")),
-            model=text(response.get("model")) or about.model or self.model,
+            model=about.model or self.model or text(response.get("model")),
             usage=about.usage,
             cost=about.cost,
             finish="tool-calls" if calls else "stop",
         )
 
+    def _reported_as(self, key: str) -> str:
+        """Return the response under which a request was reported.
+
+        An event without calls does not name it; it is the only report between those of its neighbours.
+        """
+        order = list(self.reported)[self.position :] if not key else []
+        unnamed = list(takewhile(lambda one: one not in self.named, order))
+        if key in self.places:
+            self.position = self.places[key] + 1
+        elif len(unnamed) == 1:
+            self.position += 1
+            return unnamed[0]
+        return key
+
+    def _own_id(self, recorded: str) -> str:
+        """Return an id that no other call of the session has."""
+        own = f"{recorded}#{self.count}" if recorded in self.calls else recorded
+        self.calls[recorded] = own
+        return own
+
     def _observation(self, event: Json, name: str, kind: str) -> Iterator[Recorded]:
         output = text(event.get("content")) or text(event.get("message"))
         call = identifier(inner(event, "tool_call_metadata", "tool_call_id"))
-        call = call or f"call-{identifier(event.get('cause'))}"
+        call = self.calls.get(call or f"call-{identifier(event.get('cause'))}", "")
         at = milliseconds(event.get("timestamp"))
         if call in self.index.callers:
             self.index.results[name] = call
@@ -314,6 +345,10 @@ def forgotten_events(
             usage=about.usage,
             model=about.model,
         )
+
+
+def _response_id(event: Json) -> str:
+    return identifier(inner(event, "tool_call_metadata", "model_response", "id"))
 
 
 def _thought(event: Json) -> str:
