@@ -99,7 +99,7 @@ def main() -> None:
         conversation.close()
         kept = next(Path(folder, "kept").iterdir())
         shutil.rmtree(HERE, ignore_errors=True)
-        shutil.copytree(kept, HERE)
+        shutil.copytree(kept, HERE, ignore=shutil.ignore_patterns("*.lock"))
     for path in HERE.rglob("*.json"):
         path.write_text(path.read_text().replace(folder, "/home/user"))
 

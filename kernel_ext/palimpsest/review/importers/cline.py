@@ -192,23 +192,23 @@ class _Reader:
     def compacted(self, state: Json) -> Iterator[Recorded]:
         """Tell what a compaction's state shows instead of the messages before it."""
         created = milliseconds(state.get("updated_at"))
-        stayed, shown = set[str](), dict[str, str]()
+        stayed, shown = dict[str, None](), dict[str, str]()
         summary: Json = {}
         for message in mappings(state.get("messages")):
             name = identifier(message.get("id"))
             if inner(message, "metadata", "kind") in SUMMARIES:
                 summary = message
             elif name in self.ids:
-                stayed.add(name)
+                stayed[name] = None
                 shown |= {one.call: one.output for one in _content(message.get("content"))[1]}
         gone = [one for one in self.ids if one not in stayed]
-        if not gone and not summary:
-            return
         for name in stayed:
             for call in self.owners.get(name, []):
                 if shown.get(call, "") != self.results.get(call):
                     yield ReducedRead(call, shown.get(call, ""), rule=RULE)
         replaced = tuple(one for one in gone if one not in self.only_results)
+        if not replaced and not summary:
+            return
         name = f"compaction-{len(self.ids)}"
         self.ids[name] = name
         yield _compaction(name, summary, replaced, created)

@@ -50,7 +50,7 @@ from palimpsest.transcript.values import ToolSpec
 
 MOST_EVENTS = 200_000
 BASE_STATE = "base_state.json"
-OTHER_BRANCH = "The conversation went on from an earlier event; its former end is not known."
+OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
 
 
 class OpenHandsImporter:

@@ -8,7 +8,7 @@ metrics. A cost of 0 is what the program writes for models whose price it does n
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice
 from typing import Any
 
 from palimpsest.review.importing.importer import Report
@@ -179,6 +179,8 @@ class _Events:
     """The message that each response became."""
     calls: dict[str, str] = field(default_factory=dict)
     """The last call with a recorded id; programs that number calls themselves begin anew."""
+    order: list[str] = field(init=False)
+    """The responses in the order of their reports."""
     places: dict[str, int] = field(init=False)
     """At which place of the reports each response stands."""
     condensations: int = 0
@@ -187,7 +189,8 @@ class _Events:
     count: int = 0
 
     def __post_init__(self) -> None:
-        self.places = {one: n for n, one in enumerate(self.reported)}
+        self.order = list(self.reported)
+        self.places = {one: n for n, one in enumerate(self.order)}
 
     def told(self, event: Json) -> Iterator[Recorded]:
         self.count += 1
@@ -263,8 +266,11 @@ class _Events:
 
         An event without calls does not name it; it is the only report between those of its neighbours.
         """
-        order = list(self.reported)[self.position :] if not key else []
-        unnamed = list(takewhile(lambda one: one not in self.named, order))
+        unnamed = list[str]()
+        for one in islice(self.order, self.position, self.position + 2):
+            if key or one in self.named:
+                break
+            unnamed.append(one)
         if key in self.places:
             self.position = self.places[key] + 1
         elif len(unnamed) == 1:
