@@ -15,7 +15,7 @@ from palimpsest.review.importers.claude_code_index import (
     paths_of,
 )
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
+from palimpsest.review.importing.json_values import (
     as_count,
     as_dollars,
     as_list,

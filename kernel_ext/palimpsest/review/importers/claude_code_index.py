@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import as_object, as_objects, as_text
+from palimpsest.review.importing.json_values import as_object, as_objects, as_text
 
 Json = dict[str, Any]
 

@@ -20,7 +20,7 @@ from palimpsest.review.importers.codex_items import (
     usage_of,
 )
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
+from palimpsest.review.importing.json_values import (
     as_count,
     as_list,
     as_object,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from palimpsest.review.importing.json_fields import as_count, as_object, as_objects, as_text
+from palimpsest.review.importing.json_values import as_count, as_object, as_objects, as_text
 from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
 from palimpsest.transcript.values import Usage
 

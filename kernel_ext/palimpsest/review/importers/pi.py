@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
+from palimpsest.review.importing.json_values import (
     as_count,
     as_dollars,
     as_object,

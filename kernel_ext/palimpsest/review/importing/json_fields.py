@@ -1,77 +1,163 @@
-"""Read fields of untrusted JSON: each function returns a value of one type, whatever was recorded.
+"""Take values of a known type out of JSON of unknown shape, so that a wrong type reads as nothing.
 
-Times become milliseconds since 1970; a number below 100 billion is one in seconds.
+Recordings are data of strangers: any field may be missing or of another type, a number may be too large, a
+text may hold half of a surrogate pair. None of these functions raises.
 """
 
+import json
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-Json = dict[str, Any]
+from palimpsest.review.importing.recorded import Media
+from palimpsest.transcript.values import ToolSpec, Usage
 
-SECONDS_BELOW = 100_000_000_000
-LATEST = 32_503_680_000_000
-"""The year 3000; what lies after it is no time."""
-
-
-def as_text(value: Any) -> str:
-    """Return a text; empty for anything else."""
-    return value if isinstance(value, str) else ""
+MOST_TOKENS = 1_000_000_000_000
+LATEST_MILLISECONDS = 253_402_300_799_000
+"""The end of the year 9999."""
 
 
-def as_object(value: Any) -> Json:
-    """Return an object; an empty one for anything else."""
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def as_list(value: Any) -> list[Any]:
-    """Return a list; an empty one for anything else."""
-    return value if isinstance(value, list) else []
+def mappings(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list."""
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
 
 
-def as_objects(value: Any) -> list[Json]:
-    """Return the objects in a list."""
-    return [one for one in as_list(value) if isinstance(one, dict)]
+def inner(value: Any, *names: str) -> Any:
+    """Return the field that is reached through objects by their fields' names, or None."""
+    for name in names:
+        value = mapping(value).get(name)
+    return value
 
 
-def as_count(value: Any) -> int:
-    """Return a number of tokens or of anything else that is counted; 0 where there is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return max(int(value), 0)
+def text(value: Any) -> str:
+    """Return a text that can be encoded, or an empty one for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
 
 
-def as_dollars(value: Any) -> float | None:
-    """Return an amount of money; None where there is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+def identifier(value: Any) -> str:
+    """Return an id, which some formats write as a number; empty where it is neither."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST_TOKENS:
+        return str(value)
+    return text(value)[:512]
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
-def as_time(value: Any) -> int | None:
-    """Return a time as milliseconds since 1970, from a number or an ISO 8601 text; None where it is none."""
+def count(value: Any) -> int:
+    """Return a number of things, 0 where it is none."""
+    found = number(value)
+    return int(found) if found is not None and 0 <= found <= MOST_TOKENS else 0
+
+
+def dollars(value: Any) -> float | None:
+    """Return a cost; 0 is what most programs write where they do not know the price, so it is None."""
+    found = number(value)
+    return found if found is not None and found > 0 else None
+
+
+def milliseconds(value: Any, *, unit: int = 1) -> int | None:
+    """Return a time since 1970: ISO text (without a zone it is taken for UTC), or ``unit`` of a millisecond.
+
+    ``unit`` is how many units make a millisecond: 1,000,000 for nanoseconds, which may be text.
+    """
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
+        value = int(value)
     if isinstance(value, str):
         try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
+            found = datetime.fromisoformat(value[:40])
+            moment = found.replace(tzinfo=found.tzinfo or UTC).timestamp() * 1_000
+        except (ValueError, OverflowError, OSError):
             return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return round(moment.timestamp() * 1000)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+    moment = (number(value) or 0) / unit
+    return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+
+
+def decoded(value: Any) -> Any:
+    """Return what a text says as JSON, or the value itself where it is no JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def tool_input(value: Any) -> dict[str, Any]:
+    """Return the input of a call: an object, or JSON text of one; anything else stands under ``input``."""
+    found = decoded(value)
+    if isinstance(found, dict):
+        return found
+    return {} if found is None or found == "" else {"input": found}
+
+
+def plain(value: Any) -> str:
+    """Return a value as text: texts as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return text(value)
+    if value is None:
+        return ""
+    try:
+        return text(json.dumps(value, ensure_ascii=False, default=str))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def usage_of_whole_prompt(
+    prompt: Any, answer: Any, *, read: Any = 0, written: Any = 0, reasoning: Any = 0
+) -> Usage | None:
+    """Return usage whose prompt counts cached tokens and whose answer counts reasoning; None if all is 0."""
+    read, written, reasoning = count(read), count(written), count(reasoning)
+    whole = count(prompt)
+    if not (whole or count(answer) or read or written):
         return None
-    given = value * 1000 if abs(value) < SECONDS_BELOW else value
-    return int(given) if 0 <= given < LATEST else None
+    return Usage(
+        input=max(0, whole - read - written),
+        output=max(0, count(answer) - reasoning),
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
 
 
-def small_facts(value: Any) -> Json:
-    """Return the numbers and short texts of an object, such as an exit code; never a second copy of a text."""
-    return {
-        name: one
-        for name, one in list(as_object(value).items())[:MOST_FACTS]
-        if isinstance(one, bool | int | float) or (isinstance(one, str) and len(one) <= FACT_CHARS)
-    }
+def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
+    """Return an image or file by its address: with its content from a data URI, else by name only."""
+    told = text(address)
+    head, comma, data = told.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return Media(head[5:-7] or mime or "application/octet-stream", data, name)
+    return Media(mime or "application/octet-stream", None, name or told[:200] or None)
 
 
-MOST_FACTS = 20
-FACT_CHARS = 200
+def tool_spec(value: Any) -> ToolSpec | None:
+    """Return a tool as it is offered: described plainly, or under ``function`` as chat requests do it."""
+    told = mapping(inner(value, "function")) or mapping(value)
+    name = text(told.get("name"))
+    if not name:
+        return None
+    parameters = mapping(told.get("parameters")) or mapping(told.get("input_schema"))
+    return ToolSpec(name=name, description=text(told.get("description")), parameters=parameters)
+
+
+def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
+    """Return the tools that were offered, or None where a recording has no list of them."""
+    if not isinstance(value, list):
+        return None
+    return tuple(found for one in value if (found := tool_spec(one)))

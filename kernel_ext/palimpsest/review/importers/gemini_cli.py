@@ -1,0 +1,328 @@
+"""Read chats of Gemini CLI: ``session-*.json``, and ``.jsonl`` with updates of what stood before.
+
+In the line format a record with a known id replaces the former one, so an answer is told when the next message
+begins. ``$rewindTo`` takes messages back; ``$set`` with messages is the history after the program masked
+results or compressed it. Cached tokens are a part of the input, thoughts are counted beside the output.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    count,
+    identifier,
+    inner,
+    mapping,
+    mappings,
+    media_at,
+    milliseconds,
+    plain,
+    text,
+    tool_input,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Json,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    TitleRead,
+    UsageRead,
+)
+from palimpsest.review.importing.sources import head_of, json_items, json_lines
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+SAID = {"user", "gemini"}
+"""Kinds of records that are sent; ``info``, ``error`` and ``warning`` are for the person only."""
+FAILED = {"error", "cancelled"}
+MASKED = "gemini.mask"
+NOT_ASKED = "The program put this answer into the history; no request made it."
+CHANGED = "The text of this message was changed after it had been recorded."
+
+
+class GeminiCliImporter:
+    """Reads one chat."""
+
+    name = "gemini-cli"
+    title = "Gemini CLI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins with the head of a chat."""
+        begins = head.start[:2_000].lstrip()
+        return begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a chat; a whole document is read as if its messages were lines."""
+        records = _lines(path, report) if _is_lines(path) else _document(path, report)
+        chat = _Chat()
+        for place, record in records:
+            yield from chat.told(record, place, report)
+        yield from chat.finished()
+        if not chat.begun:
+            raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
+
+
+def _is_lines(path: Path) -> bool:
+    """Return whether the first line is a whole object, which has no messages in it."""
+    first, newline, _ = head_of(path).start.partition(b"\n")
+    return bool(newline) and first.strip().endswith(b"}") and b'"messages"' not in first
+
+
+def _lines(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
+    for number, record in json_lines(path, report):
+        yield f"line {number}", record
+
+
+def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
+    head = {
+        name: next(json_items(path, name, lambda *_: None), None)
+        for name in ("sessionId", "startTime", "kind")
+    }
+    yield "head", head
+    for n, message in enumerate(json_items(path, "messages.item", report), 1):
+        if isinstance(message, dict):
+            yield f"message {n}", message
+        else:
+            report(f"message {n}", "It is no JSON object and was left out.")
+    if summary := next(json_items(path, "summary", lambda *_: None), None):
+        yield "summary", {"$set": {"summary": summary}}
+
+
+@dataclass(slots=True)
+class _Chat:
+    """Reads the records of one chat."""
+
+    begun: bool = False
+    live: dict[str, None] = field(default_factory=dict)
+    """Messages that are in the history, in order."""
+    told_records: dict[str, Json] = field(default_factory=dict)
+    """What was told of each message, without its texts of results."""
+    shown: dict[str, str] = field(default_factory=dict)
+    """What the history shows of each call's result."""
+    whole: dict[str, str] = field(default_factory=dict)
+    pending: Json | None = None
+    """An answer that later records may complete."""
+    count: int = 0
+
+    def told(self, record: Json, place: str, report: Report) -> Iterator[Recorded]:
+        self.count += 1
+        if not self.begun:
+            self.begun = True
+            yield self._begin(record, place)
+        if isinstance(rewound := record.get("$rewindTo"), str):
+            yield from self.finished()
+            yield from self._rewound(rewound)
+        elif isinstance(changes := record.get("$set"), dict):
+            if isinstance(changes.get("messages"), list):
+                yield from self.finished()
+                yield from self._history(changes["messages"], changes)
+            if title := text(changes.get("summary")):
+                yield TitleRead(title)
+        elif "id" in record and record.get("type") in SAID:
+            yield from self._message(record)
+        elif "id" in record and not isinstance(record.get("type"), str):
+            report(place, "It is a message of no known kind and was left out.")
+
+    def _begin(self, record: Json, place: str) -> SessionBegin:
+        directories = record.get("directories")
+        first = directories[0] if isinstance(directories, list) and directories else ""
+        return SessionBegin(
+            identifier(record.get("sessionId")) or place,
+            GeminiCliImporter.name,
+            directory=text(first),
+            created=milliseconds(record.get("startTime")) or milliseconds(record.get("timestamp")),
+        )
+
+    def _message(self, record: Json) -> Iterator[Recorded]:
+        name = identifier(record.get("id")) or f"m{self.count}"
+        if self.pending and identifier(self.pending.get("id")) == name:
+            self.pending = record
+            return
+        yield from self.finished()
+        if name in self.told_records:
+            yield from self._again(name, record)
+        elif record.get("type") == "gemini":
+            self.pending = record
+        else:
+            yield from self._from_user(name, record)
+
+    def finished(self) -> Iterator[Recorded]:
+        """Yield the answer that nothing completes any more."""
+        if record := self.pending:
+            self.pending = None
+            name = identifier(record.get("id")) or f"a{self.count}"
+            self._add(name, record)
+            calls = list(mappings(record.get("toolCalls")))
+            yield MessageRead(
+                name,
+                "assistant",
+                (*_thoughts(record), *_content(record.get("content")), *map(_call, calls)),
+                milliseconds(record.get("timestamp")),
+                model=f"gemini/{model}" if (model := text(record.get("model"))) else "",
+                usage=_usage(record.get("tokens")),
+                finish="tool-calls" if calls else "stop",
+            )
+            for call in calls:
+                if call.get("result") is not None or call.get("status") in FAILED:
+                    yield self._result(call)
+
+    def _from_user(self, name: str, record: Json) -> Iterator[Recorded]:
+        if parts := tuple(_content(record.get("content"))):
+            self._add(name, record)
+            yield MessageRead(name, "user", parts, milliseconds(record.get("timestamp")))
+
+    def _add(self, name: str, record: Json) -> None:
+        self.live[name] = None
+        self.told_records[name] = {
+            "content": plain(record.get("content")),
+            "tokens": bool(record.get("tokens")),
+        }
+
+    def _result(self, call: Json) -> ResultRead:
+        name, output = identifier(call.get("id")), _output(call.get("result"))
+        self.whole[name] = self.shown[name] = output
+        return ResultRead(
+            name,
+            output,
+            is_error=call.get("status") in FAILED,
+            ended=milliseconds(call.get("timestamp")),
+            media=tuple(one for one in _content(call.get("result")) if isinstance(one, Media)),
+        )
+
+    def _again(self, name: str, record: Json) -> Iterator[Recorded]:
+        """Tell what a later record of a message adds to it."""
+        former = self.told_records[name]
+        usage = _usage(record.get("tokens"))
+        if usage and not former["tokens"]:
+            yield UsageRead(name, usage)
+        yield from self._results_again(record)
+        if plain(record.get("content")) != former["content"]:
+            yield GapRead(CHANGED, message=name, chars=len(plain(record.get("content"))))
+        self._add(name, record)
+
+    def _results_again(self, record: Json) -> Iterator[Recorded]:
+        for call in mappings(record.get("toolCalls")):
+            name, output = identifier(call.get("id")), _output(call.get("result"))
+            if name not in self.whole:
+                if call.get("result") is not None:
+                    yield self._result(call)
+            elif output != self.shown[name]:
+                self.shown[name] = output
+                restored = output == self.whole[name]
+                yield ReducedRead(name, "" if restored else output, MASKED, restored=restored)
+
+    def _rewound(self, name: str) -> Iterator[Recorded]:
+        """Tell what was taken back; the program takes everything back where it does not know the message."""
+        gone = list[str]()
+        while self.live and name not in gone[-1:]:
+            gone.append(self.live.popitem()[0])
+        if gone:
+            yield RemovedRead(tuple(reversed(gone)))
+
+    def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
+        """Tell what the program made of the history: masked results, or a summary of what it left out."""
+        history = {
+            identifier(one.get("id")): one for one in mappings(messages) if one.get("type") in SAID
+        }
+        gone = tuple(one for one in self.live if one not in history)
+        added = [one for name, one in history.items() if name not in self.live]
+        said = [one for one in added if any(_content(one.get("content")))]
+        summary = next((one for one in said if one.get("type") == "user"), {})
+        for one in history.values():
+            yield from self._results_again(one)
+        if gone:
+            yield CompactionRead(
+                name := identifier(summary.get("id")) or f"c{self.count}",
+                "\n".join(
+                    one.text for one in _content(summary.get("content")) if isinstance(one, Text)
+                ),
+                replaced=gone,
+                created=milliseconds(changes.get("lastUpdated")),
+            )
+            self.told_records[name] = {"content": plain(summary.get("content")), "tokens": False}
+        for one in said:
+            name = identifier(one.get("id"))
+            if gone and one is summary:
+                continue
+            if one.get("type") == "user":
+                yield from self._from_user(name, one)
+            else:
+                self._add(name, one)
+                yield GapRead(NOT_ASKED, chars=len(plain(one.get("content"))))
+        self.live = dict.fromkeys(
+            one for one in history if one in self.told_records or one in self.live
+        )
+
+
+def _thoughts(record: Json) -> Iterator[Thinking]:
+    for one in mappings(record.get("thoughts")):
+        said = (text(one.get("subject")), text(one.get("description")))
+        yield Thinking("\n".join(part for part in said if part))
+
+
+def _call(value: Json) -> Call:
+    return Call(
+        identifier(value.get("id")),
+        text(value.get("name")) or "unknown",
+        tool_input(value.get("args")),
+    )
+
+
+def _content(value: Any) -> Iterator[Text | Media]:
+    """Yield what parts say; results of calls are told with their calls."""
+    if isinstance(value, str):
+        if value:
+            yield Text(text(value))
+        return
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str) and one:
+            yield Text(text(one))
+        elif said := text(mapping(one).get("text")):
+            yield Text(said)
+        elif data := text(inner(one, "inlineData", "data")):
+            yield Media(text(inner(one, "inlineData", "mimeType")) or "image/png", data)
+        elif address := inner(one, "fileData", "fileUri"):
+            yield media_at(address, text(inner(one, "fileData", "mimeType")))
+
+
+def _output(value: Any) -> str:
+    """Return the text of a result: its function's output or error, and what stands beside it."""
+    told = list[str]()
+    for one in value if isinstance(value, list) else [value]:
+        response = mapping(inner(one, "functionResponse", "response"))
+        if response:
+            found = response.get("output", response.get("error", response))
+            told.append(plain(found))
+        else:
+            told += [part.text for part in _content(one) if isinstance(part, Text)]
+    return "\n".join(told)
+
+
+def _usage(value: Any) -> Usage | None:
+    told = mapping(value)
+    cached, prompt = count(told.get("cached")), count(told.get("input"))
+    if not (prompt or count(told.get("output"))):
+        return None
+    return Usage(
+        # Prompts of the provider's own tools are counted beside the prompt.
+        input=max(0, prompt - cached) + count(told.get("tool")),
+        output=count(told.get("output")),
+        reasoning=count(told.get("thoughts")),
+        cache_read=cached,
+    )
+
+
+GEMINI_CLI = GeminiCliImporter()

@@ -1,0 +1,378 @@
+"""Read evaluation logs of Inspect AI (``.eval``): each sample and epoch is a session.
+
+A log is a zip file with one JSON document a sample. Its model events repeat their whole input, often as
+ranges into a pool of messages, and long texts stand in a table of attachments; both are looked up inside
+the sample. Requests of scorers are not the agent's and are left out; an agent that runs inside a tool call
+is a subagent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importers.inspect_spans import SampleEvents
+from palimpsest.review.importing.archives import JsonArchive, opened_archive
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    count,
+    dollars,
+    identifier,
+    inner,
+    mapping,
+    mappings,
+    media_at,
+    milliseconds,
+    plain,
+    text,
+    tool_input,
+    tool_specs,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    GapRead,
+    Json,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+)
+from palimpsest.review.importing.repeated_inputs import (
+    InputMessage,
+    RecordedReduction,
+    RepeatedInputs,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+ATTACHMENT = "attachment://"
+MOST_INPUT_MESSAGES = 20_000
+"""Messages of one request; ranges into the pool could otherwise name the same ones without end."""
+MOST_LOOKED_UP_CHARS = 256_000_000
+"""Characters of attachments that one sample may look up."""
+FINISH = {
+    "stop": "stop",
+    "tool_calls": "tool-calls",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content-filter",
+}
+CANCELLED = "Cancelled by "
+FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
+OTHER_SYSTEM = "Another system prompt was sent from here on."
+
+
+class InspectEvalImporter:
+    """Reads one evaluation log."""
+
+    name = "inspect"
+    title = "Inspect AI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a zip file begins with what an evaluation log begins with."""
+        begins = head.start[:4_096]
+        return begins.startswith(b"PK\x03\x04") and any(
+            name in begins for name in (b"_journal/start.json", b"header.json")
+        )
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each sample's session, in the order of the log."""
+        with opened_archive(path, report) as archive:
+            header = _header(archive)
+            if not header:
+                raise UserError(f"{str(path)!r} holds no evaluation of Inspect.")
+            samples = [
+                name
+                for name in archive.names
+                if name.startswith("samples/") and name.endswith(".json")
+            ]
+            if not samples:
+                raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
+            for name in samples:
+                if sample := mapping(archive.read(name)):
+                    yield from _Sample(sample, header, name, report).told()
+
+
+def _header(archive: JsonArchive) -> Json:
+    for name in ("header.json", "_journal/start.json"):
+        found = mapping(archive.read(name))
+        if mapping(found.get("eval")):
+            return found
+    return {}
+
+
+@dataclass(slots=True)
+class _Sample:
+    """One sample of a log."""
+
+    sample: Json
+    header: Json
+    place: str
+    report: Report
+    looked_up: int = 0
+    pool: dict[int, InputMessage | str] = field(default_factory=dict)
+    """Messages of the pool that were read; system prompts as text."""
+
+    def told(self) -> Iterator[Recorded]:
+        events = SampleEvents()
+        for event in mappings(self.sample.get("events")):
+            events.add(event)
+        if events.scored:
+            self.report(
+                self.place, f"{events.scored} requests of scorers are not the agent's: left out."
+            )
+        if not events.requests:
+            self.report(self.place, "It holds no requests of an agent.")
+        ids = {agent: self._id(agent) for agent in events.requests}
+        for agent in sorted(events.requests, key=bool):
+            begins = self._begin(ids[agent], events.requests[agent])
+            if agent:
+                parent, call = events.beginning(agent)
+                begins = replace(
+                    begins, parent=ids.get(parent, self._id("")), parent_call=call or None
+                )
+            yield begins
+            yield from self._requests(events.requests[agent], events.runs, begins.system or "")
+
+    def _id(self, agent: str) -> str:
+        sample = identifier(self.sample.get("uuid")) or "/".join(
+            (
+                identifier(inner(self.header, "eval", "eval_id")) or "eval",
+                identifier(self.sample.get("id")),
+                identifier(self.sample.get("epoch")),
+            )
+        )
+        return f"{sample}/{agent}" if agent else sample
+
+    def _begin(self, session: str, events: list[Json]) -> SessionBegin:
+        about = mapping(self.header.get("eval"))
+        first = next((one for one in events if one.get("event") == "model"), {})
+        system, _ = self._input(first)
+        return SessionBegin(
+            session,
+            InspectEvalImporter.name,
+            format_version=text(inner(about, "packages", "inspect_ai")),
+            title=f"{text(about.get('task'))}: sample {identifier(self.sample.get('id'))}, "
+            f"epoch {identifier(self.sample.get('epoch'))}",
+            created=milliseconds(first.get("timestamp"))
+            or milliseconds(self.sample.get("started_at"))
+            or milliseconds(about.get("created")),
+            model=text(first.get("model")) or text(about.get("model")),
+            system=system or None,
+            tools=tool_specs(first.get("tools")),
+        )
+
+    def _requests(
+        self, events: list[Json], runs: dict[str, Json], system: str
+    ) -> Iterator[Recorded]:
+        inputs = RepeatedInputs()
+        reduction: RecordedReduction | None = None
+        told, asked = set[str](), list[str]()
+        for n, event in enumerate(events):
+            after = events[n + 1] if n + 1 < len(events) else {}
+            if event.get("event") == "compaction":
+                reduction = _reduction(event, events[n - 1] if n else {})
+                continue
+            if _writes_summary(event, after):  # its results may be seen by no request of the agent
+                yield from self._results_not_told(asked, told, runs)
+                continue
+            now, messages = self._input(event)
+            created = milliseconds(event.get("timestamp"))
+            for one in inputs.input(messages, created, reduction):
+                if not isinstance(one, ResultRead):
+                    yield one
+                elif one.call not in told:
+                    told.add(one.call)
+                    yield _timed(one, runs.get(one.call, {}))
+            reduction = None
+            if event.get("pending") is True:
+                self.report(self.place, "A request was not answered when the log was written.")
+                continue
+            answer = inputs.answer(self._answer(event, f"a{n + 1}", created))
+            asked += [one.id for one in answer.parts if isinstance(one, Call)]
+            yield answer
+            if now != system:
+                system = now
+                yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(now))
+            if event.get("cache") == "read":
+                yield GapRead(FROM_CACHE, message=answer.id)
+        yield from self._results_not_told(asked, told, runs)
+
+    def _results_not_told(
+        self, asked: list[str], told: set[str], runs: dict[str, Json]
+    ) -> Iterator[Recorded]:
+        for call in asked:
+            if call not in told and (run := runs.get(call)):
+                told.add(call)
+                output = self._text(run.get("result")) or plain(run.get("result"))
+                problem = text(inner(run, "error", "message"))
+                yield _timed(ResultRead(call, problem or output, is_error=bool(problem)), run)
+
+    def _input(self, event: Json) -> tuple[str, list[InputMessage]]:
+        found: list[InputMessage | str] = []
+        pool = inner(self.sample, "events_data", "messages") or self.sample.get("message_pool")
+        refs = event.get("input_refs")
+        if isinstance(refs, list) and isinstance(pool, list):
+            for ref in refs:
+                first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
+                for n in range(count(first), min(count(end), len(pool))):
+                    if len(found) >= MOST_INPUT_MESSAGES:
+                        break
+                    if n not in self.pool:
+                        self.pool[n] = self._message(mapping(pool[n]))
+                    found.append(self.pool[n])
+        given = event.get("input")
+        for message in mappings(given):
+            if len(found) < MOST_INPUT_MESSAGES:
+                found.append(self._message(message))
+        if len(found) >= MOST_INPUT_MESSAGES:
+            self.report(self.place, "A request has more messages than are believed.")
+        system = "\n\n".join(one for one in found if isinstance(one, str) and one)
+        return system, [one for one in found if isinstance(one, InputMessage)]
+
+    def _message(self, message: Json) -> InputMessage | str:
+        role, content = message.get("role"), message.get("content")
+        if role == "system":
+            return self._text(content)
+        if role == "tool":
+            problem = text(inner(message, "error", "message"))
+            output = self._text(content)
+            result = ResultRead(
+                identifier(message.get("tool_call_id")),
+                output or problem,
+                is_error=bool(problem),
+                media=tuple(one for one in self._parts(content) if isinstance(one, Media)),
+            )
+            return InputMessage("user", results=(result,))
+        if role == "assistant":
+            return InputMessage("assistant", (*self._parts(content), *self._calls(message)))
+        return InputMessage("user", tuple(self._parts(content)))
+
+    def _answer(self, event: Json, name: str, created: int | None) -> MessageRead:
+        output = mapping(event.get("output"))
+        choice = next(mappings(output.get("choices")), {})
+        message = mapping(choice.get("message"))
+        problem = text(event.get("error")) or text(output.get("error"))
+        finish = FINISH.get(text(choice.get("stop_reason")))
+        if problem:
+            finish = "aborted" if problem.startswith(CANCELLED) else "error"
+        return MessageRead(
+            identifier(message.get("id")) or name,
+            "assistant",
+            (*self._parts(message.get("content")), *self._calls(message)),
+            created,
+            completed=milliseconds(event.get("completed")),
+            model=text(event.get("model")),
+            effort=text(inner(event, "config", "reasoning_effort")) or None,
+            usage=_usage(output.get("usage")),
+            cost=dollars(inner(output, "usage", "total_cost")),
+            finish=finish,
+            error=problem or None,
+        )
+
+    def _calls(self, message: Json) -> Iterator[Call]:
+        for call in mappings(message.get("tool_calls")):
+            given = self._looked_up_in(call.get("arguments"))
+            yield Call(
+                identifier(call.get("id")),
+                text(call.get("function")) or "unknown",
+                tool_input(given),
+            )
+
+    def _parts(self, content: Any) -> Iterator[Text | Thinking | Media]:
+        if isinstance(content, str):
+            if told := self._looked_up(content):
+                yield Text(told)
+            return
+        for one in mappings(content):
+            match one.get("type"):
+                case "text":
+                    yield Text(self._looked_up(text(one.get("text"))))
+                case "reasoning":
+                    hidden = one.get("redacted") is True
+                    told = self._looked_up(text(one.get("summary" if hidden else "reasoning")))
+                    yield Thinking(told, encrypted=hidden and not told)
+                case "image" | "audio" | "video" | "document" as kind:
+                    mime = text(one.get("mime_type")) or ("image/png" if kind == "image" else "")
+                    yield media_at(self._looked_up(text(one.get(kind))), mime)
+                case _:
+                    yield Text(plain(one))
+
+    def _text(self, content: Any) -> str:
+        return "\n".join(one.text for one in self._parts(content) if isinstance(one, Text))
+
+    def _looked_up(self, value: str) -> str:
+        """Return a text, or the attachment of this sample that it stands for as a whole."""
+        if not value.startswith(ATTACHMENT):
+            return text(value)
+        found = text(mapping(self.sample.get("attachments")).get(value[len(ATTACHMENT) :]))
+        self.looked_up += len(found)
+        if not found or self.looked_up > MOST_LOOKED_UP_CHARS:
+            self.report(
+                self.place, f"The attachment {value[:60]!r} is not in the log, or too large."
+            )
+            return value
+        return found
+
+    def _looked_up_in(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._looked_up(value)
+        if isinstance(value, dict):
+            return {text(name): self._looked_up_in(one) for name, one in value.items()}
+        return [self._looked_up_in(one) for one in value] if isinstance(value, list) else value
+
+
+def _writes_summary(event: Json, after: Json) -> bool:
+    """Return whether a request without tools wrote the summary that the compaction after it tells of."""
+    return (
+        after.get("event") == "compaction"
+        and after.get("type") == "summary"
+        and not event.get("tools")
+    )
+
+
+def _reduction(event: Json, before: Json) -> RecordedReduction:
+    wrote = before if before.get("event") == "model" and _writes_summary(before, event) else {}
+    return RecordedReduction(
+        rule=f"inspect.{text(event.get('type')) or 'compaction'}",
+        tokens_before=count(event.get("tokens_before")) or None,
+        tokens_after=count(event.get("tokens_after")) or None,
+        usage=_usage(inner(wrote, "output", "usage")),
+        model=text(wrote.get("model")),
+    )
+
+
+def _usage(value: Any) -> Usage | None:
+    told = mapping(value)
+    read, written = (
+        count(told.get("input_tokens_cache_read")),
+        count(told.get("input_tokens_cache_write")),
+    )
+    prompt, output = count(told.get("input_tokens")), count(told.get("output_tokens"))
+    if not (prompt or output or read or written):
+        return None
+    if read + written and count(told.get("total_tokens")) == prompt + output:
+        prompt = max(0, prompt - read - written)  # some providers count the cached tokens in
+    reasoning = min(output, count(told.get("reasoning_tokens")))
+    return Usage(
+        input=prompt,
+        output=output - reasoning,
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
+
+
+def _timed(result: ResultRead, run: Json) -> ResultRead:
+    return replace(
+        result,
+        started=milliseconds(run.get("timestamp")),
+        ended=milliseconds(run.get("completed")),
+    )
+
+
+INSPECT_EVAL = InspectEvalImporter()

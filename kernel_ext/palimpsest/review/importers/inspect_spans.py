@@ -1,0 +1,84 @@
+"""Sort the events of an Inspect sample by the agent whose they are, from the spans around them.
+
+Spans of scorers hold requests that are not the agent's. An agent's span inside a tool's span is a subagent.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from palimpsest.review.importing.json_fields import identifier, text
+from palimpsest.review.importing.recorded import Json
+
+
+@dataclass(slots=True)
+class _Spans:
+    """The spans of a sample: which event belongs to a scorer or a subagent."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def add(self, event: Json) -> None:
+        span = identifier(event.get("id"))
+        self.types.setdefault(span, text(event.get("type")))
+        self.parents.setdefault(span, identifier(event.get("parent_id")))
+
+    def above(self, span: str) -> Iterator[str]:
+        """Yield a span and those around it; a circle of parents ends."""
+        seen = set[str]()
+        while span in self.types and span not in seen:
+            seen.add(span)
+            yield span
+            span = self.parents[span]
+
+    def is_scorer(self, span: str) -> bool:
+        return any(self.types[one] in {"scorers", "scorer"} for one in self.above(span))
+
+    def subagent(self, span: str) -> tuple[str, str]:
+        """Return the innermost agent that runs inside a tool's span, and that span; empty outside of one."""
+        agent = ""
+        for one in self.above(span):
+            if self.types[one] == "agent":
+                agent = agent or one
+            elif self.types[one] == "tool" and agent:
+                return agent, one
+        return "", ""
+
+
+@dataclass(slots=True)
+class SampleEvents:
+    """The requests and compactions of a sample by their agent, and the runs of tools."""
+
+    requests: defaultdict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+    """By the span of the subagent; those of the sample's own agent under an empty name."""
+    runs: dict[str, Json] = field(default_factory=dict)
+    """The event of a tool's run, by its call."""
+    scored: int = 0
+    """Requests of scorers."""
+    _spans: _Spans = field(default_factory=_Spans)
+    _tools: dict[str, str] = field(default_factory=dict)
+    """The tool's span in which a subagent ran."""
+    _in_scorer: int = 0
+
+    def add(self, event: Json) -> None:
+        """Take in the next event."""
+        kind, span = event.get("event"), identifier(event.get("span_id"))
+        if kind == "span_begin":
+            self._spans.add(event)
+        elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
+            self._in_scorer += 1 if event.get("action") == "begin" else -1
+        elif kind == "tool":
+            self.runs[identifier(event.get("id"))] = event
+        elif kind == "model" and (self._in_scorer > 0 or self._spans.is_scorer(span)):
+            self.scored += 1
+        elif kind in {"model", "compaction"}:
+            agent, tool = self._spans.subagent(span)
+            self.requests[agent].append(event)
+            self._tools[agent] = tool
+
+    def beginning(self, agent: str) -> tuple[str, str]:
+        """Return the agent that began a subagent, and its call that did; empty where they are not known."""
+        tool = self._tools[agent]
+        parent, _ = self._spans.subagent(self._spans.parents.get(tool, ""))
+        called = (call for call, run in self.runs.items() if identifier(run.get("span_id")) == tool)
+        return parent, next(called, "")

@@ -1,0 +1,376 @@
+"""Read conversations of OpenHands: the SDK's event logs (V1), and evaluation outputs from before it (V0).
+
+A conversation of the SDK is a folder with ``base_state.json`` and one file an event in ``events/``, or a list
+of such events. All actions with one ``llm_response_id`` are one answer. A condensation names the events that
+it forgets, so the messages that it replaced are known exactly.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importers.openhands_v0 import (
+    EventIndex,
+    ReportedRequest,
+    event_session,
+    forgotten_events,
+    instance_session,
+    reported_requests,
+)
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    identifier,
+    inner,
+    mapping,
+    mappings,
+    media_at,
+    milliseconds,
+    text,
+    tool_input,
+    tool_specs,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Json,
+    Media,
+    MessageRead,
+    Recorded,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+)
+from palimpsest.review.importing.sources import head_of, json_document, json_items, json_lines
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import ToolSpec
+
+MOST_EVENTS = 200_000
+BASE_STATE = "base_state.json"
+OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
+
+
+class OpenHandsImporter:
+    """Reads OpenHands, V0 and V1."""
+
+    name = "openhands"
+    title = "OpenHands"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a folder holds events, or a file begins with an instance or with events."""
+        if head.names:
+            events = any(one.startswith("event-") and one.endswith(".json") for one in head.names)
+            return events or (BASE_STATE in head.names and "events" in head.names)
+        begins = head.start.lstrip()
+        if begins.startswith(b"{"):
+            early = begins[:400]
+            return b'"instance_id"' in early and (
+                b'"agent_class"' in begins or b'"history"' in begins or b'"test_result"' in early
+            )
+        return begins.startswith(b"[") and b'"source"' in begins[:20_000] and _has_events(begins)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation of a folder, an output file or a list of events."""
+        if path.is_dir():
+            yield from _folder(path, report)
+            return
+        if head_of(path).start.lstrip().startswith(b"{"):
+            found = False
+            for number, instance in json_lines(path, report):
+                if "history" in instance:
+                    found = True
+                    yield from instance_session(instance, f"line {number}", report)
+                else:
+                    report(f"line {number}", "It is no instance with a history.")
+            if not found:
+                raise UserError(f"{str(path)!r} holds no conversation of OpenHands.")
+            return
+        events = [one for one in json_items(path, "item", report) if isinstance(one, dict)]
+        if not events:
+            raise UserError(f"{str(path)!r} holds no events of OpenHands.")
+        if any("kind" in one for one in events):
+            yield from _conversation(events, {}, path.stem)
+        else:
+            yield from event_session(events, SessionBegin(path.stem, self.name, "v0"), {})
+
+
+def _has_events(begins: bytes) -> bool:
+    v1 = b'"kind"' in begins and (b"Event" in begins or b'"parent_id"' in begins)
+    return v1 or (b'"action"' in begins and b'"args"' in begins)
+
+
+def _folder(path: Path, report: Report) -> Iterator[Recorded]:
+    inner_folder = path / "events"
+    folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
+    names = sorted(one.name for one in folder.iterdir() if one.name.startswith("event-"))
+    if len(names) > MOST_EVENTS:
+        report(folder.name, f"Only the first {MOST_EVENTS:,} events are read.")
+    state = _document(path / BASE_STATE, report) if (path / BASE_STATE).is_file() else {}
+    events = (_document(folder / name, report) for name in names[:MOST_EVENTS])
+    if not names:
+        raise UserError(f"{str(path)!r} holds no events of OpenHands.")
+    yield from _conversation(events, state, path.name)
+
+
+def _document(path: Path, report: Report) -> Json:
+    if path.is_symlink():  # a copied folder may point anywhere
+        report(path.name, "It is a link and was left out.")
+        return {}
+    try:
+        found = json_document(path)
+    except UserError:
+        report(path.name, "It cannot be read as JSON and was left out.")
+        return {}
+    if not isinstance(found, dict):
+        report(path.name, "It is no JSON object and was left out.")
+    return mapping(found)
+
+
+def _conversation(events: Iterable[Json], state: Json, name: str) -> Iterator[Recorded]:
+    reported: dict[str, ReportedRequest] = {}
+    for metrics in mapping(inner(state, "stats", "usage_to_metrics")).values():
+        reported |= reported_requests(metrics)
+    model = text(inner(state, "agent", "llm", "model"))
+    reader = _Reader(reported, model)
+    begun = False
+    for event in events:
+        if not event:
+            continue
+        prompt = event if event.get("kind") == "SystemPromptEvent" else {}
+        if not begun:
+            begun = True
+            yield SessionBegin(
+                identifier(state.get("id")) or name,
+                "openhands",
+                format_version="v1",
+                directory=text(inner(state, "workspace", "working_dir")),
+                created=milliseconds(event.get("timestamp")),
+                model=model or next((one.model for one in reported.values()), ""),
+                window=next((one.window for one in reported.values() if one.window), None),
+                system=_prompt(prompt) or None,
+                tools=_tools(prompt.get("tools")),
+            )
+        elif prompt:
+            yield GapRead(
+                "Another system prompt was sent from here on.", chars=len(_prompt(prompt))
+            )
+        yield from reader.told(event)
+    yield from reader.finished()
+    if not begun:
+        raise UserError(f"The events of {name!r} cannot be read.")
+
+
+def _prompt(event: Json) -> str:
+    said = (text(inner(event, one, "text")) for one in ("system_prompt", "dynamic_context"))
+    return "\n\n".join(one for one in said if one)
+
+
+def _tools(value: Any) -> tuple[ToolSpec, ...] | None:
+    """Return the tools of a system prompt's event; newer versions record them without name and parameters."""
+    if not isinstance(value, list):
+        return None
+    named = (
+        {"name": one.get("title") or inner(one, "annotations", "title"), **one}
+        for one in mappings(value)
+    )
+    return tool_specs(list(named))
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer whose actions are being joined."""
+
+    event: Json
+    name: str
+    response: str
+    parts: list[Text | Thinking | Media | Call] = field(default_factory=list)
+    results: list[ResultRead] = field(default_factory=list)
+    """Results that came before the answer was known to be complete."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Joins the events of one conversation to messages."""
+
+    reported: dict[str, ReportedRequest]
+    model: str
+    index: EventIndex = field(default_factory=EventIndex)
+    branch: dict[str, None] = field(default_factory=dict)
+    """The events that led here, in order."""
+    answer: _Answer | None = None
+    asked: bool = False
+    """A person or the agent asked for the next condensation."""
+    count: int = 0
+
+    def told(self, event: Json) -> Iterator[Recorded]:
+        self.count += 1
+        name = identifier(event.get("id")) or f"e{self.count}"
+        name = f"{name}#{self.count}" if name in self.branch else name
+        kind = event.get("kind")
+        if not self._belongs_to_answer(event):
+            yield from self.finished()
+        yield from self._branched(name, identifier(event.get("parent_id")))
+        match kind:
+            case "ActionEvent":
+                self._action(event, name)
+            case "MessageEvent":
+                yield self._message(event, name)
+            case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
+                if self.answer:
+                    self.answer.results.append(self._result(event, name))
+                else:
+                    yield self._result(event, name)
+            case "CondensationRequest":
+                self.asked = True
+            case "Condensation":
+                yield from self._condensation(event, name)
+            case _:
+                pass  # pauses, hooks and changes of state are not sent
+
+    def finished(self) -> Iterator[Recorded]:
+        """Yield the answer whose actions are complete."""
+        if answer := self.answer:
+            self.answer = None
+            yield self._answered(answer, "tool-calls")
+            yield from answer.results
+
+    def _belongs_to_answer(self, event: Json) -> bool:
+        """Return whether an event is an action of the answer at hand, or a result of one."""
+        if not self.answer:
+            return False
+        if event.get("kind") == "ActionEvent":
+            return bool(self.answer.response) and self.answer.response == identifier(
+                event.get("llm_response_id")
+            )
+        call = identifier(event.get("tool_call_id"))
+        return any(isinstance(one, Call) and one.id == call for one in self.answer.parts)
+
+    def _answered(self, answer: _Answer, finish: str) -> MessageRead:
+        about = self.reported.get(answer.response, ReportedRequest(None))
+        return MessageRead(
+            answer.name,
+            "assistant",
+            tuple(answer.parts),
+            milliseconds(answer.event.get("timestamp")),
+            model=about.model or self.model,
+            usage=about.usage,
+            cost=about.cost,
+            finish=finish,
+        )
+
+    def _branched(self, name: str, parent: str) -> Iterator[Recorded]:
+        """Tell what was taken back where an event does not follow the last one."""
+        last = next(reversed(self.branch), "")
+        if parent and parent != last and parent in self.branch:
+            gone = list[str]()
+            while last != parent:
+                gone.append(self.branch.popitem()[0])
+                last = next(reversed(self.branch))
+            if messages := self.index.forgotten(gone)[0]:
+                yield RemovedRead(messages)
+        elif parent and last and parent != last:
+            yield GapRead(OTHER_BRANCH)
+        self.branch[name] = None
+
+    def _action(self, event: Json, name: str) -> None:
+        if self.answer is None:
+            self.answer = _Answer(event, name, identifier(event.get("llm_response_id")))
+            self.answer.parts += _thoughts(event)
+            self.answer.parts += _content(event.get("thought"))
+        call = mapping(event.get("tool_call"))
+        made = Call(
+            identifier(event.get("tool_call_id")) or identifier(call.get("id")) or f"call-{name}",
+            text(event.get("tool_name")) or text(call.get("name")) or "unknown",
+            tool_input(call.get("arguments") or event.get("action")),
+        )
+        self.answer.parts.append(made)
+        self.index.add(name, self.answer.name)
+        self.index.callers.setdefault(made.id, self.answer.name)
+
+    def _message(self, event: Json, name: str) -> MessageRead:
+        self.index.add(name, name)
+        message = mapping(event.get("llm_message"))
+        parts = [*_thoughts(message), *_content(message.get("content"))]
+        if event.get("source") == "agent":
+            answer = _Answer(event, name, identifier(event.get("llm_response_id")), parts)
+            return self._answered(answer, "stop")
+        added = [
+            Text(one.text, synthetic=True)
+            for one in _content(event.get("extended_content"))
+            if isinstance(one, Text)
+        ]
+        return MessageRead(
+            name,
+            "user",
+            (*parts, *added),
+            milliseconds(event.get("timestamp")),
+            by_program=event.get("source") != "user",
+        )
+
+    def _result(self, event: Json, name: str) -> ResultRead:
+        call = identifier(event.get("tool_call_id"))
+        self.index.results[name] = call
+        content = _content(inner(event, "observation", "content"))
+        other = text(event.get("error")) or text(event.get("rejection_reason"))
+        return ResultRead(
+            call,
+            "\n".join(one.text for one in content if isinstance(one, Text)) or other,
+            is_error=bool(other) or inner(event, "observation", "is_error") is True,
+            ended=milliseconds(event.get("timestamp")),
+            media=tuple(one for one in content if isinstance(one, Media)),
+        )
+
+    def _condensation(self, event: Json, name: str) -> Iterator[Recorded]:
+        forgotten = event.get("forgotten_event_ids")
+        about = self.reported.get(
+            identifier(event.get("llm_response_id")), ReportedRequest(None)
+        )  # fmt: skip
+        yield from forgotten_events(
+            self.index,
+            [identifier(one) for one in forgotten] if isinstance(forgotten, list) else [],
+            CompactionRead(
+                name,
+                text(event.get("summary")),
+                created=milliseconds(event.get("timestamp")),
+                auto=not self.asked,
+                usage=about.usage,
+                model=about.model,
+            ),
+        )
+        # What forgets this summary later names it by an id that the program makes of the condensation's.
+        self.index.events[name] = [f"{name}-summary"]
+        self.index.messages[f"{name}-summary"] = name
+        self.index.order.setdefault(name, len(self.index.order))
+        self.asked = False
+
+
+def _content(value: Any) -> list[Text | Thinking | Media | Call]:
+    found: list[Text | Thinking | Media | Call] = []
+    for one in mappings(value):
+        if isinstance(one.get("image_urls"), list):
+            found += [media_at(url, "image/png") for url in one["image_urls"]]
+        elif said := text(one.get("text")):
+            found.append(Text(said))
+    return found
+
+
+def _thoughts(value: Json) -> list[Text | Thinking | Media | Call]:
+    """Return the reasoning of an answer: its blocks, or else the text that all providers have."""
+    found: list[Text | Thinking | Media | Call] = []
+    for one in mappings(value.get("thinking_blocks")):
+        thought = text(one.get("thinking"))
+        found.append(Thinking(thought, encrypted=not thought))
+    if not found and (thought := text(value.get("reasoning_content"))):
+        found.append(Thinking(thought))
+    item = mapping(value.get("responses_reasoning_item"))
+    if not found and item:
+        thought = "\n".join(text(one) for one in item.get("summary") or [] if isinstance(one, str))
+        found.append(Thinking(thought, encrypted=not thought))
+    return found
+
+
+OPENHANDS = OpenHandsImporter()

@@ -1,0 +1,402 @@
+"""Read traces of the OpenTelemetry conventions for generative AI: OTLP JSON, or one JSON object a line.
+
+Spans of requests (``chat``) carry their whole input, so a message is told once, and what is gone or changed
+between two requests is told as a reduction. A conversation is a session; where no id of one was recorded, the
+trace is. An agent that another one began is a subagent. Contents are opt-in: without them only usage is read.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importers.otel_spans import (
+    NANOSECONDS,
+    attributes_of,
+    failure_of,
+    nanoseconds,
+    read_spans,
+    structure,
+)
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    count,
+    dollars,
+    identifier,
+    mapping,
+    mappings,
+    media_at,
+    milliseconds,
+    plain,
+    text,
+    tool_input,
+    tool_specs,
+    usage_of_whole_prompt,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    GapRead,
+    Json,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+)
+from palimpsest.review.importing.repeated_inputs import (
+    InputMessage,
+    RecordedReduction,
+    RepeatedInputs,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import ToolSpec, Usage
+
+REQUESTS = {"chat", "generate_content", "text_completion"}
+AGENT, TOOL = "invoke_agent", "execute_tool"
+DETAILS = "gen_ai.client.inference.operation.details"
+"""The event of a span that may carry the contents instead of the span's attributes."""
+FINISH = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "tool_call": "tool-calls",
+    "tool_calls": "tool-calls",
+    "tool_use": "tool-calls",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content-filter",
+    "error": "error",
+}
+NO_CONTENTS = (
+    "The texts of the messages were not recorded; instrumentations record them only when asked to."
+)
+OTHER_SYSTEM = "Another system prompt was sent from here on."
+COMPACTED_BY_PROVIDER = (
+    "The provider compacted the conversation here; what it kept is not recorded."
+)
+Parts = list[Text | Thinking | Media | Call]
+
+
+class OtelGenAiImporter:
+    """Reads the spans of one file."""
+
+    name = "otel-genai"
+    title = "OpenTelemetry GenAI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins with OTLP's spans, or with a span that has the conventions' names."""
+        begins = head.start.lstrip()
+        if not begins.startswith((b"{", b"[")):
+            return False
+        if b'"resourceSpans"' in begins[:200]:
+            return True
+        early = begins[:4_000]
+        return b"gen_ai." in begins and (b'"span_id"' in early or b'"spanId"' in early)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation, and each of its subagents, in the order of their first requests."""
+        trace = _Trace()
+        for place, span in read_spans(path, report):
+            trace.add(span, place, report)
+        sessions = trace.sessions()
+        if not sessions:
+            raise UserError(f"{str(path)!r} holds no requests of a model by the GenAI conventions.")
+        for session in sessions:
+            yield from session.told(trace.tools)
+
+
+@dataclass(slots=True)
+class _Span:
+    """What is kept of one span; the messages are shared between spans that repeat them."""
+
+    id: str
+    parent: str
+    kind: str
+    conversation: str
+    start: int
+    end: int
+    about: Json
+    failed: str = ""
+    system: str = ""
+    tools: tuple[ToolSpec, ...] | None = None
+    messages: list[InputMessage] | None = None
+    answer: tuple[Text | Thinking | Media | Call, ...] = ()
+    finish: str = ""
+    compacted: bool = False
+
+
+@dataclass(slots=True)
+class _Session:
+    """The requests of one conversation, or of one subagent in it."""
+
+    id: str
+    parent: str = ""
+    parent_call: str = ""
+    title: str = ""
+    depth: int = 0
+    requests: list[_Span] = field(default_factory=list)
+
+    def told(self, runs: dict[str, _Span]) -> Iterator[Recorded]:
+        first = self.requests[0]
+        yield SessionBegin(
+            self.id,
+            OtelGenAiImporter.name,
+            title=self.title,
+            created=_at(first.start),
+            model=_model(first),
+            system=first.system or None,
+            tools=first.tools,
+            parent=self.parent or None,
+            parent_call=self.parent_call or None,
+        )
+        inputs, told, asked = RepeatedInputs(), set[str](), list[str]()
+        system, silent = first.system, False
+        for n, request in enumerate(self.requests, 1):
+            if request.messages is not None:
+                reduction = RecordedReduction(rule="otel") if request.compacted else None
+                for one in inputs.input(request.messages, _at(request.start), reduction):
+                    if isinstance(one, ResultRead):
+                        told.add(one.call)
+                        yield _timed(one, runs.get(one.call))
+                    else:
+                        yield one
+            answer = inputs.answer(_answer(request, f"a{n}"))
+            asked += [one.id for one in answer.parts if isinstance(one, Call)]
+            yield answer
+            if request.system != system:
+                system = request.system
+                yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(system))
+            if request.compacted and request.messages is None:
+                yield GapRead(COMPACTED_BY_PROVIDER, message=answer.id)
+            silent = silent or (request.messages is None and not answer.parts)
+        for call in asked:
+            if call not in told and (run := runs.get(call)):
+                output = plain(run.about.get("gen_ai.tool.call.result"))
+                yield _timed(ResultRead(call, output, is_error=bool(run.failed)), run)
+        if silent:
+            yield GapRead(NO_CONTENTS)
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The spans of a file: requests, agents and runs of tools."""
+
+    spans: dict[str, _Span] = field(default_factory=dict)
+    tools: dict[str, _Span] = field(default_factory=dict)
+    """The run of each call."""
+    messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
+    """Messages by their content, since requests repeat them; system prompts as text."""
+
+    def add(self, value: Any, place: str, report: Report) -> None:
+        raw = mapping(value)
+        context = mapping(raw.get("context"))
+        name = identifier(raw.get("spanId")) or identifier(context.get("span_id"))
+        if not name or name in self.spans:
+            report(place, "It is no span, or was there before, and was left out.")
+            return
+        about = attributes_of(raw.get("attributes"))
+        for event in mappings(raw.get("events")):
+            if event.get("name") == DETAILS:
+                about = {**attributes_of(event.get("attributes")), **about}
+        kind = text(about.get("gen_ai.operation.name"))
+        trace = identifier(raw.get("traceId")) or identifier(context.get("trace_id"))
+        span = _Span(
+            name,
+            identifier(raw.get("parentSpanId")) or identifier(raw.get("parent_id")),
+            kind,
+            identifier(about.get("gen_ai.conversation.id")) or f"trace {trace}",
+            nanoseconds(raw.get("startTimeUnixNano"), raw.get("start_time")),
+            nanoseconds(raw.get("endTimeUnixNano"), raw.get("end_time")),
+            {},
+            failure_of(raw, about),
+        )
+        self.spans[name] = span
+        if kind in REQUESTS:
+            self._request(span, about)
+        elif kind in {AGENT, TOOL}:
+            span.about = {
+                one: about.get(one)
+                for one in ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
+            }
+            if call := identifier(about.get("gen_ai.tool.call.id")):
+                self.tools.setdefault(call, span)
+
+    def _request(self, span: _Span, about: Json) -> None:
+        instructions = structure(about.get("gen_ai.system_instructions"))
+        system = [text(one.get("content")) for one in mappings(instructions)]
+        span.tools = tool_specs(structure(about.get("gen_ai.tool.definitions")))
+        given = structure(about.get("gen_ai.input.messages"))
+        if isinstance(given, list):
+            known = [self._message(one) for one in mappings(given)]
+            system += [one for one in known if isinstance(one, str)]
+            span.messages = [one for one in known if isinstance(one, InputMessage)]
+        span.system = "\n\n".join(one for one in system if one)
+        outputs = list(mappings(structure(about.get("gen_ai.output.messages"))))
+        span.answer = tuple(part for one in outputs for part in _parts(one)[0])
+        reasons = about.get("gen_ai.response.finish_reasons")
+        reason = reasons[0] if isinstance(reasons, list) and reasons else ""
+        span.finish = text(reason) or next((text(one.get("finish_reason")) for one in outputs), "")
+        span.compacted = about.get("gen_ai.conversation.compacted") is True or any(
+            part.get("type") == "compaction"
+            for one in outputs
+            for part in mappings(one.get("parts"))
+        )
+        span.about = {
+            one: told
+            for one, told in about.items()
+            if one.startswith(("gen_ai.usage.", "gen_ai.request.", "gen_ai.response."))
+            or one in {"gen_ai.provider.name", "gen_ai.system"}
+        }
+
+    def _message(self, value: Json) -> InputMessage | str:
+        digest = blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()
+        if digest not in self.messages:
+            self.messages[digest] = _input_message(value)
+        return self.messages[digest]
+
+    def sessions(self) -> list[_Session]:
+        """Return the sessions, parents before their subagents."""
+        found: dict[str, _Session] = {}
+        for span in sorted(self.spans.values(), key=lambda one: one.start):
+            if span.kind in REQUESTS:
+                session = self._session(span)
+                found.setdefault(session.id, session).requests.append(span)
+        for session in found.values():
+            if session.parent not in found:
+                session.parent = session.parent_call = ""
+        return sorted(found.values(), key=lambda one: (one.depth, one.requests[0].start))
+
+    def _session(self, span: _Span) -> _Session:
+        """Return the session of a request: its conversation's, or that of the subagent which sent it."""
+        conversation, agents, calls = span.conversation, list[_Span](), list[str]()
+        for above in self._above(span):
+            if conversation.startswith("trace ") and not above.conversation.startswith("trace "):
+                conversation = above.conversation
+            if above.kind == AGENT:
+                agents.append(above)
+            elif above.kind == TOOL and len(agents) == 1:
+                calls.append(identifier(above.about.get("gen_ai.tool.call.id")))
+        title = text(agents[0].about.get("gen_ai.agent.name")) if agents else ""
+        if len(agents) < 2:
+            return _Session(conversation, title=title)
+        outer = agents[1].id
+        return _Session(
+            f"{conversation}/{agents[0].id}",
+            conversation if len(agents) == 2 else f"{conversation}/{outer}",
+            calls[0] if calls else "",
+            title,
+            len(agents) - 1,
+        )
+
+    def _above(self, span: _Span) -> Iterator[_Span]:
+        seen = {span.id}
+        while (above := self.spans.get(span.parent)) and above.id not in seen:
+            seen.add(above.id)
+            yield above
+            span = above
+
+
+def _at(nanoseconds: int) -> int | None:
+    return milliseconds(str(nanoseconds // NANOSECONDS)) if nanoseconds else None
+
+
+def _input_message(value: Json) -> InputMessage | str:
+    parts, results = _parts(value)
+    role = text(value.get("role"))
+    if role in {"system", "developer"}:
+        return "\n".join(one.text for one in parts if isinstance(one, Text))
+    return InputMessage(
+        "assistant" if role in {"assistant", "model"} else "user", tuple(parts), tuple(results)
+    )
+
+
+def _parts(message: Json) -> tuple[Parts, list[ResultRead]]:
+    parts: Parts = []
+    results: list[ResultRead] = []
+    for one in mappings(message.get("parts")):
+        match one.get("type"):
+            case "text":
+                parts.append(Text(text(one.get("content"))))
+            case "reasoning":
+                parts.append(Thinking(text(one.get("content"))))
+            case "tool_call":
+                name = text(one.get("name")) or "unknown"
+                given = tool_input(one.get("arguments"))
+                parts.append(Call(identifier(one.get("id")), name, given))
+            case "tool_call_response":
+                output = one["response"] if "response" in one else one.get("result")
+                results.append(ResultRead(identifier(one.get("id")), plain(output)))
+            case "blob":
+                mime = text(one.get("mime_type")) or "application/octet-stream"
+                parts.append(Media(mime, text(one.get("content")) or None))
+            case "uri" | "file":
+                address = text(one.get("uri")) or identifier(one.get("file_id"))
+                parts.append(media_at(address, text(one.get("mime_type"))))
+            case "compaction":
+                pass
+            case _:
+                parts.append(Text(plain(one), synthetic=True))
+    return parts, results
+
+
+def _answer(request: _Span, name: str) -> MessageRead:
+    about = request.about
+    finish = FINISH.get(request.finish)
+    return MessageRead(
+        identifier(about.get("gen_ai.response.id")) or request.id or name,
+        "assistant",
+        request.answer,
+        _at(request.start),
+        completed=_at(request.end),
+        model=_model(request),
+        effort=text(about.get("gen_ai.request.reasoning.level")) or None,
+        usage=_usage(about),
+        cost=dollars(about.get("gen_ai.usage.cost")),
+        finish="error" if request.failed else finish,
+        error=request.failed or None,
+    )
+
+
+def _model(request: _Span) -> str:
+    about = request.about
+    provider = text(about.get("gen_ai.provider.name")) or text(about.get("gen_ai.system"))
+    name = text(about.get("gen_ai.request.model")) or text(about.get("gen_ai.response.model"))
+    return "/".join(one for one in (provider, name) if one) if name else ""
+
+
+def _usage(about: Json) -> Usage | None:
+    told = {one: about.get(f"gen_ai.usage.{one}") for one in ("input_tokens", "output_tokens")}
+    read = count(about.get("gen_ai.usage.cache_read.input_tokens"))
+    written = count(about.get("gen_ai.usage.cache_write.input_tokens")) or count(
+        about.get("gen_ai.usage.cache_creation.input_tokens")
+    )
+    prompt = count(told["input_tokens"]) or count(about.get("gen_ai.usage.prompt_tokens"))
+    if read + written > prompt:  # an instrumentation that does not count cached tokens in
+        prompt += read + written
+    return usage_of_whole_prompt(
+        prompt,
+        count(told["output_tokens"]) or about.get("gen_ai.usage.completion_tokens"),
+        read=read,
+        written=written,
+        reasoning=about.get("gen_ai.usage.reasoning.output_tokens"),
+    )
+
+
+def _timed(result: ResultRead, run: _Span | None) -> ResultRead:
+    if run is None:
+        return result
+    return ResultRead(
+        result.call,
+        result.output,
+        is_error=result.is_error or bool(run.failed),
+        started=_at(run.start),
+        ended=_at(run.end),
+        media=result.media,
+    )
+
+
+OTEL_GENAI = OtelGenAiImporter()

@@ -1,0 +1,291 @@
+"""Find out what is new, what changed and what is gone between requests that each record their whole input.
+
+Traces record every request with all its messages. A message is recognised again by what it says, a result by
+its call, an answer with calls by their ids. What was there before and is not any more was reduced: cleared,
+replaced by a summary, or taken back; which of these is told as far as the order of the messages tells it.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Literal
+
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    Text,
+    Thinking,
+)
+from palimpsest.transcript.values import Usage
+
+Key = tuple[str, ...]
+Parts = tuple[Text | Thinking | Media | Call, ...]
+ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
+
+
+@dataclass(frozen=True, slots=True)
+class InputMessage:
+    """One message of a request's input; the results in it belong to calls of answers before it."""
+
+    role: Literal["user", "assistant"]
+    parts: Parts = ()
+    results: tuple[ResultRead, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReduction:
+    """What the recording says about a reduction that the next request shows."""
+
+    rule: str = ""
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    usage: Usage | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A message, or one result, that the last request showed."""
+
+    key: Key
+    message: str
+    call: str = ""
+    shown: bytes = b""
+    whole: bytes = b""
+    calls: tuple[tuple[str, str], ...] = ()
+    """Of an answer: the ids of its calls as recorded, and as they are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A message, or one result, of the input at hand."""
+
+    key: Key
+    message: InputMessage | None = None
+    result: ResultRead | None = None
+
+
+@dataclass(slots=True)
+class _Gap:
+    """What is gone and what is new between two entries that stayed."""
+
+    gone: Sequence[_Entry]
+    new: list[_Shown]
+    last: bool
+    entries: list[_Entry] = field(default_factory=list)
+
+
+class RepeatedInputs:
+    """Tells the messages of one session from the inputs of its requests."""
+
+    def __init__(self) -> None:
+        self._live: list[_Entry] = []
+        self._calls: set[str] = set()
+        self._answers: set[str] = set()
+        self._latest: dict[str, str] = {}
+        """The last call that was told, by its recorded id."""
+        self._owners: dict[str, str] = {}
+        """The message that made a call."""
+        self._count = 0
+
+    def input(
+        self,
+        messages: Iterable[InputMessage],
+        created: int | None,
+        reduction: RecordedReduction | None = None,
+    ) -> Iterator[Recorded]:
+        """Yield what the input of the next request adds to, or takes from, what is known."""
+        known: dict[str, str] = {}
+        live: list[_Entry] = []
+        for stayed, shown, gap in self._aligned(messages):
+            yield from self._bridged(gap, created, known, reduction)
+            live += gap.entries
+            if stayed and shown:
+                known |= dict(stayed.calls)
+                if shown.result:
+                    digest = _digest(shown.result.output)
+                    if digest != stayed.shown:
+                        yield ReducedRead(
+                            stayed.call,
+                            "" if digest == stayed.whole else shown.result.output,
+                            rule=reduction.rule if reduction else "",
+                            restored=digest == stayed.whole,
+                        )
+                    stayed = replace(stayed, shown=digest)
+                live.append(stayed)
+        self._live = live
+
+    def answer(self, answer: MessageRead) -> MessageRead:
+        """Take in the answer of the request whose input was told last; it and its calls get ids of their own."""
+        recorded = self._parts_with_call_ids(answer.parts)
+        told = tuple(self._own_call(one) if isinstance(one, Call) else one for one in recorded)
+        name = _unused(answer.id, self._answers)
+        self._live.append(self._answered(name, recorded, told))
+        return replace(answer, id=name, parts=told)
+
+    def _aligned(
+        self, messages: Iterable[InputMessage]
+    ) -> Iterator[tuple[_Entry | None, _Shown | None, _Gap]]:
+        places: defaultdict[Key, list[int]] = defaultdict(list)
+        for place, entry in enumerate(self._live):
+            places[entry.key].append(place)
+        at, new = 0, list[_Shown]()
+        for shown in _entries(messages):
+            found = places.get(shown.key, [])
+            if (n := bisect_left(found, at)) == len(found):
+                new.append(shown)
+                continue
+            yield self._live[found[n]], shown, _Gap(self._live[at : found[n]], new, last=False)
+            at, new = found[n] + 1, []
+        yield None, None, _Gap(self._live[at:], new, last=True)
+
+    def _bridged(
+        self,
+        gap: _Gap,
+        created: int | None,
+        known: dict[str, str],
+        reduction: RecordedReduction | None,
+    ) -> Iterator[Recorded]:
+        gone = tuple(dict.fromkeys(one.message for one in gap.gone if not one.call))
+        for one in gap.gone:
+            if one.call and one.message not in gone:
+                yield ReducedRead(one.call, "", rule=reduction.rule if reduction else "")
+        new = gap.new
+        if gone and not reduction and _is_taken_back(gap, gap.last and len(gone) < len(self._live)):
+            yield RemovedRead(gone, created)
+        elif gone:
+            first = next((one for one in new if one.key[0] == "user"), None)
+            new = [one for one in new if one is not first]
+            summary = _words(first.message.parts) if first and first.message else ""
+            about = reduction or RecordedReduction()
+            told = CompactionRead(
+                self._next("c"),
+                summary,
+                replaced=gone,
+                created=created,
+                tokens_before=about.tokens_before,
+                tokens_after=about.tokens_after,
+                usage=about.usage,
+                model=about.model,
+            )
+            yield told
+            if first:
+                gap.entries.append(_Entry(first.key, told.id))
+        for shown in new:
+            yield from self._told(shown, gap.entries, known, created)
+
+    def _told(
+        self, shown: _Shown, entries: list[_Entry], known: dict[str, str], created: int | None
+    ) -> Iterator[Recorded]:
+        if shown.result:
+            yield from self._told_result(shown.key, shown.result, entries, known)
+        elif shown.message and shown.message.role == "user":
+            told = MessageRead(self._next("m"), "user", shown.message.parts, created)
+            entries.append(_Entry(shown.key, told.id))
+            yield told
+        elif shown.message:
+            parts = tuple(
+                self._own_call(one) if isinstance(one, Call) else one for one in shown.message.parts
+            )
+            entry = self._answered(self._next("m"), shown.message.parts, parts)
+            known |= dict(entry.calls)
+            entries.append(entry)
+            yield MessageRead(entry.message, "assistant", parts, created)
+            yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
+
+    def _told_result(
+        self, key: Key, result: ResultRead, entries: list[_Entry], known: dict[str, str]
+    ) -> Iterator[Recorded]:
+        call = known.get(result.call) or self._latest.get(result.call)
+        if not call:
+            yield GapRead("A result stood in a request without its call.", chars=len(result.output))
+            return
+        digest = _digest(result.output)
+        entries.append(_Entry(key, self._owners[call], call, digest, digest))
+        yield replace(result, call=call)
+
+    def _answered(self, message: str, recorded: Parts, told: Parts) -> _Entry:
+        ids = tuple(
+            (one.id, other.id)
+            for one, other in zip(recorded, told, strict=True)
+            if isinstance(one, Call) and isinstance(other, Call)
+        )
+        for name, own in ids:
+            self._latest[name] = own
+            self._owners[own] = message
+        return _Entry(_key("assistant", recorded), message, calls=ids)
+
+    def _parts_with_call_ids(self, parts: Parts) -> Parts:
+        calls = sum(len(one.calls) for one in self._live)
+        return _numbered(parts, calls)[0]
+
+    def _own_call(self, call: Call) -> Call:
+        return replace(call, id=_unused(call.id, self._calls))
+
+    def _next(self, letter: str) -> str:
+        self._count += 1
+        return _unused(f"{letter}{self._count}", self._answers)
+
+
+def _unused(name: str, used: set[str]) -> str:
+    """Return a name that was not used yet, and mark it as used."""
+    found, n = name, 1
+    while found in used:
+        n += 1
+        found = f"{name}#{n}"
+    used.add(found)
+    return found
+
+
+def _entries(messages: Iterable[InputMessage]) -> Iterator[_Shown]:
+    calls = results = 0
+    for message in messages:
+        for result in message.results:
+            results += 1
+            named = result if result.call else replace(result, call=f"call{results}")
+            yield _Shown(("result", named.call), result=named)
+        if message.parts:
+            parts, calls = _numbered(message.parts, calls)
+            yield _Shown(_key(message.role, parts), replace(message, parts=parts, results=()))
+
+
+def _numbered(parts: Parts, calls: int) -> tuple[Parts, int]:
+    """Give calls that were recorded without an id their number among the calls as one."""
+    told: list[Text | Thinking | Media | Call] = []
+    for one in parts:
+        if isinstance(one, Call):
+            calls += 1
+            told.append(one if one.id else replace(one, id=f"call{calls}"))
+        else:
+            told.append(one)
+    return tuple(told), calls
+
+
+def _key(role: str, parts: Parts) -> Key:
+    if role == "assistant" and (calls := [one.id for one in parts if isinstance(one, Call)]):
+        return ("calls", *calls)
+    media = [_digest(one.data or one.name or "").hex() for one in parts if isinstance(one, Media)]
+    return (role, _digest(_words(parts)).hex(), *media)
+
+
+def _is_taken_back(gap: _Gap, tail: bool) -> bool:  # noqa: FBT001
+    """Return whether a person took the last messages back: all from a question on, or an answer for a new try."""
+    begins = gap.gone[0].key[0]
+    return tail and (begins == "user" or not any(one.key[0] == "user" for one in gap.new))
+
+
+def _words(parts: Iterable[object]) -> str:
+    return "\n".join(one.text for one in parts if isinstance(one, Text)).strip()
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()

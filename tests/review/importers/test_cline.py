@@ -1,0 +1,110 @@
+"""Cline: a session made by its SDK, with the state that its own compaction left beside it."""
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
+
+from palimpsest.review.importers.cline import CLINE
+from palimpsest.review.importing.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    ReducedRead,
+    ResultRead,
+    SessionBegin,
+)
+from palimpsest.transcript.values import Usage
+
+FOLDER = SAMPLES / "cline"
+NAME = "1793523600000_abcde_cli"
+MESSAGES = FOLDER / f"{NAME}.messages.json"
+
+
+def test_the_input_counts_cached_tokens() -> None:
+    found, reports = recorded(CLINE, MESSAGES)
+
+    assert reports == []
+    assert [(one.id, one.system) for one in only(SessionBegin, found)] == [(NAME, "You are Cline.")]
+    assert input_tokens(found) == [2_000, 4_000, 6_000, 900]
+    assert requests(found)[1].usage == Usage(
+        input=2_100, output=60, cache_read=1_500, cache_write=400
+    )
+    assert [one.cost for one in requests(found)] == [0.004, 0.008, 0.01, 0.0034]
+    assert {one.model for one in requests(found)} == {"anthropic/claude-sonnet-4-5"}
+
+
+def test_messages_and_results_come_in_order() -> None:
+    found, _ = recorded(CLINE, MESSAGES)
+
+    assert [said(one) for one in only(MessageRead, found)] == [
+        "Which of the two files is longer?",
+        "I read file 1. read_files()",
+        "I read file 2. read_files()",
+        "The second.",
+        "By how much?",
+        "400 lines.",
+    ]
+    assert [(one.call, len(one.output)) for one in only(ResultRead, found)] == [
+        ("toolu_1", 4_000),
+        ("toolu_2", 8_000),
+    ]
+    assert only(CompactionRead, found) == []
+
+
+def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
+    found, reports = recorded(CLINE, FOLDER)
+    (compacted,) = only(CompactionRead, found)
+
+    assert reports == []
+    assert compacted.replaced == ("msg_1", "msg_2", "msg_4")
+    assert compacted.summary
+    assert compacted.summary.startswith("Which of the two files is longer?")
+    assert "Earlier context was compacted" in compacted.summary
+    assert not compacted.auto
+    assert found.index(compacted) == found.index(requests(found)[3]) - 1
+
+
+def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "one")
+    path = folder / f"{NAME}.compaction.json"
+    whole = json.loads(MESSAGES.read_text())["messages"]
+    shorter = json.loads(json.dumps(whole[:7]))
+    shorter[2]["content"][0]["content"] = "line of 1 ..."
+    path.write_text(
+        json.dumps({"version": 1, "source_message_count": 7, "messages": shorter, "updated_at": ""})
+    )
+
+    found, _ = recorded(CLINE, folder)
+
+    assert [(one.call, one.shown) for one in only(ReducedRead, found)] == [
+        ("toolu_1", "line of 1 ...")
+    ]
+    assert only(CompactionRead, found) == []
+
+
+def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path: Path) -> None:
+    state = json.loads((FOLDER / f"{NAME}.compaction.json").read_text())
+    whole = json.loads(MESSAGES.read_text())
+    path = tmp_path / f"{NAME}.messages.json"
+    path.write_text(json.dumps({**whole, "messages": state["messages"]}, indent=2))
+
+    found, _ = recorded(CLINE, path)
+
+    assert [one.replaced for one in only(CompactionRead, found)] == [()]
+    assert [one.what for one in only(GapRead, found)] == [
+        "Earlier messages were replaced by a summary before this was recorded."
+    ]
+
+
+def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "one")
+    (folder / f"{NAME}.compaction.json").write_text("[" * 200)
+
+    found, reports = recorded(CLINE, folder)
+
+    assert len(requests(found)) == 4
+    assert reports == [
+        f"{NAME}.compaction.json: The state of the compaction cannot be read and was left out."
+    ]

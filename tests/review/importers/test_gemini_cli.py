@@ -1,0 +1,97 @@
+"""Gemini CLI: a chat made by its own recorder, with a rewind, a masked result and a compression."""
+
+import json
+from pathlib import Path
+
+from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
+
+from palimpsest.review.importers.gemini_cli import GEMINI_CLI
+from palimpsest.review.importing.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    TitleRead,
+)
+from palimpsest.transcript.values import Usage
+
+CHAT = SAMPLES / "gemini_cli.jsonl"
+
+
+def test_records_with_one_id_are_one_request() -> None:
+    found, reports = recorded(GEMINI_CLI, CHAT)
+
+    assert reports == []
+    assert [one.id for one in only(SessionBegin, found)] == ["5f0e7d1c-0000-4000-8000-000000000001"]
+    assert [said(one) for one in only(MessageRead, found)] == [
+        "What is in a.txt?",
+        "I read it. read_file()",
+        "It says alpha.",
+        "And what is in b.txt?",
+        "I will not tell.",
+        "Please say what is in b.txt.",
+        "read_file()",
+        "It says beta.",
+        "Thanks. Which is shorter?",
+        "b.txt.",
+    ]
+    assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
+    assert [one.title for one in only(TitleRead, found)] == ["Two files were compared."]
+
+
+def test_cached_tokens_are_part_of_the_input_and_thoughts_beside_the_output() -> None:
+    found, _ = recorded(GEMINI_CLI, CHAT)
+
+    assert requests(found)[3].usage == Usage(input=200, output=30, reasoning=20, cache_read=8_000)
+
+
+def test_a_rewind_takes_back_what_followed() -> None:
+    found, _ = recorded(GEMINI_CLI, CHAT)
+
+    assert [one.messages for one in only(RemovedRead, found)] == [("u2", "g3")]
+
+
+def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
+    found, _ = recorded(GEMINI_CLI, CHAT)
+    (masked,) = only(ReducedRead, found)
+
+    assert only(ResultRead, found)[0].output == "alpha " * 2_000
+    assert (masked.call, masked.rule) == ("read-1", "gemini.mask")
+    assert masked.shown.startswith("<tool_output_masked>")
+    assert found.index(masked) > found.index(requests(found)[3])
+
+
+def test_a_compression_names_what_it_replaced_and_its_made_up_answer_is_a_gap() -> None:
+    found, _ = recorded(GEMINI_CLI, CHAT)
+    (compressed,) = only(CompactionRead, found)
+
+    assert compressed.summary == "<state_snapshot>Both files were read.</state_snapshot>"
+    assert compressed.replaced == ("u1", "g1", "g2")
+    assert [one.chars for one in only(GapRead, found)] == [56]
+
+
+def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in CHAT.read_text().splitlines()]
+    last = {one["id"]: one for one in lines if "id" in one}
+    document = {**lines[0], "messages": list(last.values()), "summary": "A title."}
+    (tmp_path / "session-1.json").write_text(json.dumps(document, indent=2))
+
+    found, reports = recorded(GEMINI_CLI, tmp_path / "session-1.json")
+
+    assert reports == []
+    assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
+    assert [one.id for one in only(SessionBegin, found)] == [lines[0]["sessionId"]]
+    assert found[-2:] != [] and TitleRead("A title.") in found
+
+
+def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:
+    kept = [line for line in CHAT.read_text().splitlines() if "$" not in line]
+    (tmp_path / "one.jsonl").write_text("\n".join(kept) + "\n")
+
+    found, _ = recorded(GEMINI_CLI, tmp_path / "one.jsonl")
+
+    assert only(CompactionRead, found) + only(ReducedRead, found) + only(RemovedRead, found) == []
+    assert len(requests(found)) == 6
