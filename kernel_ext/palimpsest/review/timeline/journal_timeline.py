@@ -56,10 +56,10 @@ from palimpsest.transcript.values import Price
 
 LABEL_CHARS = 80
 _STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
+SESSION = frozenset({"session.created", "session.updated"})
 READ = frozenset(
     {
-        "session.created",
-        "session.updated",
+        *SESSION,
         "message.updated",
         "message.removed",
         "message.part.updated",
@@ -83,6 +83,9 @@ def timeline_of(
     ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
     """
     builder = _Builder(price)
+    for record in store.read(session_id, only=SESSION):
+        # What says that it was imported may come last.
+        builder.take(record)
     for record in store.read(session_id, only=READ):
         builder.take(record)
     return builder.timeline(store, session_id, count)
@@ -110,6 +113,8 @@ class _Builder:
     def __init__(self, price: Callable[[str], Price | None]) -> None:
         self._price = price
         self._session: SessionInfo | None = None
+        self._imported: dict[str, Any] = {}
+        """What is noted of a session that was imported."""
         self._items: list[TimelineItem] = []
         self._requests: list[_Request] = []
         self._transitions: list[Transition] = []
@@ -131,12 +136,6 @@ class _Builder:
         self._removed: list[str] = []
 
     @property
-    def _imported(self) -> dict[str, Any]:
-        metadata = self._session.metadata if self._session is not None else None
-        found = (metadata or {}).get("imported")
-        return found if isinstance(found, dict) else {}
-
-    @property
     def _origin(self) -> str:
         return str(self._imported.get("from", "palimpsest"))
 
@@ -145,6 +144,9 @@ class _Builder:
         match record.event:
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._session = session
+                imported = (session.metadata or {}).get("imported")
+                if isinstance(imported, dict):
+                    self._imported = imported
             case MessageUpdated(info=info):
                 self._message(info)
             case PartUpdated(part=part):
@@ -365,6 +367,8 @@ class _Builder:
         info = self._infos.get(request.message_id or "")
         if info is None:
             return
+        if self._requests and self._requests[-1].message == info.id:
+            self._requests.pop()
         self._flush(but=info.id)
         self._section("tools", request.tools.sha256, request.kinds.get("tools", 0))
         self._section("system", request.system.sha256, request.kinds.get("system", 0))
