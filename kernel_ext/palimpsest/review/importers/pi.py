@@ -51,7 +51,7 @@ ENDS = {
 }
 BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
-    "<summary>\n{}\n</summary>"
+    "<summary>\n{}</summary>"
 )
 CUT = "The output was cut before it was recorded."
 
@@ -389,6 +389,9 @@ def _ran(message: Json) -> str:
         words.append("\n(command cancelled)")
     elif isinstance(code, int) and code:
         words.append(f"\nCommand exited with code {code}")
+    kept = as_text(message.get("fullOutputPath"))
+    if message.get("truncated") is True and kept:
+        words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)
 
 
