@@ -162,11 +162,11 @@ class _PiPath:
         index = 0
         for number, entry in json_lines(path, report):
             kind = entry.get("type")
-            name = entry.get("id") if entries is not None else str(index)
+            name = as_text(entry.get("id")) if entries is not None else str(index)
             index += 1
             if kind == "session" or (entries is not None and name not in entries):
                 continue
-            self._before.append(str(name))
+            self._before.append(name)
             yield from self._entry(entry, as_text(kind), f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
