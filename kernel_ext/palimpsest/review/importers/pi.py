@@ -51,7 +51,7 @@ ENDS = {
 }
 BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
-    "<summary>\n{}\n</summary>"
+    "<summary>\n{}</summary>"
 )
 CUT = "The output was cut before it was recorded."
 
@@ -162,11 +162,11 @@ class _PiPath:
         index = 0
         for number, entry in json_lines(path, report):
             kind = entry.get("type")
-            name = entry.get("id") if entries is not None else str(index)
+            name = as_text(entry.get("id")) if entries is not None else str(index)
             index += 1
             if kind == "session" or (entries is not None and name not in entries):
                 continue
-            self._before.append(str(name))
+            self._before.append(name)
             yield from self._entry(entry, as_text(kind), f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
@@ -389,6 +389,9 @@ def _ran(message: Json) -> str:
         words.append("\n(command cancelled)")
     elif isinstance(code, int) and code:
         words.append(f"\nCommand exited with code {code}")
+    kept = as_text(message.get("fullOutputPath"))
+    if message.get("truncated") is True and kept:
+        words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)
 
 
