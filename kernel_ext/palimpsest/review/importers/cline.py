@@ -145,7 +145,7 @@ class _Reader:
         name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
         self.ids[name] = name
         created = milliseconds(message.get("ts"))
-        if inner(message, "metadata", "kind") in SUMMARIES:
+        if text(inner(message, "metadata", "kind")) in SUMMARIES:
             yield GapRead(BEFORE_RECORDING)
             yield _compaction(name, message, (), created)
             return
@@ -196,7 +196,7 @@ class _Reader:
         summary: Json = {}
         for message in mappings(state.get("messages")):
             name = identifier(message.get("id"))
-            if inner(message, "metadata", "kind") in SUMMARIES:
+            if text(inner(message, "metadata", "kind")) in SUMMARIES:
                 summary = message
             elif name in self.ids:
                 stayed[name] = None

@@ -131,7 +131,7 @@ class _Chat:
                 yield from self._history(changes["messages"], changes)
             if title := text(changes.get("summary")):
                 yield TitleRead(title)
-        elif "id" in record and record.get("type") in SAID:
+        elif "id" in record and text(record.get("type")) in SAID:
             yield from self._message(record)
         elif "id" in record and not isinstance(record.get("type"), str):
             report(place, "It is a message of no known kind and was left out.")
@@ -176,7 +176,7 @@ class _Chat:
                 finish="tool-calls" if calls else "stop",
             )
             for call in calls:
-                if call.get("result") is not None or call.get("status") in FAILED:
+                if call.get("result") is not None or text(call.get("status")) in FAILED:
                     yield self._result(call)
 
     def _from_user(self, name: str, record: Json) -> Iterator[Recorded]:
@@ -197,7 +197,7 @@ class _Chat:
         return ResultRead(
             name,
             output,
-            is_error=call.get("status") in FAILED,
+            is_error=text(call.get("status")) in FAILED,
             ended=milliseconds(call.get("timestamp")),
             media=tuple(one for one in _content(call.get("result")) if isinstance(one, Media)),
         )
@@ -235,7 +235,9 @@ class _Chat:
     def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
         """Tell what the program made of the history: masked results, or a summary of what it left out."""
         history = {
-            identifier(one.get("id")): one for one in mappings(messages) if one.get("type") in SAID
+            identifier(one.get("id")): one
+            for one in mappings(messages)
+            if text(one.get("type")) in SAID
         }
         gone = tuple(one for one in self.live if one not in history)
         added = [one for name, one in history.items() if name not in self.live]
