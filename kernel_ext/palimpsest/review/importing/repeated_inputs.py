@@ -39,6 +39,8 @@ class InputMessage:
     role: Literal["user", "assistant"]
     parts: Parts = ()
     results: tuple[ResultRead, ...] = ()
+    shown: list["_Shown"] = field(default_factory=list, compare=False, repr=False)
+    """Worked out once for all requests that repeat this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,16 @@ class _Shown:
     key: Key
     message: InputMessage | None = None
     result: ResultRead | None = None
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How much the input had shown up to a message."""
+
+    entries: int = 0
+    calls: int = 0
+    results: int = 0
 
 
 @dataclass(slots=True)
@@ -89,8 +101,12 @@ class RepeatedInputs:
 
     def __init__(self) -> None:
         self._live: list[_Entry] = []
-        self._calls: set[str] = set()
-        self._answers: set[str] = set()
+        self._input: list[InputMessage] = []
+        """The last request's messages."""
+        self._places: list[_Place] = [_Place()]
+        """Before the first message of the last request, and after each."""
+        self._calls: dict[str, int] = {}
+        self._answers: dict[str, int] = {}
         self._latest: dict[str, str] = {}
         """The last call that was told, by its recorded id."""
         self._owners: dict[str, str] = {}
@@ -104,25 +120,33 @@ class RepeatedInputs:
         reduction: RecordedReduction | None = None,
     ) -> Iterator[Recorded]:
         """Yield what the input of the next request adds to, or takes from, what is known."""
-        known: dict[str, str] = {}
-        live: list[_Entry] = []
-        for stayed, shown, gap in self._aligned(messages):
+        told = list(messages)
+        same = 0
+        for one, before in zip(told, self._input, strict=False):
+            if one is not before and one != before:
+                break
+            same += 1
+        self._places = self._places[: same + 1]
+        start = self._places[-1]
+        live = self._live[: start.entries]
+        known = {name: own for entry in live for name, own in entry.calls}
+        for stayed, shown, gap in self._aligned(told[same:], start):
             yield from self._bridged(gap, created, known, reduction)
             live += gap.entries
             if stayed and shown:
                 known |= dict(stayed.calls)
-                if shown.result:
-                    digest = _digest(shown.result.output)
-                    if digest != stayed.shown:
-                        yield ReducedRead(
-                            stayed.call,
-                            "" if digest == stayed.whole else shown.result.output,
-                            rule=reduction.rule if reduction else "",
-                            restored=digest == stayed.whole,
-                        )
-                    stayed = replace(stayed, shown=digest)
+                if shown.result and shown.digest != stayed.shown:
+                    restored = shown.digest == stayed.whole
+                    yield ReducedRead(
+                        stayed.call,
+                        "" if restored else shown.result.output,
+                        rule=reduction.rule if reduction else "",
+                        restored=restored,
+                    )
+                    stayed = replace(stayed, shown=shown.digest)
                 live.append(stayed)
-        self._live = live
+        self._live, self._input = live, told
+        self._note_places(told[same:])
 
     def answer(self, answer: MessageRead) -> MessageRead:
         """Take in the answer of the request whose input was told last; it and its calls get ids of their own."""
@@ -132,21 +156,42 @@ class RepeatedInputs:
         self._live.append(self._answered(name, recorded, told))
         return replace(answer, id=name, parts=told)
 
+    def _note_places(self, messages: Iterable[InputMessage]) -> None:
+        """Note where each message ends among the entries; a message that left none ends the list."""
+        keys = iter(enumerate(self._live[self._places[-1].entries :], self._places[-1].entries + 1))
+        for message in messages:
+            last = self._places[-1]
+            shown = list(_entries([message], last))
+            found = [next(keys, (0, None)) for _ in shown]
+            if any(
+                not entry or entry.key != one.key
+                for (_, entry), one in zip(found, shown, strict=True)
+            ):
+                return
+            self._places.append(
+                _Place(
+                    found[-1][0] if found else last.entries,
+                    last.calls + sum(isinstance(one, Call) for one in message.parts),
+                    last.results + len(message.results),
+                )
+            )
+
     def _aligned(
-        self, messages: Iterable[InputMessage]
+        self, messages: Iterable[InputMessage], start: _Place
     ) -> Iterator[tuple[_Entry | None, _Shown | None, _Gap]]:
+        before = self._live[start.entries :]
         places: defaultdict[Key, list[int]] = defaultdict(list)
-        for place, entry in enumerate(self._live):
+        for place, entry in enumerate(before):
             places[entry.key].append(place)
         at, new = 0, list[_Shown]()
-        for shown in _entries(messages):
+        for shown in _entries(messages, start):
             found = places.get(shown.key, [])
             if (n := bisect_left(found, at)) == len(found):
                 new.append(shown)
                 continue
-            yield self._live[found[n]], shown, _Gap(self._live[at : found[n]], new, last=False)
+            yield before[found[n]], shown, _Gap(before[at : found[n]], new, last=False)
             at, new = found[n] + 1, []
-        yield None, None, _Gap(self._live[at:], new, last=True)
+        yield None, None, _Gap(before[at:], new, last=True)
 
     def _bridged(
         self,
@@ -187,7 +232,7 @@ class RepeatedInputs:
         self, shown: _Shown, entries: list[_Entry], known: dict[str, str], created: int | None
     ) -> Iterator[Recorded]:
         if shown.result:
-            yield from self._told_result(shown.key, shown.result, entries, known)
+            yield from self._told_result(shown, shown.result, entries, known)
         elif shown.message and shown.message.role == "user":
             told = MessageRead(self._next("m"), "user", shown.message.parts, created)
             entries.append(_Entry(shown.key, told.id))
@@ -203,14 +248,14 @@ class RepeatedInputs:
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
 
     def _told_result(
-        self, key: Key, result: ResultRead, entries: list[_Entry], known: dict[str, str]
+        self, shown: _Shown, result: ResultRead, entries: list[_Entry], known: dict[str, str]
     ) -> Iterator[Recorded]:
         call = known.get(result.call) or self._latest.get(result.call)
         if not call:
             yield GapRead("A result stood in a request without its call.", chars=len(result.output))
             return
-        digest = _digest(result.output)
-        entries.append(_Entry(key, self._owners[call], call, digest, digest))
+        owner = self._owners[call]
+        entries.append(_Entry(shown.key, owner, call, shown.digest, shown.digest))
         yield replace(result, call=call)
 
     def _answered(self, message: str, recorded: Parts, told: Parts) -> _Entry:
@@ -236,30 +281,50 @@ class RepeatedInputs:
         return _unused(f"{letter}{self._count}", self._answers)
 
 
-def _unused(name: str, used: set[str]) -> str:
-    """Return a name that was not used yet, and mark it as used."""
-    found, n = name, 1
+def _unused(name: str, used: dict[str, int]) -> str:
+    """Return a name that was not used yet, and count it as used."""
+    found, n = name, used.get(name, 0)
     while found in used:
         n += 1
         found = f"{name}#{n}"
-    used.add(found)
+    used[name] = max(n, 1)
+    used[found] = used.get(found, 1)
     return found
 
 
-def _entries(messages: Iterable[InputMessage]) -> Iterator[_Shown]:
-    calls = results = 0
+def _entries(messages: Iterable[InputMessage], start: _Place) -> Iterator[_Shown]:
+    calls, results = start.calls, start.results
     for message in messages:
+        if message.shown:
+            calls += sum(isinstance(one, Call) for one in message.parts)
+            results += len(message.results)
+            yield from message.shown
+            continue
+        found = list[_Shown]()
         for result in message.results:
             results += 1
             named = result if result.call else replace(result, call=f"call{results}")
-            yield _Shown(("result", named.call), result=named)
+            found.append(_Shown(("result", named.call), result=named, digest=_digest(named.output)))
         if message.parts:
             parts, calls = _numbered(message.parts, calls)
-            yield _Shown(_key(message.role, parts), replace(message, parts=parts, results=()))
+            told = message if parts is message.parts else replace(message, parts=parts)
+            found.append(_Shown(_key(message.role, parts), told))
+        if _has_all_ids(message):
+            message.shown.extend(found)
+        yield from found
+
+
+def _has_all_ids(message: InputMessage) -> bool:
+    return all(one.call for one in message.results) and all(
+        one.id for one in message.parts if isinstance(one, Call)
+    )
 
 
 def _numbered(parts: Parts, calls: int) -> tuple[Parts, int]:
     """Give calls that were recorded without an id their number among the calls as one."""
+    made = sum(isinstance(one, Call) for one in parts)
+    if all(one.id for one in parts if isinstance(one, Call)):
+        return parts, calls + made
     told: list[Text | Thinking | Media | Call] = []
     for one in parts:
         if isinstance(one, Call):
