@@ -61,7 +61,7 @@ def changed(document: Any, data: st.DataObject) -> Any:
         for name in way:
             inside = inside[name]
         if data.draw(st.booleans()):
-            inside[last] = data.draw(ODD)
+            inside[last] = copy.deepcopy(data.draw(ODD))
         else:
             del inside[last]
     return made

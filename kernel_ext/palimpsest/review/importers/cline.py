@@ -91,7 +91,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
     session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
     system = next(json_items(path, "system_prompt", lambda *_: None), None)
-    reader = _Reader()
+    reader = _ClineMessages()
     first = mapping(next(json_items(path, "messages.item", lambda *_: None), None))
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
@@ -127,7 +127,7 @@ def _state(path: Path | None, report: Report) -> Json:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ClineMessages:
     """Reads the messages of one session."""
 
     ids: dict[str, str] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class GeminiCliImporter:
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a chat; a whole document is read as if its messages were lines."""
         records = _lines(path, report) if _is_lines(path) else _document(path, report)
-        chat = _Chat()
+        chat = _GeminiChat()
         for place, record in records:
             yield from chat.told(record, place, report)
         yield from chat.finished()
@@ -102,7 +102,7 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _GeminiChat:
     """Reads the records of one chat."""
 
     begun: bool = False
@@ -235,9 +235,9 @@ class _Chat:
     def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
         """Tell what the program made of the history: masked results, or a summary of what it left out."""
         history = {
-            identifier(one.get("id")): one
+            name: one
             for one in mappings(messages)
-            if text(one.get("type")) in SAID
+            if text(one.get("type")) in SAID and (name := identifier(one.get("id")))
         }
         gone = tuple(one for one in self.live if one not in history)
         added = [one for name, one in history.items() if name not in self.live]

@@ -12,7 +12,7 @@ from palimpsest.review.importing.recorded import Json
 
 
 @dataclass(slots=True)
-class _Spans:
+class _SampleSpans:
     """The spans of a sample: which event belongs to a scorer or a subagent."""
 
     types: dict[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class SampleEvents:
     """The event of a tool's run, by its call."""
     scored: int = 0
     """Requests of scorers."""
-    _spans: _Spans = field(default_factory=_Spans)
+    _spans: _SampleSpans = field(default_factory=_SampleSpans)
     _tools: dict[str, str] = field(default_factory=dict)
     """The tool's span in which a subagent ran."""
     _calls: dict[str, str] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class InputMessage:
     role: Literal["user", "assistant"]
     parts: Parts = ()
     results: tuple[ResultRead, ...] = ()
-    shown: list["_Shown"] = field(default_factory=list, compare=False, repr=False)
+    shown: list["_ShownEntry"] = field(default_factory=list, compare=False, repr=False)
     """Worked out once for all requests that repeat this value."""
 
 
@@ -55,7 +55,7 @@ class RecordedReduction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _InputEntry:
     """A message, or one result, that the last request showed."""
 
     key: Key
@@ -68,7 +68,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownEntry:
     """A message, or one result, of the input at hand."""
 
     key: Key
@@ -78,7 +78,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _InputPlace:
     """How much the input had shown up to a message."""
 
     entries: int = 0
@@ -87,23 +87,23 @@ class _Place:
 
 
 @dataclass(slots=True)
-class _Gap:
+class _InputGap:
     """What is gone and what is new between two entries that stayed."""
 
-    gone: Sequence[_Entry]
-    new: list[_Shown]
+    gone: Sequence[_InputEntry]
+    new: list[_ShownEntry]
     last: bool
-    entries: list[_Entry] = field(default_factory=list)
+    entries: list[_InputEntry] = field(default_factory=list)
 
 
 class RepeatedInputs:
     """Tells the messages of one session from the inputs of its requests."""
 
     def __init__(self) -> None:
-        self._live: list[_Entry] = []
+        self._live: list[_InputEntry] = []
         self._input: list[InputMessage] = []
         """The last request's messages."""
-        self._places: list[_Place] = [_Place()]
+        self._places: list[_InputPlace] = [_InputPlace()]
         """Before the first message of the last request, and after each."""
         self._calls: dict[str, int] = {}
         self._answers: dict[str, int] = {}
@@ -169,7 +169,7 @@ class RepeatedInputs:
             ):
                 return
             self._places.append(
-                _Place(
+                _InputPlace(
                     found[-1][0] if found else last.entries,
                     last.calls + sum(isinstance(one, Call) for one in message.parts),
                     last.results + len(message.results),
@@ -177,25 +177,25 @@ class RepeatedInputs:
             )
 
     def _aligned(
-        self, messages: Iterable[InputMessage], start: _Place
-    ) -> Iterator[tuple[_Entry | None, _Shown | None, _Gap]]:
+        self, messages: Iterable[InputMessage], start: _InputPlace
+    ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _InputGap]]:
         before = self._live[start.entries :]
         places: defaultdict[Key, list[int]] = defaultdict(list)
         for place, entry in enumerate(before):
             places[entry.key].append(place)
-        at, new = 0, list[_Shown]()
+        at, new = 0, list[_ShownEntry]()
         for shown in _entries(messages, start):
             found = places.get(shown.key, [])
             if (n := bisect_left(found, at)) == len(found):
                 new.append(shown)
                 continue
-            yield before[found[n]], shown, _Gap(before[at : found[n]], new, last=False)
+            yield before[found[n]], shown, _InputGap(before[at : found[n]], new, last=False)
             at, new = found[n] + 1, []
-        yield None, None, _Gap(before[at:], new, last=True)
+        yield None, None, _InputGap(before[at:], new, last=True)
 
     def _bridged(
         self,
-        gap: _Gap,
+        gap: _InputGap,
         created: int | None,
         known: dict[str, str],
         reduction: RecordedReduction | None,
@@ -224,18 +224,22 @@ class RepeatedInputs:
             )
             yield told
             if first:
-                gap.entries.append(_Entry(first.key, told.id))
+                gap.entries.append(_InputEntry(first.key, told.id))
         for shown in new:
             yield from self._told(shown, gap.entries, known, created)
 
     def _told(
-        self, shown: _Shown, entries: list[_Entry], known: dict[str, str], created: int | None
+        self,
+        shown: _ShownEntry,
+        entries: list[_InputEntry],
+        known: dict[str, str],
+        created: int | None,
     ) -> Iterator[Recorded]:
         if shown.result:
             yield from self._told_result(shown, shown.result, entries, known)
         elif shown.message and shown.message.role == "user":
             told = MessageRead(self._next("m"), "user", shown.message.parts, created)
-            entries.append(_Entry(shown.key, told.id))
+            entries.append(_InputEntry(shown.key, told.id))
             yield told
         elif shown.message:
             parts = tuple(
@@ -248,17 +252,21 @@ class RepeatedInputs:
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
 
     def _told_result(
-        self, shown: _Shown, result: ResultRead, entries: list[_Entry], known: dict[str, str]
+        self,
+        shown: _ShownEntry,
+        result: ResultRead,
+        entries: list[_InputEntry],
+        known: dict[str, str],
     ) -> Iterator[Recorded]:
         call = known.get(result.call) or self._latest.get(result.call)
         if not call:
             yield GapRead("A result stood in a request without its call.", chars=len(result.output))
             return
         owner = self._owners[call]
-        entries.append(_Entry(shown.key, owner, call, shown.digest, shown.digest))
+        entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
         yield replace(result, call=call)
 
-    def _answered(self, message: str, recorded: Parts, told: Parts) -> _Entry:
+    def _answered(self, message: str, recorded: Parts, told: Parts) -> _InputEntry:
         ids = tuple(
             (one.id, other.id)
             for one, other in zip(recorded, told, strict=True)
@@ -267,7 +275,7 @@ class RepeatedInputs:
         for name, own in ids:
             self._latest[name] = own
             self._owners[own] = message
-        return _Entry(_key("assistant", recorded), message, calls=ids)
+        return _InputEntry(_key("assistant", recorded), message, calls=ids)
 
     def _parts_with_call_ids(self, parts: Parts) -> Parts:
         calls = sum(len(one.calls) for one in self._live)
@@ -292,7 +300,7 @@ def _unused(name: str, used: dict[str, int]) -> str:
     return found
 
 
-def _entries(messages: Iterable[InputMessage], start: _Place) -> Iterator[_Shown]:
+def _entries(messages: Iterable[InputMessage], start: _InputPlace) -> Iterator[_ShownEntry]:
     calls, results = start.calls, start.results
     for message in messages:
         if message.shown:
@@ -300,15 +308,17 @@ def _entries(messages: Iterable[InputMessage], start: _Place) -> Iterator[_Shown
             results += len(message.results)
             yield from message.shown
             continue
-        found = list[_Shown]()
+        found = list[_ShownEntry]()
         for result in message.results:
             results += 1
             named = result if result.call else replace(result, call=f"call{results}")
-            found.append(_Shown(("result", named.call), result=named, digest=_digest(named.output)))
+            found.append(
+                _ShownEntry(("result", named.call), result=named, digest=_digest(named.output))
+            )
         if message.parts:
             parts, calls = _numbered(message.parts, calls)
             told = message if parts is message.parts else replace(message, parts=parts)
-            found.append(_Shown(_key(message.role, parts), told))
+            found.append(_ShownEntry(_key(message.role, parts), told))
         if _has_all_ids(message):
             message.shown.extend(found)
         yield from found
@@ -342,7 +352,7 @@ def _key(role: str, parts: Parts) -> Key:
     return (role, _digest(_words(parts)).hex(), *media)
 
 
-def _is_taken_back(gap: _Gap, tail: bool) -> bool:  # noqa: FBT001
+def _is_taken_back(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
     """Return whether a person took the last messages back: all from a question on, or an answer for a new try."""
     begins = gap.gone[0].key[0]
     return tail and (begins == "user" or not any(one.key[0] == "user" for one in gap.new))
