@@ -15,6 +15,7 @@ from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     count,
     dollars,
+    fingerprint,
     identifier,
     inner,
     mapping,
@@ -132,8 +133,8 @@ class _ClineMessages:
 
     ids: dict[str, str] = field(default_factory=dict)
     """The message that was told for each id; a repeated id gets a number."""
-    results: dict[str, str] = field(default_factory=dict)
-    """What each call's result says."""
+    results: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's result."""
     owners: dict[str, list[str]] = field(default_factory=dict)
     """The calls whose results stand in a message."""
     only_results: set[str] = field(default_factory=set)
@@ -152,7 +153,7 @@ class _ClineMessages:
         parts, results = _content(message.get("content"))
         self.owners[name] = [one.call for one in results]
         for result in results:
-            self.results.setdefault(result.call, result.output)
+            self.results.setdefault(result.call, fingerprint(result.output))
             yield result
         if message.get("role") == "assistant":
             yield self._answer(message, name, parts, created)
@@ -204,7 +205,7 @@ class _ClineMessages:
         gone = [one for one in self.ids if one not in stayed]
         for name in stayed:
             for call in self.owners.get(name, []):
-                if shown.get(call, "") != self.results.get(call):
+                if fingerprint(shown.get(call, "")) != self.results.get(call):
                     yield ReducedRead(call, shown.get(call, ""), rule=RULE)
         replaced = tuple(one for one in gone if one not in self.only_results)
         if not replaced and not summary:

@@ -13,6 +13,7 @@ from typing import Any
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     count,
+    fingerprint,
     identifier,
     inner,
     mapping,
@@ -110,9 +111,9 @@ class _GeminiChat:
     """Messages that are in the history, in order."""
     told_records: dict[str, Json] = field(default_factory=dict)
     """What was told of each message, without its texts of results."""
-    shown: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, bytes] = field(default_factory=dict)
     """What the history shows of each call's result."""
-    whole: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, bytes] = field(default_factory=dict)
     pending: Json | None = None
     """An answer that later records may complete."""
     count: int = 0
@@ -187,13 +188,13 @@ class _GeminiChat:
     def _add(self, name: str, record: Json) -> None:
         self.live[name] = None
         self.told_records[name] = {
-            "content": plain(record.get("content")),
+            "content": fingerprint(plain(record.get("content"))),
             "tokens": bool(record.get("tokens")),
         }
 
     def _result(self, call: Json) -> ResultRead:
         name, output = identifier(call.get("id")), _output(call.get("result"))
-        self.whole[name] = self.shown[name] = output
+        self.whole[name] = self.shown[name] = fingerprint(output)
         return ResultRead(
             name,
             output,
@@ -209,7 +210,7 @@ class _GeminiChat:
         if usage and not former["tokens"]:
             yield UsageRead(name, usage)
         yield from self._results_again(record)
-        if plain(record.get("content")) != former["content"]:
+        if fingerprint(plain(record.get("content"))) != former["content"]:
             yield GapRead(CHANGED, message=name, chars=len(plain(record.get("content"))))
         self._add(name, record)
 
@@ -219,9 +220,9 @@ class _GeminiChat:
             if name not in self.whole:
                 if call.get("result") is not None:
                     yield self._result(call)
-            elif output != self.shown[name]:
-                self.shown[name] = output
-                restored = output == self.whole[name]
+            elif (mark := fingerprint(output)) != self.shown[name]:
+                self.shown[name] = mark
+                restored = mark == self.whole[name]
                 yield ReducedRead(name, "" if restored else output, MASKED, restored=restored)
 
     def _rewound(self, name: str) -> Iterator[Recorded]:
@@ -254,7 +255,10 @@ class _GeminiChat:
                 replaced=gone,
                 created=milliseconds(changes.get("lastUpdated")),
             )
-            self.told_records[name] = {"content": plain(summary.get("content")), "tokens": False}
+            self.told_records[name] = {
+                "content": fingerprint(plain(summary.get("content"))),
+                "tokens": False,
+            }
         for one in said:
             name = identifier(one.get("id"))
             if gone and one is summary:

@@ -9,9 +9,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Literal
 
+from palimpsest.review.importing.json_fields import fingerprint
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
@@ -313,7 +313,7 @@ def _entries(messages: Iterable[InputMessage], start: _InputPlace) -> Iterator[_
             results += 1
             named = result if result.call else replace(result, call=f"call{results}")
             found.append(
-                _ShownEntry(("result", named.call), result=named, digest=_digest(named.output))
+                _ShownEntry(("result", named.call), result=named, digest=fingerprint(named.output))
             )
         if message.parts:
             parts, calls = _numbered(message.parts, calls)
@@ -348,8 +348,10 @@ def _numbered(parts: Parts, calls: int) -> tuple[Parts, int]:
 def _key(role: str, parts: Parts) -> Key:
     if role == "assistant" and (calls := [one.id for one in parts if isinstance(one, Call)]):
         return ("calls", *calls)
-    media = [_digest(one.data or one.name or "").hex() for one in parts if isinstance(one, Media)]
-    return (role, _digest(_words(parts)).hex(), *media)
+    media = [
+        fingerprint(one.data or one.name or "").hex() for one in parts if isinstance(one, Media)
+    ]
+    return (role, fingerprint(_words(parts)).hex(), *media)
 
 
 def _is_taken_back(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
@@ -360,7 +362,3 @@ def _is_taken_back(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
 
 def _words(parts: Iterable[object]) -> str:
     return "\n".join(one.text for one in parts if isinstance(one, Text)).strip()
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
