@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
 
 from palimpsest.review.importing.recorded import Media
@@ -161,3 +162,8 @@ def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
     if not isinstance(value, list):
         return None
     return tuple(found for one in value if (found := tool_spec(one)))
+
+
+def fingerprint(told: str) -> bytes:
+    """Return what a text is recognised by, so that an importer need not keep the text."""
+    return blake2b(told.encode("utf-8", "replace"), digest_size=16).digest()
