@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, ReportTable
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.references import References
@@ -23,68 +23,72 @@ COUNTERFACTUAL = (
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
 
-def columns(unit: str) -> tuple[Column, ...]:
+def columns(unit: str) -> tuple[TableColumn, ...]:
     """Return the columns of a comparison; money in US dollars or in units."""
     money = "USD" if unit == "USD" else "units (M)"
     return (
-        Column("policy", "policy"),
-        Column("input", "input", "count", "estimate", "Tokens of all requests together."),
-        Column("peak", "peak", "count", "estimate", "Tokens of the largest request."),
-        Column("cached", "cached", "share", "estimate", "Share of the input read from the cache."),
-        Column(
+        TableColumn("policy", "policy"),
+        TableColumn("input", "input", "count", "estimate", "Tokens of all requests together."),
+        TableColumn("peak", "peak", "count", "estimate", "Tokens of the largest request."),
+        TableColumn(
+            "cached", "cached", "share", "estimate", "Share of the input read from the cache."
+        ),
+        TableColumn(
             "breaks",
             "breaks",
             "count",
             "estimate",
             "Requests whose beginning changed while the cache was warm.",
         ),
-        Column(
+        TableColumn(
             "break_tokens",
             "rewritten",
             "count",
             "estimate",
             "Tokens that the breaks wrote to the cache again.",
         ),
-        Column(
+        TableColumn(
             "rewrite",
             "rewrite x",
             "decimal",
             "estimate",
             "Tokens written to the cache as a multiple of the peak.",
         ),
-        Column("cost", money, "usd", "estimate", "With the cache, without calls for summaries."),
-        Column("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
-        Column(
+        TableColumn(
+            "cost", money, "usd", "estimate", "With the cache, without calls for summaries."
+        ),
+        TableColumn("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
+        TableColumn(
             "repair",
             "+ repair",
             "usd",
             "estimate",
             "Fetching again each name that was needed and gone.",
         ),
-        Column("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
-        Column(
+        TableColumn("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
+        TableColumn(
             "repeated",
             "repeated",
             "count",
             "estimate",
             "Calls repeated while their earlier result was no longer whole.",
         ),
-        Column(
+        TableColumn(
             "retention",
             "kept",
             "share",
             "estimate",
             "Share of the names an answer used that were still shown.",
         ),
-        Column("fired", "acted", "count", "estimate", "How often the rule acted."),
-        Column(
+        TableColumn("fired", "acted", "count", "estimate", "How often the rule acted."),
+        TableColumn(
             "distance",
             "of threshold",
             "share",
             "estimate",
             "Highest value of its signal, as a share of the threshold.",
         ),
-        Column("verdict", "how often, or why not"),
+        TableColumn("verdict", "how often, or why not"),
     )
 
 

@@ -170,6 +170,7 @@ class SessionReview:
         self,
         policy: str,
         values: Sequence[Any] | None = None,
+        /,
         *,
         price: str | PriceProfile | None = None,
         window: int = 0,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 
 
@@ -24,7 +24,7 @@ class PolicySweep:
         table = self.comparison.table
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
         numeric = all(isinstance(one, int | float) for one in self.values)
-        first = Column(self.number, self.number, "count" if numeric else "text")
+        first = TableColumn(self.number, self.number, "count" if numeric else "text")
         return replace(
             table,
             title=title,

@@ -149,6 +149,8 @@ class _PiPath:
         self._branch = branch
         self._model = _model(header.get("provider"), header.get("modelId"))
         self._effort = as_text(header.get("thinkingLevel")) or None
+        self._effort_changes = 0
+        """Since the newest answer."""
         self._count = 0
         self._kept: dict[str, str] = {}
         """For each entry the first message from it on, by which a compaction names what it kept."""
@@ -199,6 +201,7 @@ class _PiPath:
                 self._model = _model(entry.get("provider"), entry.get("modelId"))
             case "thinking_level_change":
                 self._effort = as_text(entry.get("thinkingLevel")) or None
+                self._effort_changes += 1
             case "session_info" if as_text(entry.get("name")):
                 yield TitleRead(as_text(entry.get("name")))
             case "session_info" | "label" | "custom":
@@ -264,6 +267,7 @@ class _PiPath:
     def _answer(self, message: Json, entry: Json) -> MessageRead:
         usage, cost = _usage(as_object(message.get("usage")))
         model = _model(message.get("provider"), message.get("model"))
+        changes, self._effort_changes = self._effort_changes, 0
         return MessageRead(
             id=self._named(entry),
             role="assistant",
@@ -272,6 +276,7 @@ class _PiPath:
             completed=as_time(entry.get("timestamp")),
             model=model or self._model,
             effort=self._effort,
+            effort_changes=changes,
             usage=usage,
             cost=cost,
             finish=ENDS.get(as_text(message.get("stopReason"))),

@@ -221,8 +221,13 @@ class _Builder:
         """Begin the request that an imported answer stands for."""
         self._flush()
         window = self._imported.get("window")
+        told = (info.model_extra or {}).get("imported")
+        note = told if isinstance(told, dict) else {}
+        changes = note.get("effort_changes")
         self._begin(
             info,
+            timed=note.get("timed") is not False,
+            effort_changes=changes if isinstance(changes, int) else 0,
             window=window if isinstance(window, int) else 0,
             seen="rebuilt",
             price=self._price(info.model.id),
@@ -251,7 +256,9 @@ class _Builder:
             tools_hash=request.tools.sha256,
         )
 
-    def _begin(self, info: MessageInfo, *, started: int | None = None, **more: Any) -> None:
+    def _begin(
+        self, info: MessageInfo, *, started: int | None = None, timed: bool = True, **more: Any
+    ) -> None:
         self._take_decisions()
         self._take_removed()
         index = len(self._requests)
@@ -261,7 +268,7 @@ class _Builder:
             turn=self._made.turn,
             items=len(self._made.items),
             answer=(len(self._made.items), len(self._made.items)),
-            started=info.time.created if started is None else started,
+            started=(info.time.created if started is None else started) if timed else None,
             model=info.model.id,
             effort=info.model.variant or "",
             **more,
@@ -281,7 +288,8 @@ class _Builder:
             status = "aborted" if info.error.type == "aborted" else "refused"
         made = at.made
         cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
-        at.made = replace(made, usage=usage, cost=cost, status=status, ended=info.time.completed)
+        ended = info.time.completed if made.started is not None else None
+        at.made = replace(made, usage=usage, cost=cost, status=status, ended=ended)
 
     def _take_decisions(self) -> None:
         """Make transitions of what was decided since the request before."""
