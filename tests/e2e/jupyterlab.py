@@ -101,7 +101,6 @@ UNUSED = (
     "csvviewer",
     "extensionmanager",
     "hub",
-    "lsp",
     "pdf",
     "settingeditor",
     "terminal",
@@ -253,8 +252,9 @@ def running(
 ) -> Iterator[Lab]:
     """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
 
-    Without ``ours`` our own extension is disabled, as in the extension manager. A ``lean`` server does without
-    what costs time and plays no part in a test: ``LEFT_OUT`` and ``UNUSED``. With ``forks``, the socket of ``forked_kernels.py``, its kernels are forked.
+    Without ``ours`` our own extension is disabled, as in the extension manager. A ``lean`` server does
+    without what takes time and plays no part in a test: ``LEFT_OUT`` and ``UNUSED``. With ``forks``, the
+    socket of ``forked_kernels.py``, its kernels are forked.
     """
     folder = home / "work"
     copy_notebooks(folder / "notebooks")
