@@ -31,7 +31,7 @@ for name in ('penguins.csv', 'seals.csv'):
     Path('data', name).write_text('species,bill_length_mm,43.92\\n' * 1200)
 hostile = {XSS!r}
 harness.script(
-    says('The mean is 43.92. ' * 700), says('It was measured in 2009. ' * 500),
+    says('The mean is 43.92. ' * 700).in_pieces(4_000), says('It was measured in 2009. ' * 500).in_pieces(4_000),
     says('## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- mean 43.92\\n' + '- none\\n' * 30),
     thinks('Which file holds it? ' * 60).says('I look.').calls('read', path='data/penguins.csv'),
     calls('read', path='data/seals.csv'), calls('python', code='import math\\nmath.pi'),
