@@ -103,7 +103,6 @@ UNUSED = (
     "hub",
     "pdf",
     "settingeditor",
-    "terminal",
     "vega5",
     "video",
 )
