@@ -59,7 +59,6 @@ _HOMES = {
     "unload_ipython_extension": "palimpsest.ipython_extension",
     "App": "palimpsest.app.wiring",
     "Session": "palimpsest.public.session_object",
-    "open_session": "palimpsest.public.session_object",
     "current_session": "palimpsest.ipython_extension",
     **dict.fromkeys(
         (
@@ -71,6 +70,7 @@ _HOMES = {
             "keyed_storage",
             "models",
             "new_session",
+            "open_session",
             "problems",
             "prune",
             "sessions",

@@ -12,6 +12,8 @@ from typing import Any, Literal
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html, inline
 
+ESTIMATED = "~"
+"""Stands before the head of a column of estimates."""
 UNKNOWN = "-"
 """Stands for a value that is not known."""
 Cell = str | int | float | bool | None
@@ -158,7 +160,7 @@ def json_attribute(text: str) -> str:
 
 
 def _titled(column: TableColumn) -> str:
-    return f"{column.title} (est.)" if column.basis == "estimate" else column.title
+    return f"{ESTIMATED}{column.title}" if column.basis == "estimate" else column.title
 
 
 def _style(column: TableColumn) -> str:

@@ -97,7 +97,7 @@ class CacheBreaks:
     @property
     def causes(self) -> dict[str, int]:
         """How many breaks each cause has."""
-        return dict(Counter(one.cause for one in self.breaks))
+        return dict(Counter(one.cause for one in self.breaks).most_common())
 
     @property
     def unexplained_share(self) -> float:

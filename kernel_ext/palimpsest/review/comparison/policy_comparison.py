@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.references import References
@@ -16,6 +17,8 @@ from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
+REPORTED = "reported (facts)"
+"""The row of what was reported; all other rows are estimates of a replay."""
 COUNTERFACTUAL = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
@@ -104,13 +107,17 @@ class PolicyComparison:
 
     @cached_property
     def table(self) -> ReportTable:
-        """The comparison as a table for any renderer."""
+        """The comparison as a table for any renderer; its first row has the reported facts, where there are some."""
+        reported = reported_row(self.timeline, self.price)
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(_row(one) for one in self.figures),
+            rows=(*reported, *(_row(one) for one in self.figures)),
             notes=self._notes(),
-            links=tuple(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            links=(
+                *(link_to(self.timeline.session) for _ in reported),
+                *(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            ),
         )
 
     def __getitem__(self, name: str | int) -> Simulation:
@@ -232,6 +239,39 @@ def with_recorded(
     """Return the session as it was recorded, measured in the same way."""
     simulation = recorded(timeline, ruler)
     return simulation, policy_figures(simulation, references, price)
+
+
+def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, ...], ...]:
+    """Return what the session reported as a row of the same columns; nothing where it reported no usage."""
+    usages = [one.usage for one in timeline.requests if one.usage is not None]
+    total = sum(one.prompt for one in usages)
+    if not total:
+        return ()
+    peak = max(one.prompt for one in usages)
+    read = sum(one.cache_read for one in usages)
+    breaks = cache_breaks(timeline, price)
+    known = [one.cost for one in timeline.requests if one.cost is not None]
+    output = sum(one.output + one.reasoning for one in usages)
+    return (
+        (
+            REPORTED,
+            total,
+            peak,
+            read / total,
+            len(breaks),
+            sum(one.loss for one in breaks),
+            (total - read) / peak,
+            sum(known) if known and price.unit == "USD" else None,
+            None,
+            None,
+            price.cost(total, 0, 0, output),
+            None,
+            None,
+            None,
+            None,
+            f"Facts of {len(usages)} requests with reported usage.",
+        ),
+    )
 
 
 def _row(one: PolicyFigures) -> tuple[Cell, ...]:

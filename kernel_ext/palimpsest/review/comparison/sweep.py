@@ -22,6 +22,7 @@ class PolicySweep:
     def table(self) -> ReportTable:
         """The sweep as a table: the number first, then the columns of a comparison."""
         table = self.comparison.table
+        own = table.rows[-len(self.values) :]
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
         numeric = all(isinstance(one, int | float) for one in self.values)
         first = TableColumn(self.number, self.number, "count" if numeric else "text")
@@ -31,8 +32,9 @@ class PolicySweep:
             columns=(first, *table.columns[1:]),
             rows=tuple(
                 (value if isinstance(value, int | float | str) else str(value), *row[1:])
-                for value, row in zip(self.values, table.rows, strict=True)
+                for value, row in zip(self.values, own, strict=True)
             ),
+            links=table.links[-len(own) :],
         )
 
     @property
