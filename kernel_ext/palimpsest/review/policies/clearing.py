@@ -236,3 +236,14 @@ def _elided(view: PolicyView, index: int) -> str:
     """Return SWE-agent's text for an elided observation, which counts its lines."""
     lines = view.read(index).count("\n") + 1
     return f"Old environment output: ({lines} lines omitted)"
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    OpenCodePrune,
+    GeminiMask,
+    SweAgentLastN,
+    MaskWindow,
+    OpenHandsMask,
+    ClearToolUses,
+    LangChainClear,
+)

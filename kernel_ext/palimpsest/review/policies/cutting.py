@@ -131,3 +131,6 @@ class DropOldest(Preset):
 def _number(item: TimelineItem) -> int:
     """Return the number of an item's message, from 1."""
     return item.block
+
+
+PRESETS: tuple[type[Preset], ...] = (StrandsSlidingWindow, KeepEnds, OpenHandsAmortized, DropOldest)

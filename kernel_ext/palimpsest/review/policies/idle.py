@@ -86,3 +86,6 @@ class OpenClawCacheTtl(Preset):
 
     def _first_user(self, view: PolicyView) -> int:
         return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
+
+
+PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl,)

@@ -82,3 +82,6 @@ class GeminiCompress(CutAtTokens):
     window: int = 1_048_576
     at: float = 0.5
     keep_share: float = 0.3
+
+
+PRESETS: tuple[type[Preset], ...] = (PiCompact, GeminiCompress)

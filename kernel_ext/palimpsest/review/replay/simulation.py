@@ -255,7 +255,7 @@ class _Replay:
         return self._result()
 
     def _decides(self, when: str) -> bool:
-        return self._policy is not None and self._policy.when == when
+        return self._policy is not None and self._policy.when in (when, "both")
 
     def _turn_end(self, request: TimelineRequest, sent: int) -> int:
         """Return where the items of the new turn begin."""
