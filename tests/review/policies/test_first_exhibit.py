@@ -5,15 +5,10 @@ from dataclasses import dataclass
 import pytest
 from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
 
-from palimpsest.review.policies.clearing import (
-    ClearToolUses,
-    GeminiMask,
-    MaskWindow,
-    OpenCodePrune,
-    SweAgentLastN,
-)
+from palimpsest.review.policies.clearing import ClearToolUses, OpenCodePrune
 from palimpsest.review.policies.cutting import StrandsSlidingWindow
 from palimpsest.review.policies.idle import OpenClawCacheTtl
+from palimpsest.review.policies.masking import GeminiMask, MaskWindow, SweAgentLastN
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.summarising import GeminiCompress, PiCompact
 from palimpsest.review.replay.simulation import Simulation, simulate
