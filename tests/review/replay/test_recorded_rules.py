@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 
-from palimpsest.review.policies.clearing import SweAgentLastN
+from palimpsest.review.policies.masking import SweAgentLastN
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.review.timeline.journal_timeline import timeline_of
