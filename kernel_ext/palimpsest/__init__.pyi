@@ -24,6 +24,8 @@ from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
 from palimpsest.public.session_object import Session as Session
 from palimpsest.review.counterfactual.whatif import whatif as whatif
+from palimpsest.review.policies.custom import policy as policy
+from palimpsest.review.policies.public_policies import policies as policies
 from palimpsest.review.reconstruction.redecision import redecide as redecide
 from palimpsest.session.extensions.hooks import hook as hook
 from palimpsest.session.extensions.hooks import unhook as unhook
