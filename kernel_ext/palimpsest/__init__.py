@@ -61,7 +61,6 @@ _HOMES = {
     "unload_ipython_extension": "palimpsest.ipython_extension",
     "App": "palimpsest.app.wiring",
     "Session": "palimpsest.public.session_object",
-    "open_session": "palimpsest.public.session_object",
     "current_session": "palimpsest.ipython_extension",
     **dict.fromkeys(
         (
@@ -73,6 +72,7 @@ _HOMES = {
             "keyed_storage",
             "models",
             "new_session",
+            "open_session",
             "problems",
             "prune",
             "sessions",

@@ -10,21 +10,23 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, ReportTable
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.preset_text import UnknownPolicy, built, chosen, split
 from palimpsest.review.policies.settings import Preset, number_text, version_of
 
 COLUMNS = (
-    Column("policy", "policy"),
-    Column("what", "what it does"),
-    Column("when", "when"),
-    Column("holds", "holds", about="Whether a decision holds, or is made anew for each request."),
-    Column("source", "source"),
-    Column("version", "version"),
-    Column("third_party", "third-party", about="Whether only others' analyses tell the rule."),
-    Column("numbers", "numbers"),
+    TableColumn("policy", "policy"),
+    TableColumn("what", "what it does"),
+    TableColumn("when", "when"),
+    TableColumn(
+        "holds", "holds", about="Whether a decision holds, or is made anew for each request."
+    ),
+    TableColumn("source", "source"),
+    TableColumn("version", "version"),
+    TableColumn("third_party", "third-party", about="Whether only others' analyses tell the rule."),
+    TableColumn("numbers", "numbers"),
 )
 
 
