@@ -109,7 +109,7 @@ class ClearToolUses(Preset):
         if self.clear_inputs:
             changes += without_inputs(view, old)
         freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
-        if not changes or freed < self.at_least:
+        if not changes or (self.at_least and freed < self.at_least):
             return Decided(state, probe=probe)
         return Decided(border, changes, probe, fired=True)
 
