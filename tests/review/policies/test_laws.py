@@ -45,7 +45,7 @@ PIPELINES = (
     "strands.sliding_window | anthropic.clear_tool_uses",
 )
 ANY = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 
