@@ -84,7 +84,7 @@ class Summarise(Preset):
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return the items that the summary replaces; those alone that may be reduced are."""
         return range(cut)
 
