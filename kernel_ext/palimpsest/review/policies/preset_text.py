@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.settings import Preset, version_of
@@ -120,6 +120,8 @@ def _value(given: Any, kind: Any) -> Any:
         if isinstance(words, list | tuple) and all(isinstance(word, str) for word in words):
             return tuple(word.strip() for word in words if word.strip())
         return None
+    if get_origin(kind) is Literal:
+        return given if given in get_args(kind) else None
     if kind is str:
         return given if isinstance(given, str) else None
     if kind is bool:
@@ -154,6 +156,8 @@ def _kind(preset: type[Preset], key: str, kind: Any) -> str:
     """Return what a field takes, in words."""
     if get_origin(kind) is tuple:
         return "names separated by commas"
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
     if kind is str:
         return "text"
     if kind is bool:

@@ -11,6 +11,9 @@ from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
 from palimpsest.transcript.timeline import CHARS4
 
+A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
+"""A number with points, a commit or a date, as sources are written."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
@@ -54,9 +57,9 @@ class Preset:
 
 
 def version_of(preset: type[Preset]) -> str:
-    """Return the version of a preset's source: the first word in it that has a digit; empty for none."""
+    """Return the version or commit that a preset's source names; empty for a service or page without one."""
     words = re.split(r"[\s_@,:()]+", preset.source)
-    return next((word for word in words if re.search(r"\d", word)), "")
+    return next((word for word in words if A_VERSION.fullmatch(word)), "")
 
 
 def number_text(value: Any) -> str:

@@ -7,7 +7,7 @@ where a project would summarise them as well.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
@@ -25,8 +25,7 @@ from palimpsest.review.policies.tool_calls import is_read, path_of
 SUMMARY_TOKENS = 1_500
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryState:
+class SummaryState(NamedTuple):
     """What a compactor remembers between requests."""
 
     window: int
