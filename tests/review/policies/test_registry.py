@@ -1,14 +1,18 @@
 """Policies are found by name, version and numbers, and a wrong one is refused in one sentence."""
 
+from dataclasses import fields
+from typing import Any
+
 import pytest
 
 from palimpsest.review.policies import registry
 from palimpsest.review.policies.preset_text import LONGEST, UnknownPolicy
-from palimpsest.review.policies.settings import version_of
+from palimpsest.review.policies.settings import Preset, number_text, version_of
 from palimpsest.transcript.errors import ConfigError
 
 UNVERSIONED = {
     "anthropic_sdk.compaction_control",
+    "codex.compact",
     "learn_claude_code.auto",
     "learn_claude_code.micro",
     "openai.compact",
@@ -130,3 +134,30 @@ def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
         version = version_of(one)
         assert (not version) == (one.preset in UNVERSIONED), one
         assert not version or registry.get(f"{one.preset}@{version}") == one()
+
+
+@pytest.mark.parametrize("preset", registry.presets(), ids=lambda one: one.preset)
+def test_each_number_is_read_as_it_is_written(preset: type[Preset]) -> None:
+    for one in fields(preset):
+        other: Any = _another(one.default)
+        changed = registry.get(preset.preset, **{one.name: other})
+
+        assert getattr(changed, one.name) == other
+        assert registry.get(changed.name) == changed
+        assert registry.get(f"{preset.preset} {one.name}={number_text(one.default)}") == preset()
+
+
+def _another(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case tuple() | frozenset():
+            return type(value)(["one", "two words"])
+        case "chars/4":
+            return "tiktoken/o200k_base"
+        case "last":
+            return "first"
+        case _:
+            return "it's | one"

@@ -28,7 +28,7 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
-    least: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
+    smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
@@ -66,6 +66,7 @@ def number_text(value: Any) -> str:
     """Return the value of a number or choice as it is written behind a preset's name."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple):
-        return shlex.quote(",".join(map(str, value)))
+    if isinstance(value, tuple | frozenset):
+        words = map(str, sorted(value) if isinstance(value, frozenset) else value)
+        return shlex.quote(",".join(words))
     return shlex.quote(value) if isinstance(value, str) else str(value)
