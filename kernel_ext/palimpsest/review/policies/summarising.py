@@ -106,7 +106,10 @@ class CutAtTokens(Summarise):
         return self.keep_share * view.total if self.keep_share else self.keep
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the first item that stays: the beginning of a message and never a result."""
+        """Return the first item that stays: the beginning of a message and never a result.
+
+        Where only results follow, it is the message with their calls.
+        """
         keep = self.kept(state, view)
         if not keep:
             return view.count
@@ -114,9 +117,16 @@ class CutAtTokens(Summarise):
         while cut > 0 and (kept < keep or not _begins(view, cut)):
             cut -= 1
             kept += view.tokens(cut)
-        while cut < view.count and view.item(cut).kind == "output":
-            cut += 1
-        return 0 if cut == view.count else cut
+        forward = cut
+        while forward < view.count and view.item(forward).kind == "output":
+            forward += 1
+        if forward < view.count:
+            return forward
+        while cut > 0 and (cut == view.count or view.item(cut).kind == "output"):
+            cut -= 1
+        while not _begins(view, cut):
+            cut -= 1
+        return cut
 
 
 @dataclass(frozen=True, kw_only=True)
