@@ -176,7 +176,8 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
 
     found, reports = recorded(INSPECT_EVAL, changed(PLAIN, tmp_path / "one.eval", endless))
 
-    assert len(requests(found)) == 3
+    assert len([one for one in requests(found) if one.usage]) == 3
+    assert len(found) < 3 * 20_000
     assert any("more messages than are believed" in one for one in reports)
 
 

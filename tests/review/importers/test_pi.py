@@ -5,13 +5,25 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.review.importers.imported import Sums, bring, info, kinds, messages, origin, said, sums
+from tests.review.importers.imported import (
+    Sums,
+    bring,
+    info,
+    kinds,
+    messages,
+    origin,
+    parts,
+    said,
+    sums,
+)
 from tests.review.importers.sample_files import sample
 
 from palimpsest.context.visible_messages import View
+from palimpsest.review.importers.pi import BRANCH_SUMMARY
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
 
 
 def line(kind: str, name: str, parent: str | None, **fields: Any) -> dict[str, Any]:
@@ -94,6 +106,40 @@ def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
     ]
     assert len([one for one in errors if isinstance(one, AbortedError)]) == 21
     assert len(errors) == 22
+
+
+def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_version_3.jsonl", tmp_path))
+
+    main, branch = report.sessions
+    assert report.problems == ()
+    assert main.title == "Two files"
+    state = store.load(main.id)
+    shown = View.of(state.messages(), state.decisions, store.get_blob).folded()
+    words = [part.text for one in shown for part in one.parts if isinstance(part, TextPart)]
+    assert words == [
+        "The folder holds a.py and b.py.",
+        "Read a.py",
+        "It is empty.",
+        "And b.py?",
+        "It is empty, too.",
+        "Ran `wc -l a.py`\n```\n0 a.py\n```",
+        "Remember the tests.",
+        BRANCH_SUMMARY.format("The user asked to delete both files."),
+        "Keep both",
+        "Kept.",
+    ]
+    assert (sums(store, main.id).requests, sums(store, main.id).input) == (5, 700)
+    assert said(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
+    efforts = [
+        one.info.model.variant
+        for one in state.messages()
+        if isinstance(one.info, AssistantMessage) and not one.info.summary
+    ]
+    assert efforts == ["medium", "medium", "high", "high", "high"]
+    [tool] = [part for part in parts(store, main.id) if isinstance(part, ToolPart)]
+    assert tool.metadata == {"gaps": ["The output was cut before it was recorded."]}
+    assert origin(store, main.id)["gaps"][0]["chars"] == 891
 
 
 def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The importer of a source is found by its content, and a folder is looked through."""
 
 import os
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from palimpsest.review.importing.sources import head_of
 from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import NotFound, UserError
+
+DATABASE = Path(__file__).parents[2] / "store" / "exchange" / "opencode_database.tar.xz"
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,20 @@ def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:
     assert {one.outcome for one in report.sessions} == {"new"}
     assert [(one.id, one.outcome, one.read_only) for one in again.sessions] == [
         (session, "same", False)
+    ]
+
+
+def test_of_opencodes_own_folder_the_database_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "opencode"
+    with tarfile.open(DATABASE) as tar:
+        tar.extractall(folder, filter="data")
+    (folder / "export.json").unlink()
+    opencode_sample("opencode_storage", folder).rename(folder / "storage")
+
+    _, report = bring(folder)
+
+    assert [(one.id, one.outcome) for one in report.sessions] == [
+        ("ses_11111111aaaaMockOpenCode01", "new")
     ]
 
 

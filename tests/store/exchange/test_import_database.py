@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import tarfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_storage
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.parts import Part, TextPart
 
 SCHEMA = """
 CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, vcs text, name text,
@@ -64,6 +65,10 @@ def database_of(storage: Path, path: Path) -> Path:
             database.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", (*ids, 0, 0, json.dumps(one)))
         database.commit()
     return path
+
+
+def by_id(part: Part) -> str:
+    return part.id
 
 
 def words(store: MemoryStore, session_id: str) -> list[str]:
@@ -135,15 +140,42 @@ def test_a_broken_row_costs_only_itself(tmp_path: Path) -> None:
     assert len(words(store, "ses_11111111aaaaMockOpenCode01")) == 1
 
 
-def test_what_was_not_written_back_yet_is_said(tmp_path: Path) -> None:
-    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
-    (tmp_path / "opencode.db-wal").write_bytes(b"newer pages")
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """The folder of a database that OpenCode 1.18 left with all of its content in the log beside it."""
+    with tarfile.open(Path(__file__).with_name("opencode_database.tar.xz")) as tar:
+        tar.extractall(tmp_path / "opencode", filter="data")
+    return tmp_path / "opencode"
 
-    report = import_sessions(MemoryStore(), path, now)
 
-    assert [one.what.split(":")[0] for one in report.problems] == [
-        "OpenCode has it open, or ended without closing it"
-    ]
+def test_a_database_of_opencode_itself_gives_what_it_exports(real: Path) -> None:
+    content = {path.name: path.read_bytes() for path in real.iterdir()}
+    store, exported = MemoryStore(), MemoryStore()
+
+    report = import_sessions(store, real / "opencode.db", now)
+    import_sessions(exported, real / "export.json", now)
+
+    [one] = report.sessions
+    assert report.problems == ()
+    assert len(words(store, one.id)) == 2
+    first, second = store.load(one.id), exported.load(one.id)
+    for mine, theirs in zip(first.messages(), second.messages(), strict=True):
+        assert mine.info == theirs.info
+        # OpenCode orders parts by their ids, and those of this invented session do not rise.
+        assert sorted(mine.parts, key=by_id) == sorted(theirs.parts, key=by_id)
+    assert first.session is not None
+    assert second.session is not None
+    for name in ("title", "directory", "time", "version", "cost", "tokens", "summary"):
+        assert getattr(first.session, name) == getattr(second.session, name)
+    assert {path.name: path.read_bytes() for path in real.iterdir()} == content
+
+
+def test_a_damaged_log_costs_what_it_holds(real: Path) -> None:
+    log = real / "opencode.db-wal"
+    log.write_bytes(b"no log" + log.read_bytes()[6:])
+
+    with pytest.raises(UserError, match="holds no sessions"):
+        import_sessions(MemoryStore(), real / "opencode.db", now)
 
 
 COMPUTES = (

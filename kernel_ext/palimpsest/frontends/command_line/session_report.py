@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, Form, ReportTable, shown_cell
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
 from palimpsest.review.comparison.cache_breaks import CacheBreaks
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import SessionReview
@@ -55,13 +55,13 @@ class SessionReport:
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:
             words = f"{title}, {one.unit}" if key in ("cost", "break_cost") else title
-            rows.append((words, shown_cell(getattr(one, key), Column(key, title, form))))
+            rows.append((words, shown_cell(getattr(one, key), TableColumn(key, title, form))))
         for name, number in one.tools.items():
             rows.append((f"calls of {name}", f"{number:,}"))
         notes = list(self.gaps)
         if one.basis == "estimate":
             notes.insert(0, "No usage was reported; tokens and cost are estimates.")
-        columns = (Column("figure", "figure"), Column("value", "value"))
+        columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
         return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes))
 
     def json(self) -> dict[str, Any]:
@@ -118,11 +118,11 @@ def items_by_kind(review: SessionReview) -> ReportTable:
         for kind in sorted(number, key=lambda one: (-tokens[one], one))
     )
     columns = (
-        Column("kind", "kind"),
-        Column("items", "items", "count", "fact"),
-        Column("chars", "chars", "count", "fact"),
-        Column("tokens", "tokens", "count", "estimate"),
-        Column("peak_tokens", "in the largest request", "count", "estimate"),
-        Column("peak_share", "share of its items", "share", "estimate"),
+        TableColumn("kind", "kind"),
+        TableColumn("items", "items", "count", "fact"),
+        TableColumn("chars", "chars", "count", "fact"),
+        TableColumn("tokens", "tokens", "count", "estimate"),
+        TableColumn("peak_tokens", "in the largest request", "count", "estimate"),
+        TableColumn("peak_share", "share of its items", "share", "estimate"),
     )
     return ReportTable("Items by kind", columns, rows, (ruler.words,))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, Form, ReportTable, shown_cell
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.ruler import PriceProfile
@@ -64,10 +64,10 @@ class RecordedComparison:
             one, other = self.first.causes.get(name, 0), self.second.causes.get(name, 0)
             rows.append((f"breaks: {name}", str(one), str(other), _ratio(one, other)))
         columns = (
-            Column("figure", "figure"),
-            Column("first", _head(self.first)),
-            Column("second", _head(self.second)),
-            Column("ratio", "second / first", "share"),
+            TableColumn("figure", "figure"),
+            TableColumn("first", _head(self.first)),
+            TableColumn("second", _head(self.second)),
+            TableColumn("ratio", "second / first", "share"),
         )
         return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
 
@@ -164,5 +164,5 @@ def _ratio(one: Any, other: Any) -> float | None:
 
 
 def _shown(value: Any, form: Form) -> str:
-    from_form = Column("", "", form)
+    from_form = TableColumn("", "", form)
     return shown_cell(value, from_form)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from palimpsest.render.reports.table import Basis, Cell, Column, Form, ReportTable
+from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.fit import recorded
@@ -189,7 +189,8 @@ def figures_table(
     basis: Basis = "fact"
     rows = tuple(tuple(_cell(getattr(one, key)) for key, _, _ in _COLUMNS) for one in figures)
     columns = tuple(
-        Column(key, shown, form, "" if form == "text" else basis) for key, shown, form in _COLUMNS
+        TableColumn(key, shown, form, "" if form == "text" else basis)
+        for key, shown, form in _COLUMNS
     )
     links = tuple(link_to(one.session) for one in figures)
     return ReportTable(title, columns, rows, notes, links)

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, ReportTable
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
 from palimpsest.review.corpus.session_work import Rows
 from palimpsest.transcript.errors import UserError
@@ -19,11 +19,11 @@ _SUMS = frozenset(
     }
 )
 _ABOUT = (
-    Column("session", "session"),
-    Column("title", "title"),
-    Column("origin", "origin"),
-    Column("requests", "requests", "count", "fact"),
-    Column("unit", "unit"),
+    TableColumn("session", "session"),
+    TableColumn("title", "title"),
+    TableColumn("origin", "origin"),
+    TableColumn("requests", "requests", "count", "fact"),
+    TableColumn("unit", "unit"),
 )
 
 
@@ -40,7 +40,7 @@ class CorpusComparison:
         """One row a policy: sums over all sessions, the largest peak, shares weighted by what they are shares of."""
         unit = self._unit()
         shown = [one for one in columns(unit or "USD") if one.key != "distance"]
-        head = (shown[0], Column("sessions", "sessions", "count"), *shown[1:])
+        head = (shown[0], TableColumn("sessions", "sessions", "count"), *shown[1:])
         rows = tuple(
             tuple(_total(one.key, rows, priced=unit is not None) for one in head)
             for rows in self.policies

@@ -15,6 +15,7 @@ from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     count,
     dollars,
+    fingerprint,
     identifier,
     inner,
     mapping,
@@ -91,7 +92,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
     session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
     system = next(json_items(path, "system_prompt", lambda *_: None), None)
-    reader = _Reader()
+    reader = _ClineMessages()
     first = mapping(next(json_items(path, "messages.item", lambda *_: None), None))
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
@@ -127,13 +128,13 @@ def _state(path: Path | None, report: Report) -> Json:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ClineMessages:
     """Reads the messages of one session."""
 
     ids: dict[str, str] = field(default_factory=dict)
     """The message that was told for each id; a repeated id gets a number."""
-    results: dict[str, str] = field(default_factory=dict)
-    """What each call's result says."""
+    results: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's result."""
     owners: dict[str, list[str]] = field(default_factory=dict)
     """The calls whose results stand in a message."""
     only_results: set[str] = field(default_factory=set)
@@ -145,14 +146,14 @@ class _Reader:
         name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
         self.ids[name] = name
         created = milliseconds(message.get("ts"))
-        if inner(message, "metadata", "kind") in SUMMARIES:
+        if text(inner(message, "metadata", "kind")) in SUMMARIES:
             yield GapRead(BEFORE_RECORDING)
             yield _compaction(name, message, (), created)
             return
         parts, results = _content(message.get("content"))
         self.owners[name] = [one.call for one in results]
         for result in results:
-            self.results.setdefault(result.call, result.output)
+            self.results.setdefault(result.call, fingerprint(result.output))
             yield result
         if message.get("role") == "assistant":
             yield self._answer(message, name, parts, created)
@@ -196,7 +197,7 @@ class _Reader:
         summary: Json = {}
         for message in mappings(state.get("messages")):
             name = identifier(message.get("id"))
-            if inner(message, "metadata", "kind") in SUMMARIES:
+            if text(inner(message, "metadata", "kind")) in SUMMARIES:
                 summary = message
             elif name in self.ids:
                 stayed[name] = None
@@ -204,7 +205,7 @@ class _Reader:
         gone = [one for one in self.ids if one not in stayed]
         for name in stayed:
             for call in self.owners.get(name, []):
-                if shown.get(call, "") != self.results.get(call):
+                if fingerprint(shown.get(call, "")) != self.results.get(call):
                     yield ReducedRead(call, shown.get(call, ""), rule=RULE)
         replaced = tuple(one for one in gone if one not in self.only_results)
         if not replaced and not summary:

@@ -13,6 +13,7 @@ from typing import Any
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     count,
+    fingerprint,
     identifier,
     inner,
     mapping,
@@ -67,7 +68,7 @@ class GeminiCliImporter:
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a chat; a whole document is read as if its messages were lines."""
         records = _lines(path, report) if _is_lines(path) else _document(path, report)
-        chat = _Chat()
+        chat = _GeminiChat()
         for place, record in records:
             yield from chat.told(record, place, report)
         yield from chat.finished()
@@ -102,7 +103,7 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _GeminiChat:
     """Reads the records of one chat."""
 
     begun: bool = False
@@ -110,9 +111,9 @@ class _Chat:
     """Messages that are in the history, in order."""
     told_records: dict[str, Json] = field(default_factory=dict)
     """What was told of each message, without its texts of results."""
-    shown: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, bytes] = field(default_factory=dict)
     """What the history shows of each call's result."""
-    whole: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, bytes] = field(default_factory=dict)
     pending: Json | None = None
     """An answer that later records may complete."""
     count: int = 0
@@ -131,7 +132,7 @@ class _Chat:
                 yield from self._history(changes["messages"], changes)
             if title := text(changes.get("summary")):
                 yield TitleRead(title)
-        elif "id" in record and record.get("type") in SAID:
+        elif "id" in record and text(record.get("type")) in SAID:
             yield from self._message(record)
         elif "id" in record and not isinstance(record.get("type"), str):
             report(place, "It is a message of no known kind and was left out.")
@@ -176,7 +177,7 @@ class _Chat:
                 finish="tool-calls" if calls else "stop",
             )
             for call in calls:
-                if call.get("result") is not None or call.get("status") in FAILED:
+                if call.get("result") is not None or text(call.get("status")) in FAILED:
                     yield self._result(call)
 
     def _from_user(self, name: str, record: Json) -> Iterator[Recorded]:
@@ -187,17 +188,17 @@ class _Chat:
     def _add(self, name: str, record: Json) -> None:
         self.live[name] = None
         self.told_records[name] = {
-            "content": plain(record.get("content")),
+            "content": fingerprint(plain(record.get("content"))),
             "tokens": bool(record.get("tokens")),
         }
 
     def _result(self, call: Json) -> ResultRead:
         name, output = identifier(call.get("id")), _output(call.get("result"))
-        self.whole[name] = self.shown[name] = output
+        self.whole[name] = self.shown[name] = fingerprint(output)
         return ResultRead(
             name,
             output,
-            is_error=call.get("status") in FAILED,
+            is_error=text(call.get("status")) in FAILED,
             ended=milliseconds(call.get("timestamp")),
             media=tuple(one for one in _content(call.get("result")) if isinstance(one, Media)),
         )
@@ -209,7 +210,7 @@ class _Chat:
         if usage and not former["tokens"]:
             yield UsageRead(name, usage)
         yield from self._results_again(record)
-        if plain(record.get("content")) != former["content"]:
+        if fingerprint(plain(record.get("content"))) != former["content"]:
             yield GapRead(CHANGED, message=name, chars=len(plain(record.get("content"))))
         self._add(name, record)
 
@@ -219,9 +220,9 @@ class _Chat:
             if name not in self.whole:
                 if call.get("result") is not None:
                     yield self._result(call)
-            elif output != self.shown[name]:
-                self.shown[name] = output
-                restored = output == self.whole[name]
+            elif (mark := fingerprint(output)) != self.shown[name]:
+                self.shown[name] = mark
+                restored = mark == self.whole[name]
                 yield ReducedRead(name, "" if restored else output, MASKED, restored=restored)
 
     def _rewound(self, name: str) -> Iterator[Recorded]:
@@ -235,7 +236,9 @@ class _Chat:
     def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
         """Tell what the program made of the history: masked results, or a summary of what it left out."""
         history = {
-            identifier(one.get("id")): one for one in mappings(messages) if one.get("type") in SAID
+            name: one
+            for one in mappings(messages)
+            if text(one.get("type")) in SAID and (name := identifier(one.get("id")))
         }
         gone = tuple(one for one in self.live if one not in history)
         added = [one for name, one in history.items() if name not in self.live]
@@ -252,7 +255,10 @@ class _Chat:
                 replaced=gone,
                 created=milliseconds(changes.get("lastUpdated")),
             )
-            self.told_records[name] = {"content": plain(summary.get("content")), "tokens": False}
+            self.told_records[name] = {
+                "content": fingerprint(plain(summary.get("content"))),
+                "tokens": False,
+            }
         for one in said:
             name = identifier(one.get("id"))
             if gone and one is summary:

@@ -94,7 +94,7 @@ class InspectEvalImporter:
                 raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
             for name in samples:
                 if sample := mapping(archive.read(name)):
-                    yield from _Sample(sample, header, name, report).told()
+                    yield from _InspectSample(sample, header, name, report).told()
 
 
 def _header(archive: JsonArchive) -> Json:
@@ -106,7 +106,7 @@ def _header(archive: JsonArchive) -> Json:
 
 
 @dataclass(slots=True)
-class _Sample:
+class _InspectSample:
     """One sample of a log."""
 
     sample: Json

@@ -12,7 +12,7 @@ from palimpsest.review.importing.recorded import Json
 
 
 @dataclass(slots=True)
-class _Spans:
+class _SampleSpans:
     """The spans of a sample: which event belongs to a scorer or a subagent."""
 
     types: dict[str, str] = field(default_factory=dict)
@@ -55,20 +55,28 @@ class SampleEvents:
     """The event of a tool's run, by its call."""
     scored: int = 0
     """Requests of scorers."""
-    _spans: _Spans = field(default_factory=_Spans)
+    _spans: _SampleSpans = field(default_factory=_SampleSpans)
     _tools: dict[str, str] = field(default_factory=dict)
     """The tool's span in which a subagent ran."""
+    _calls: dict[str, str] = field(default_factory=dict)
+    """The call that each tool's span runs."""
+    _opened: str = ""
     _in_scorer: int = 0
 
     def add(self, event: Json) -> None:
         """Take in the next event."""
-        kind, span = event.get("event"), identifier(event.get("span_id"))
+        kind, span = text(event.get("event")), identifier(event.get("span_id"))
         if kind == "span_begin":
             self._spans.add(event)
+            if event.get("type") == "tool":
+                self._opened = identifier(event.get("id"))
         elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
             self._in_scorer += 1 if event.get("action") == "begin" else -1
         elif kind == "tool":
-            self.runs[identifier(event.get("id"))] = event
+            call = identifier(event.get("id"))
+            self.runs[call] = event
+            # The run's event follows the beginning of its span, and lies in the one around it.
+            self._calls.setdefault(self._opened, call)
         elif kind == "model" and (self._in_scorer > 0 or self._spans.is_scorer(span)):
             self.scored += 1
         elif kind in {"model", "compaction"}:
@@ -80,5 +88,4 @@ class SampleEvents:
         """Return the agent that began a subagent, and its call that did; empty where they are not known."""
         tool = self._tools[agent]
         parent, _ = self._spans.subagent(self._spans.parents.get(tool, ""))
-        called = (call for call, run in self.runs.items() if identifier(run.get("span_id")) == tool)
-        return parent, next(called, "")
+        return parent, self._calls.get(tool, "")

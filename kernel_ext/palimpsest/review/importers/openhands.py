@@ -135,7 +135,7 @@ def _conversation(events: Iterable[Json], state: Json, name: str) -> Iterator[Re
     for metrics in mapping(inner(state, "stats", "usage_to_metrics")).values():
         reported |= reported_requests(metrics)
     model = text(inner(state, "agent", "llm", "model"))
-    reader = _Reader(reported, model)
+    reader = _ConversationReader(reported, model)
     begun = False
     for event in events:
         if not event:
@@ -181,7 +181,7 @@ def _tools(value: Any) -> tuple[ToolSpec, ...] | None:
 
 
 @dataclass(slots=True)
-class _Answer:
+class _JoinedActions:
     """An answer whose actions are being joined."""
 
     event: Json
@@ -193,7 +193,7 @@ class _Answer:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ConversationReader:
     """Joins the events of one conversation to messages."""
 
     reported: dict[str, ReportedRequest]
@@ -201,7 +201,7 @@ class _Reader:
     index: EventIndex = field(default_factory=EventIndex)
     branch: dict[str, None] = field(default_factory=dict)
     """The events that led here, in order."""
-    answer: _Answer | None = None
+    answer: _JoinedActions | None = None
     asked: bool = False
     """A person or the agent asked for the next condensation."""
     count: int = 0
@@ -249,7 +249,7 @@ class _Reader:
         call = identifier(event.get("tool_call_id"))
         return any(isinstance(one, Call) and one.id == call for one in self.answer.parts)
 
-    def _answered(self, answer: _Answer, finish: str) -> MessageRead:
+    def _answered(self, answer: _JoinedActions, finish: str) -> MessageRead:
         about = self.reported.get(answer.response, ReportedRequest(None))
         return MessageRead(
             answer.name,
@@ -278,7 +278,7 @@ class _Reader:
 
     def _action(self, event: Json, name: str) -> None:
         if self.answer is None:
-            self.answer = _Answer(event, name, identifier(event.get("llm_response_id")))
+            self.answer = _JoinedActions(event, name, identifier(event.get("llm_response_id")))
             self.answer.parts += _thoughts(event)
             self.answer.parts += _content(event.get("thought"))
         call = mapping(event.get("tool_call"))
@@ -296,7 +296,7 @@ class _Reader:
         message = mapping(event.get("llm_message"))
         parts = [*_thoughts(message), *_content(message.get("content"))]
         if event.get("source") == "agent":
-            answer = _Answer(event, name, identifier(event.get("llm_response_id")), parts)
+            answer = _JoinedActions(event, name, identifier(event.get("llm_response_id")), parts)
             return self._answered(answer, "stop")
         added = [
             Text(one.text, synthetic=True)

@@ -156,7 +156,7 @@ def event_session(
         system=text(inner(system, "args", "content")) or None,
         tools=tool_specs(inner(system, "args", "tools")),
     )
-    reader = _Events(told, begins.model, named=frozenset(map(_response_id, events)))
+    reader = _InstanceEvents(told, begins.model, named=frozenset(map(_response_id, events)))
     for event in events:
         yield from reader.told(event)
     condensed = mapping(metrics).get("condenser")
@@ -165,7 +165,7 @@ def event_session(
 
 
 @dataclass(slots=True)
-class _Events:
+class _InstanceEvents:
     """Joins the events of one instance to messages."""
 
     reported: dict[str, ReportedRequest]

@@ -99,7 +99,7 @@ class OtelGenAiImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation, and each of its subagents, in the order of their first requests."""
-        trace = _Trace()
+        trace = _GenAiTrace()
         for place, span in read_spans(path, report):
             trace.add(span, place, report)
         sessions = trace.sessions()
@@ -110,7 +110,7 @@ class OtelGenAiImporter:
 
 
 @dataclass(slots=True)
-class _Span:
+class _GenAiSpan:
     """What is kept of one span; the messages are shared between spans that repeat them."""
 
     id: str
@@ -130,7 +130,7 @@ class _Span:
 
 
 @dataclass(slots=True)
-class _Session:
+class _TracedSession:
     """The requests of one conversation, or of one subagent in it."""
 
     id: str
@@ -138,9 +138,9 @@ class _Session:
     parent_call: str = ""
     title: str = ""
     depth: int = 0
-    requests: list[_Span] = field(default_factory=list)
+    requests: list[_GenAiSpan] = field(default_factory=list)
 
-    def told(self, runs: dict[str, _Span]) -> Iterator[Recorded]:
+    def told(self, runs: dict[str, _GenAiSpan]) -> Iterator[Recorded]:
         first = self.requests[0]
         yield SessionBegin(
             self.id,
@@ -182,11 +182,11 @@ class _Session:
 
 
 @dataclass(slots=True)
-class _Trace:
+class _GenAiTrace:
     """The spans of a file: requests, agents and runs of tools."""
 
-    spans: dict[str, _Span] = field(default_factory=dict)
-    tools: dict[str, _Span] = field(default_factory=dict)
+    spans: dict[str, _GenAiSpan] = field(default_factory=dict)
+    tools: dict[str, _GenAiSpan] = field(default_factory=dict)
     """The run of each call."""
     messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
     """Messages by their content, since requests repeat them; system prompts as text."""
@@ -204,7 +204,7 @@ class _Trace:
                 about = {**attributes_of(event.get("attributes")), **about}
         kind = text(about.get("gen_ai.operation.name"))
         trace = identifier(raw.get("traceId")) or identifier(context.get("trace_id"))
-        span = _Span(
+        span = _GenAiSpan(
             name,
             identifier(raw.get("parentSpanId")) or identifier(raw.get("parent_id")),
             kind,
@@ -225,7 +225,7 @@ class _Trace:
             if call := identifier(about.get("gen_ai.tool.call.id")):
                 self.tools.setdefault(call, span)
 
-    def _request(self, span: _Span, about: Json) -> None:
+    def _request(self, span: _GenAiSpan, about: Json) -> None:
         instructions = structure(about.get("gen_ai.system_instructions"))
         system = [text(one.get("content")) for one in mappings(instructions)]
         span.tools = tool_specs(structure(about.get("gen_ai.tool.definitions")))
@@ -258,9 +258,9 @@ class _Trace:
             self.messages[digest] = _input_message(value)
         return self.messages[digest]
 
-    def sessions(self) -> list[_Session]:
+    def sessions(self) -> list[_TracedSession]:
         """Return the sessions, parents before their subagents."""
-        found: dict[str, _Session] = {}
+        found: dict[str, _TracedSession] = {}
         for span in sorted(self.spans.values(), key=lambda one: one.start):
             if span.kind in REQUESTS:
                 session = self._session(span)
@@ -270,9 +270,9 @@ class _Trace:
                 session.parent = session.parent_call = ""
         return sorted(found.values(), key=lambda one: (one.depth, one.requests[0].start))
 
-    def _session(self, span: _Span) -> _Session:
+    def _session(self, span: _GenAiSpan) -> _TracedSession:
         """Return the session of a request: its conversation's, or that of the subagent which sent it."""
-        conversation, agents, calls = span.conversation, list[_Span](), list[str]()
+        conversation, agents, calls = span.conversation, list[_GenAiSpan](), list[str]()
         for above in self._above(span):
             if conversation.startswith("trace ") and not above.conversation.startswith("trace "):
                 conversation = above.conversation
@@ -282,9 +282,9 @@ class _Trace:
                 calls.append(identifier(above.about.get("gen_ai.tool.call.id")))
         title = text(agents[0].about.get("gen_ai.agent.name")) if agents else ""
         if len(agents) < 2:
-            return _Session(conversation, title=title)
+            return _TracedSession(conversation, title=title)
         outer = agents[1].id
-        return _Session(
+        return _TracedSession(
             f"{conversation}/{agents[0].id}",
             conversation if len(agents) == 2 else f"{conversation}/{outer}",
             calls[0] if calls else "",
@@ -292,7 +292,7 @@ class _Trace:
             len(agents) - 1,
         )
 
-    def _above(self, span: _Span) -> Iterator[_Span]:
+    def _above(self, span: _GenAiSpan) -> Iterator[_GenAiSpan]:
         seen = {span.id}
         while (above := self.spans.get(span.parent)) and above.id not in seen:
             seen.add(above.id)
@@ -343,7 +343,7 @@ def _parts(message: Json) -> tuple[Parts, list[ResultRead]]:
     return parts, results
 
 
-def _answer(request: _Span, name: str) -> MessageRead:
+def _answer(request: _GenAiSpan, name: str) -> MessageRead:
     about = request.about
     finish = FINISH.get(request.finish)
     return MessageRead(
@@ -361,7 +361,7 @@ def _answer(request: _Span, name: str) -> MessageRead:
     )
 
 
-def _model(request: _Span) -> str:
+def _model(request: _GenAiSpan) -> str:
     about = request.about
     provider = text(about.get("gen_ai.provider.name")) or text(about.get("gen_ai.system"))
     name = text(about.get("gen_ai.request.model")) or text(about.get("gen_ai.response.model"))
@@ -386,7 +386,7 @@ def _usage(about: Json) -> Usage | None:
     )
 
 
-def _timed(result: ResultRead, run: _Span | None) -> ResultRead:
+def _timed(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:
     if run is None:
         return result
     return ResultRead(

@@ -97,6 +97,6 @@ def nanoseconds(count_of: Any, iso: Any) -> int:
 def failure_of(raw: Json, about: Json) -> str:
     """Return why a span failed; empty where it did not."""
     status = mapping(raw.get("status"))
-    failed = status.get("code") in {2, "STATUS_CODE_ERROR"} or status.get("status_code") == "ERROR"
+    failed = status.get("code") in (2, "STATUS_CODE_ERROR") or status.get("status_code") == "ERROR"
     said = text(status.get("message")) or text(status.get("description"))
     return (said or text(about.get("error.type")) or "error") if failed else ""

@@ -34,7 +34,7 @@ ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
-class Unreadable(Exception):
+class UnreadableMember(Exception):
     """A member of an archive cannot be read; the text is a sentence for a person."""
 
 
@@ -58,7 +58,7 @@ class JsonArchive:
             return None
         try:
             found = json.loads(self._content(self.archive.NameToInfo[name]))
-        except Unreadable as error:
+        except UnreadableMember as error:
             self.report(name, str(error))
         except (ValueError, RecursionError):
             self.report(name, "It is no JSON and was left out.")
@@ -81,14 +81,14 @@ class JsonArchive:
         limit = min(MOST_MEMBER_BYTES, self.left)
         ratio = member.file_size / max(1, member.compress_size)
         if member.file_size > limit or (member.file_size > SMALL_BYTES and ratio > MOST_RATIO):
-            raise Unreadable("It would unpack to more than is believed, and was left out.")
+            raise UnreadableMember("It would unpack to more than is believed, and was left out.")
         if member.flag_bits & 1:
-            raise Unreadable("It is encrypted and was left out.")
+            raise UnreadableMember("It is encrypted and was left out.")
         # The size that the archive tells may be a lie: what is read counts.
         found = self._unpacked(member, member.file_size + 1)
         self.left -= len(found)
         if len(found) > member.file_size:
-            raise Unreadable("It is longer than its archive says, and was left out.")
+            raise UnreadableMember("It is longer than its archive says, and was left out.")
         return found
 
     def _unpacked(self, member: zipfile.ZipInfo, limit: int) -> bytes:
@@ -98,7 +98,7 @@ class JsonArchive:
         self.file.seek(member.header_offset)
         header = self.file.read(_LOCAL_HEADER.size) or b""
         if len(header) < _LOCAL_HEADER.size:
-            raise Unreadable("It is damaged and was left out.")
+            raise UnreadableMember("It is damaged and was left out.")
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         self.file.seek(name_length + extra_length, os.SEEK_CUR)
         return _unpacked_zstandard(self.file.read(member.compress_size) or b"", limit)
@@ -139,4 +139,4 @@ def _unpacked_zstandard(packed: bytes, limit: int) -> bytes:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as content:
             return bytes(content.read(limit))
     except zstandard.ZstdError as error:
-        raise Unreadable("It is damaged and was left out.") from error
+        raise UnreadableMember("It is damaged and was left out.") from error

@@ -8,12 +8,16 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
 
 from palimpsest.review.importing.recorded import Media
 from palimpsest.transcript.values import ToolSpec, Usage
 
 MOST_TOKENS = 1_000_000_000_000
+SECONDS_BELOW = 100_000_000_000
+MOST_FACTS = 20
+FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
 """The end of the year 9999."""
 
@@ -26,6 +30,11 @@ def mapping(value: Any) -> dict[str, Any]:
 def mappings(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects of a list."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def inner(value: Any, *names: str) -> Any:
@@ -88,6 +97,22 @@ def milliseconds(value: Any, *, unit: int = 1) -> int | None:
         return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
     moment = (number(value) or 0) / unit
     return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+
+
+def moment(value: Any) -> int | None:
+    """Return a time as milliseconds since 1970: ISO text, or a number, below 100 billion one in seconds."""
+    found = number(value)
+    seconds = found is not None and abs(found) < SECONDS_BELOW
+    return milliseconds(found * 1_000 if found is not None and seconds else value)
+
+
+def small_facts(value: Any) -> dict[str, Any]:
+    """Return the numbers and short texts of an object, such as an exit code; never a second copy of a text."""
+    return {
+        name: one
+        for name, one in list(mapping(value).items())[:MOST_FACTS]
+        if isinstance(one, bool | int | float) or (isinstance(one, str) and len(one) <= FACT_CHARS)
+    }
 
 
 def decoded(value: Any) -> Any:
@@ -161,3 +186,8 @@ def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
     if not isinstance(value, list):
         return None
     return tuple(found for one in value if (found := tool_spec(one)))
+
+
+def fingerprint(told: str) -> bytes:
+    """Return what a text is recognised by, so that an importer need not keep the text."""
+    return blake2b(told.encode("utf-8", "replace"), digest_size=16).digest()

@@ -9,9 +9,9 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Literal
 
+from palimpsest.review.importing.json_fields import fingerprint
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
@@ -39,6 +39,8 @@ class InputMessage:
     role: Literal["user", "assistant"]
     parts: Parts = ()
     results: tuple[ResultRead, ...] = ()
+    shown: list["_ShownEntry"] = field(default_factory=list, compare=False, repr=False)
+    """Worked out once for all requests that repeat this value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class RecordedReduction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _InputEntry:
     """A message, or one result, that the last request showed."""
 
     key: Key
@@ -66,31 +68,45 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownEntry:
     """A message, or one result, of the input at hand."""
 
     key: Key
     message: InputMessage | None = None
     result: ResultRead | None = None
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class _InputPlace:
+    """How much the input had shown up to a message."""
+
+    entries: int = 0
+    calls: int = 0
+    results: int = 0
 
 
 @dataclass(slots=True)
-class _Gap:
+class _InputGap:
     """What is gone and what is new between two entries that stayed."""
 
-    gone: Sequence[_Entry]
-    new: list[_Shown]
+    gone: Sequence[_InputEntry]
+    new: list[_ShownEntry]
     last: bool
-    entries: list[_Entry] = field(default_factory=list)
+    entries: list[_InputEntry] = field(default_factory=list)
 
 
 class RepeatedInputs:
     """Tells the messages of one session from the inputs of its requests."""
 
     def __init__(self) -> None:
-        self._live: list[_Entry] = []
-        self._calls: set[str] = set()
-        self._answers: set[str] = set()
+        self._live: list[_InputEntry] = []
+        self._input: list[InputMessage] = []
+        """The last request's messages."""
+        self._places: list[_InputPlace] = [_InputPlace()]
+        """Before the first message of the last request, and after each."""
+        self._calls: dict[str, int] = {}
+        self._answers: dict[str, int] = {}
         self._latest: dict[str, str] = {}
         """The last call that was told, by its recorded id."""
         self._owners: dict[str, str] = {}
@@ -104,25 +120,33 @@ class RepeatedInputs:
         reduction: RecordedReduction | None = None,
     ) -> Iterator[Recorded]:
         """Yield what the input of the next request adds to, or takes from, what is known."""
-        known: dict[str, str] = {}
-        live: list[_Entry] = []
-        for stayed, shown, gap in self._aligned(messages):
+        told = list(messages)
+        same = 0
+        for one, before in zip(told, self._input, strict=False):
+            if one is not before and one != before:
+                break
+            same += 1
+        self._places = self._places[: same + 1]
+        start = self._places[-1]
+        live = self._live[: start.entries]
+        known = {name: own for entry in live for name, own in entry.calls}
+        for stayed, shown, gap in self._aligned(told[same:], start):
             yield from self._bridged(gap, created, known, reduction)
             live += gap.entries
             if stayed and shown:
                 known |= dict(stayed.calls)
-                if shown.result:
-                    digest = _digest(shown.result.output)
-                    if digest != stayed.shown:
-                        yield ReducedRead(
-                            stayed.call,
-                            "" if digest == stayed.whole else shown.result.output,
-                            rule=reduction.rule if reduction else "",
-                            restored=digest == stayed.whole,
-                        )
-                    stayed = replace(stayed, shown=digest)
+                if shown.result and shown.digest != stayed.shown:
+                    restored = shown.digest == stayed.whole
+                    yield ReducedRead(
+                        stayed.call,
+                        "" if restored else shown.result.output,
+                        rule=reduction.rule if reduction else "",
+                        restored=restored,
+                    )
+                    stayed = replace(stayed, shown=shown.digest)
                 live.append(stayed)
-        self._live = live
+        self._live, self._input = live, told
+        self._note_places(told[same:])
 
     def answer(self, answer: MessageRead) -> MessageRead:
         """Take in the answer of the request whose input was told last; it and its calls get ids of their own."""
@@ -132,25 +156,46 @@ class RepeatedInputs:
         self._live.append(self._answered(name, recorded, told))
         return replace(answer, id=name, parts=told)
 
+    def _note_places(self, messages: Iterable[InputMessage]) -> None:
+        """Note where each message ends among the entries; a message that left none ends the list."""
+        keys = iter(enumerate(self._live[self._places[-1].entries :], self._places[-1].entries + 1))
+        for message in messages:
+            last = self._places[-1]
+            shown = list(_entries([message], last))
+            found = [next(keys, (0, None)) for _ in shown]
+            if any(
+                not entry or entry.key != one.key
+                for (_, entry), one in zip(found, shown, strict=True)
+            ):
+                return
+            self._places.append(
+                _InputPlace(
+                    found[-1][0] if found else last.entries,
+                    last.calls + sum(isinstance(one, Call) for one in message.parts),
+                    last.results + len(message.results),
+                )
+            )
+
     def _aligned(
-        self, messages: Iterable[InputMessage]
-    ) -> Iterator[tuple[_Entry | None, _Shown | None, _Gap]]:
+        self, messages: Iterable[InputMessage], start: _InputPlace
+    ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _InputGap]]:
+        before = self._live[start.entries :]
         places: defaultdict[Key, list[int]] = defaultdict(list)
-        for place, entry in enumerate(self._live):
+        for place, entry in enumerate(before):
             places[entry.key].append(place)
-        at, new = 0, list[_Shown]()
-        for shown in _entries(messages):
+        at, new = 0, list[_ShownEntry]()
+        for shown in _entries(messages, start):
             found = places.get(shown.key, [])
             if (n := bisect_left(found, at)) == len(found):
                 new.append(shown)
                 continue
-            yield self._live[found[n]], shown, _Gap(self._live[at : found[n]], new, last=False)
+            yield before[found[n]], shown, _InputGap(before[at : found[n]], new, last=False)
             at, new = found[n] + 1, []
-        yield None, None, _Gap(self._live[at:], new, last=True)
+        yield None, None, _InputGap(before[at:], new, last=True)
 
     def _bridged(
         self,
-        gap: _Gap,
+        gap: _InputGap,
         created: int | None,
         known: dict[str, str],
         reduction: RecordedReduction | None,
@@ -179,18 +224,22 @@ class RepeatedInputs:
             )
             yield told
             if first:
-                gap.entries.append(_Entry(first.key, told.id))
+                gap.entries.append(_InputEntry(first.key, told.id))
         for shown in new:
             yield from self._told(shown, gap.entries, known, created)
 
     def _told(
-        self, shown: _Shown, entries: list[_Entry], known: dict[str, str], created: int | None
+        self,
+        shown: _ShownEntry,
+        entries: list[_InputEntry],
+        known: dict[str, str],
+        created: int | None,
     ) -> Iterator[Recorded]:
         if shown.result:
-            yield from self._told_result(shown.key, shown.result, entries, known)
+            yield from self._told_result(shown, shown.result, entries, known)
         elif shown.message and shown.message.role == "user":
             told = MessageRead(self._next("m"), "user", shown.message.parts, created)
-            entries.append(_Entry(shown.key, told.id))
+            entries.append(_InputEntry(shown.key, told.id))
             yield told
         elif shown.message:
             parts = tuple(
@@ -203,17 +252,21 @@ class RepeatedInputs:
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
 
     def _told_result(
-        self, key: Key, result: ResultRead, entries: list[_Entry], known: dict[str, str]
+        self,
+        shown: _ShownEntry,
+        result: ResultRead,
+        entries: list[_InputEntry],
+        known: dict[str, str],
     ) -> Iterator[Recorded]:
         call = known.get(result.call) or self._latest.get(result.call)
         if not call:
             yield GapRead("A result stood in a request without its call.", chars=len(result.output))
             return
-        digest = _digest(result.output)
-        entries.append(_Entry(key, self._owners[call], call, digest, digest))
+        owner = self._owners[call]
+        entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
         yield replace(result, call=call)
 
-    def _answered(self, message: str, recorded: Parts, told: Parts) -> _Entry:
+    def _answered(self, message: str, recorded: Parts, told: Parts) -> _InputEntry:
         ids = tuple(
             (one.id, other.id)
             for one, other in zip(recorded, told, strict=True)
@@ -222,7 +275,7 @@ class RepeatedInputs:
         for name, own in ids:
             self._latest[name] = own
             self._owners[own] = message
-        return _Entry(_key("assistant", recorded), message, calls=ids)
+        return _InputEntry(_key("assistant", recorded), message, calls=ids)
 
     def _parts_with_call_ids(self, parts: Parts) -> Parts:
         calls = sum(len(one.calls) for one in self._live)
@@ -236,30 +289,52 @@ class RepeatedInputs:
         return _unused(f"{letter}{self._count}", self._answers)
 
 
-def _unused(name: str, used: set[str]) -> str:
-    """Return a name that was not used yet, and mark it as used."""
-    found, n = name, 1
+def _unused(name: str, used: dict[str, int]) -> str:
+    """Return a name that was not used yet, and count it as used."""
+    found, n = name, used.get(name, 0)
     while found in used:
         n += 1
         found = f"{name}#{n}"
-    used.add(found)
+    used[name] = max(n, 1)
+    used[found] = used.get(found, 1)
     return found
 
 
-def _entries(messages: Iterable[InputMessage]) -> Iterator[_Shown]:
-    calls = results = 0
+def _entries(messages: Iterable[InputMessage], start: _InputPlace) -> Iterator[_ShownEntry]:
+    calls, results = start.calls, start.results
     for message in messages:
+        if message.shown:
+            calls += sum(isinstance(one, Call) for one in message.parts)
+            results += len(message.results)
+            yield from message.shown
+            continue
+        found = list[_ShownEntry]()
         for result in message.results:
             results += 1
             named = result if result.call else replace(result, call=f"call{results}")
-            yield _Shown(("result", named.call), result=named)
+            found.append(
+                _ShownEntry(("result", named.call), result=named, digest=fingerprint(named.output))
+            )
         if message.parts:
             parts, calls = _numbered(message.parts, calls)
-            yield _Shown(_key(message.role, parts), replace(message, parts=parts, results=()))
+            told = message if parts is message.parts else replace(message, parts=parts)
+            found.append(_ShownEntry(_key(message.role, parts), told))
+        if _has_all_ids(message):
+            message.shown.extend(found)
+        yield from found
+
+
+def _has_all_ids(message: InputMessage) -> bool:
+    return all(one.call for one in message.results) and all(
+        one.id for one in message.parts if isinstance(one, Call)
+    )
 
 
 def _numbered(parts: Parts, calls: int) -> tuple[Parts, int]:
     """Give calls that were recorded without an id their number among the calls as one."""
+    made = sum(isinstance(one, Call) for one in parts)
+    if all(one.id for one in parts if isinstance(one, Call)):
+        return parts, calls + made
     told: list[Text | Thinking | Media | Call] = []
     for one in parts:
         if isinstance(one, Call):
@@ -273,11 +348,13 @@ def _numbered(parts: Parts, calls: int) -> tuple[Parts, int]:
 def _key(role: str, parts: Parts) -> Key:
     if role == "assistant" and (calls := [one.id for one in parts if isinstance(one, Call)]):
         return ("calls", *calls)
-    media = [_digest(one.data or one.name or "").hex() for one in parts if isinstance(one, Media)]
-    return (role, _digest(_words(parts)).hex(), *media)
+    media = [
+        fingerprint(one.data or one.name or "").hex() for one in parts if isinstance(one, Media)
+    ]
+    return (role, fingerprint(_words(parts)).hex(), *media)
 
 
-def _is_taken_back(gap: _Gap, tail: bool) -> bool:  # noqa: FBT001
+def _is_taken_back(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
     """Return whether a person took the last messages back: all from a question on, or an answer for a new try."""
     begins = gap.gone[0].key[0]
     return tail and (begins == "user" or not any(one.key[0] == "user" for one in gap.new))
@@ -285,7 +362,3 @@ def _is_taken_back(gap: _Gap, tail: bool) -> bool:  # noqa: FBT001
 
 def _words(parts: Iterable[object]) -> str:
     return "\n".join(one.text for one in parts if isinstance(one, Text)).strip()
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()

@@ -1,9 +1,9 @@
-"""Policies that clear or mask old tool results and call no model.
+"""Policies that clear old tool results, inputs of calls or reasoning, and call no model.
 
 Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,12 +15,19 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
+from palimpsest.review.policies.reducible import (
+    border_of_newest,
+    call_of_result,
+    dropped,
+    is_shown,
+    replaced,
+)
 from palimpsest.review.policies.settings import Preset
 
-OPENCODE_CLEARED = "[Old tool result content cleared]"
+RESULT_CLEARED = "[Old tool result content cleared]"
 OPENCODE_PROTECTED = frozenset({"skill"})
 LANGCHAIN_CLEARED = "[cleared]"
-MASKED = "<MASKED>"
+INSPECT_CLEARED = "(Tool result removed)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +44,8 @@ class OpenCodePrune(Preset):
     minimum: int = 20_000
     turns: int = 2
     """The newest turns, whose results are kept."""
+    failed: bool = True
+    """Results that failed count, too. OpenCode itself keeps them as errors and never clears them."""
 
     def start(self, facts: SessionFacts) -> None:  # as every policy
         """Return no state: what is cleared is seen in the view."""
@@ -49,9 +58,11 @@ class OpenCodePrune(Preset):
             item = view.item(index)
             if item.turn > view.turn - self.turns:
                 continue
-            if view.state(index) != "whole":
+            if view.state(index) == "cleared":
                 break
-            if item.tool in OPENCODE_PROTECTED or item.pinned:
+            if item.is_error and not self.failed:
+                continue
+            if item.tool in OPENCODE_PROTECTED or item.pinned or not is_shown(view, index):
                 continue
             passed += view.weight(index)
             if passed > self.protect:
@@ -60,109 +71,7 @@ class OpenCodePrune(Preset):
         probe = Probe("tokens of results that may be cleared", freed, self.minimum)
         if freed <= self.minimum:
             return Decided(None, probe=probe)
-        return Decided(None, _cleared(found, OPENCODE_CLEARED), probe, fired=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeminiMask(Preset):
-    """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
-
-    Nothing is masked below ``minimum`` tokens; the latest turn is kept.
-    """
-
-    preset: ClassVar[str] = "gemini.mask"
-    source: ClassVar[str] = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
-    protect: int = 50_000
-    minimum: int = 30_000
-    preview_chars: int = 500
-    """Characters of head and of tail that stay."""
-
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: what is masked is seen in the view."""
-
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Mask what lies beyond the protected tokens, if it is enough."""
-        passed = freed = 0
-        found: list[int] = []
-        for index in reversed(view.outputs):
-            if view.state(index) != "whole" or view.item(index).pinned:
-                continue
-            weight = view.weight(index)
-            passed += weight
-            if passed > self.protect and view.item(index).turn < view.turn:
-                freed += weight
-                found.append(index)
-        probe = Probe("tokens of results that may be masked", freed, self.minimum)
-        if freed <= self.minimum:
-            return Decided(None, probe=probe)
-        changes = [
-            Change(index, "masked", chars=min(view.item(index).chars, 2 * self.preview_chars + 60))
-            for index in found
-        ]
-        return Decided(None, changes, probe, fired=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweAgentLastN(Preset):
-    """SWE-agent's last n observations: all older ones are elided before every request.
-
-    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache.
-    """
-
-    preset: ClassVar[str] = "sweagent.last_n"
-    source: ClassVar[str] = "SWE-agent 3ea751c, agent/history_processors.py: LastNObservations"
-    sticky: ClassVar[bool] = False
-    n: int = 5
-    polling: int = 1
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many observations are elided: none."""
-        return 0
-
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Elide the observations that are no longer among the newest."""
-        outputs = view.outputs
-        border = (len(outputs) // self.polling) * self.polling - self.n
-        probe = Probe("observations", len(outputs), self.n, "observations")
-        if border <= state:
-            return Decided(state, probe=probe)
-        gone = outputs[state:border]
-        changes = [Change(one, "masked", _elided(view, one)) for one in gone]
-        return Decided(border, changes, probe, fired=bool(changes))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaskWindow(Preset):
-    """Observation masking: all but the newest ``n`` observations become a placeholder before every request."""
-
-    preset: ClassVar[str] = "complexity_trap.mask"
-    source: ClassVar[str] = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
-    sticky: ClassVar[bool] = False
-    n: int = 10
-    placeholder: str = ""
-    """Empty: the count of lines that SWE-agent writes."""
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many observations are masked: none."""
-        return 0
-
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Mask the observations that are no longer among the newest."""
-        border = max(state, len(view.outputs) - self.n)
-        probe = Probe("observations", len(view.outputs), self.n, "observations")
-        gone = view.outputs[state:border]
-        changes = [Change(one, "masked", self.placeholder or _elided(view, one)) for one in gone]
-        return Decided(border, changes, probe, fired=bool(changes))
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenHandsMask(MaskWindow):
-    """OpenHands' observation masking: all but the newest observations become ``<MASKED>``."""
-
-    preset: ClassVar[str] = "openhands.observation_masking"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
-    n: int = 100
-    placeholder: str = MASKED
+        return Decided(None, replaced(view, found, "cleared", RESULT_CLEARED), probe, fired=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,8 +91,9 @@ class ClearToolUses(Preset):
     at_least: int = 0
     clear_inputs: bool = False
     excluded: tuple[str, ...] = ()
+    """Tools whose results stay."""
     recomputed: bool = False
-    placeholder: str = OPENCODE_CLEARED
+    placeholder: str = RESULT_CLEARED
 
     def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
         """Return how many results are cleared: none."""
@@ -193,27 +103,18 @@ class ClearToolUses(Preset):
         """Clear what may be cleared where the request is over the trigger."""
         total = view.raw_total if self.recomputed else view.total
         probe = Probe("tokens of the request", total, self.trigger)
-        border = max(state, len(view.outputs) - self.keep)
-        if total <= self.trigger or border == state:
+        if total <= self.trigger:
             return Decided(state, probe=probe)
-        gone = [
+        border = max(state, border_of_newest(view, self.keep))
+        old = [
             one for one in view.outputs[state:border] if view.item(one).tool not in self.excluded
         ]
-        freed = sum(view.weight(one) - -(-len(self.placeholder) // 4) for one in gone)
-        if self.at_least and freed < self.at_least:
-            return Decided(state, probe=probe)
-        changes = _cleared(gone, self.placeholder)
+        changes = replaced(view, old, "cleared", self.placeholder)
         if self.clear_inputs:
-            groups = {view.item(one).group for one in gone}
-            first = view.item(gone[0]).index
-            changes = [
-                *changes,
-                *(
-                    Change(index, "cleared")
-                    for index in range(max(0, first - 1_000), view.count)
-                    if view.item(index).kind == "call" and view.item(index).group in groups
-                ),
-            ]
+            changes += without_inputs(view, old)
+        freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
+        if not changes or (self.at_least and freed < self.at_least):
+            return Decided(state, probe=probe)
         return Decided(border, changes, probe, fired=True)
 
 
@@ -228,11 +129,124 @@ class LangChainClear(ClearToolUses):
     placeholder: str = LANGCHAIN_CLEARED
 
 
-def _cleared(items: Sequence[int], placeholder: str) -> list[Change]:
-    return [Change(index, "cleared", placeholder) for index in items]
+@dataclass(frozen=True, kw_only=True)
+class ClearThinking(Preset):
+    """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
+
+    preset: ClassVar[str] = "anthropic.clear_thinking"
+    source: ClassVar[str] = (
+        "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
+    )
+    sticky: ClassVar[bool] = False
+    keep: int = 1
+
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return the first item whose reasoning was not looked at."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Drop the reasoning of older turns."""
+        border, turns = border_of_thinking(view, state, self.keep)
+        changes = dropped(view, reasoning_in(view, state, border))
+        probe = Probe("turns with reasoning", turns, self.keep, "turns")
+        return Decided(border, changes, probe, fired=bool(changes))
 
 
-def _elided(view: PolicyView, index: int) -> str:
-    """Return SWE-agent's text for an elided observation, which counts its lines."""
-    lines = view.read(index).count("\n") + 1
-    return f"Old environment output: ({lines} lines omitted)"
+@dataclass(frozen=True, kw_only=True)
+class InspectEdit(Preset):
+    """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
+
+    preset: ClassVar[str] = "inspect.compaction_edit"
+    source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
+    window: int = 200_000
+    at: float = 0.9
+    keep: int = 3
+    """The newest results, which stay."""
+    keep_thinking: int = 1
+    """The newest turns whose reasoning stays."""
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window or facts.window
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Drop and clear where the request is over the threshold."""
+        probe = Probe("tokens of the request", view.total, self.at * state)
+        if view.total <= self.at * state:
+            return Decided(state, probe=probe)
+        border, _ = border_of_thinking(view, 0, self.keep_thinking)
+        changes = dropped(view, reasoning_in(view, 0, border))
+        old = view.outputs[: border_of_newest(view, self.keep)]
+        changes += replaced(
+            view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
+        )
+        return Decided(state, changes, probe, fired=bool(changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnClaudeCodeMicro(Preset):
+    """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool."""
+
+    preset: ClassVar[str] = "learn_claude_code.micro"
+    source: ClassVar[str] = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT = 3"
+    keep: int = 3
+    longest: int = 100
+    """Characters up to which a result stays."""
+
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many results were looked at: none."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Clear the long ones of the results that are no longer among the newest."""
+        border = max(state, border_of_newest(view, self.keep))
+        changes: list[Change] = []
+        for one in view.outputs[state:border]:
+            if view.item(one).chars > self.longest:
+                text = f"[Previous: used {view.item(one).tool}]"
+                changes += replaced(view, [one], "cleared", text)
+        probe = Probe("results", len(view.outputs), self.keep, "results")
+        return Decided(border, changes, probe, fired=bool(changes))
+
+
+def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
+    """Return the changes that show the calls of some results without their inputs."""
+    found: list[Change] = []
+    for one in results:
+        call = call_of_result(view, one)
+        if call is not None:
+            found += replaced(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+    return found
+
+
+def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
+    """Return the pieces of reasoning in a range of items."""
+    return [one for one in range(first, until) if view.item(one).kind == "reasoning"]
+
+
+def border_of_thinking(view: PolicyView, first: int, keep: int) -> tuple[int, int]:
+    """Return the first item of the newest ``keep`` turns with reasoning, and how many turns have some.
+
+    Only items from ``first`` on are looked at; where there are not more turns, it is ``first`` itself.
+    """
+    turns: list[int] = []
+    border = view.count
+    for index in range(view.count - 1, first - 1, -1):
+        item = view.item(index)
+        if item.kind != "reasoning" or not is_shown(view, index):
+            continue
+        if not turns or turns[-1] != item.turn:
+            turns.append(item.turn)
+        if len(turns) <= keep:
+            border = index
+    return (border if len(turns) > keep else first), len(turns)
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    OpenCodePrune,
+    ClearToolUses,
+    LangChainClear,
+    ClearThinking,
+    InspectEdit,
+    LearnClaudeCodeMicro,
+)

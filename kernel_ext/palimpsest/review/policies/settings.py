@@ -1,9 +1,14 @@
 """What the presets have in common: a name with the numbers that were changed, and its source."""
 
+import re
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-from palimpsest.review.policies.policy import When
+from palimpsest.review.policies.pipeline import Pipeline
+from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
 from palimpsest.transcript.timeline import CHARS4
 
 
@@ -20,15 +25,44 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
+    least: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
+    """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
 
     @property
     def name(self) -> str:
-        """Its name, with the numbers that differ from the preset's."""
+        """Its name, with the numbers that differ from the preset's, as ``policies.get`` reads it."""
         changed = [
-            f"{one.name}={getattr(self, one.name)}"
+            f"{one.name}={number_text(getattr(self, one.name))}"
             for one in fields(self)
             if getattr(self, one.name) != one.default
         ]
         return " ".join([self.preset, *changed])
+
+    def start(self, facts: SessionFacts) -> Any:
+        """Return its state before the first request."""
+        raise NotImplementedError
+
+    def step(self, state: Any, view: PolicyView) -> Decided:
+        """Return what it decides at a request."""
+        raise NotImplementedError
+
+    def __or__(self, other: ContextPolicy) -> Pipeline:
+        """Return a pipeline in which another policy sees what this one leaves."""
+        return Pipeline.of(self, other)
+
+
+def version_of(preset: type[Preset]) -> str:
+    """Return the version of a preset's source: the first word in it that has a digit; empty for none."""
+    words = re.split(r"[\s_@,:()]+", preset.source)
+    return next((word for word in words if re.search(r"\d", word)), "")
+
+
+def number_text(value: Any) -> str:
+    """Return the value of a number or choice as it is written behind a preset's name."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return shlex.quote(",".join(map(str, value)))
+    return shlex.quote(value) if isinstance(value, str) else str(value)

@@ -17,8 +17,8 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
-from palimpsest.review.recordings.preset_policies import get_preset
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
@@ -43,7 +43,7 @@ class Recording(Sequence[SessionReview]):
         ids: Sequence[str],
         problems: Sequence[Problem] = (),
         *,
-        get_policy: GetPolicy = get_preset,
+        get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
         remove: Callable[[], object] = lambda: None,
     ) -> None:
@@ -99,7 +99,7 @@ def open_recording(
     path: str | Path,
     *,
     session: str = "",
-    get_policy: GetPolicy = get_preset,
+    get_policy: GetPolicy = get,
     price_of: PriceOf = offline_price,
     control: ImportControl | None = None,
 ) -> Recording:

@@ -5,26 +5,22 @@ from the log when it is asked for. A message's items come when the next request 
 their results, which is the order in which a request holds them.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.render.content.phrases import subject
-from palimpsest.review.timeline.item_texts import RESULT, ItemTexts, call_text, part_text, result_of
+from palimpsest.review.timeline.item_texts import ItemTexts
+from palimpsest.review.timeline.message_items import ItemList
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
     RESTORE,
+    UNDO,
     Decision,
     StepRequest,
 )
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import (
-    COMPACTED,
     CompactionPart,
-    FilePart,
-    NotebookPart,
     Part,
     ReasoningPart,
     TextPart,
@@ -32,6 +28,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
+    Event,
     MessageRemoved,
     MessageUpdated,
     PartDelta,
@@ -115,24 +112,14 @@ class _Builder:
         self._session: SessionInfo | None = None
         self._imported: dict[str, Any] = {}
         """What is noted of a session that was imported."""
-        self._items: list[TimelineItem] = []
+        self._made = ItemList()
         self._requests: list[_Request] = []
         self._transitions: list[Transition] = []
         self._events: list[TimelineEvent] = []
         self._open: dict[str, _Open] = {}
         self._infos: dict[str, MessageInfo] = {}
-        self._places: dict[str, int] = {}
-        """Item of each part, and of each result as ``part/result``."""
-        self._first: dict[str, int] = {}
-        """First item of each message."""
-        self._waiting: dict[str, ToolPart] = {}
-        """Calls whose results are still to come."""
         self._decisions: list[Decision] = []
         self._markers: dict[str, CompactionPart] = {}
-        self._turn = 0
-        self._block = 0
-        self._sections: dict[str, int] = {}
-        self._blobs: dict[str, str] = {}
         self._removed: list[str] = []
 
     @property
@@ -147,18 +134,22 @@ class _Builder:
                 imported = (session.metadata or {}).get("imported")
                 if isinstance(imported, dict):
                     self._imported = imported
+            case DecisionMade(decision=decision):
+                self._decisions.append(decision)
+            case StepRequested(request=request) if request.purpose == "step":
+                self._sent(request, record.ts)
+            case event:
+                self._take_content(event)
+
+    def _take_content(self, event: Event) -> None:
+        match event:
             case MessageUpdated(info=info):
                 self._message(info)
             case PartUpdated(part=part):
                 self._part(part)
             case PartDelta() as delta:
                 self._delta(delta)
-            case DecisionMade(decision=decision):
-                self._decisions.append(decision)
-            case StepRequested(request=request) if request.purpose == "step":
-                self._sent(request, record.ts)
             case MessageRemoved(message_id=gone):
-                self._open.pop(gone, None)
                 self._removed.append(gone)
             case PartRemoved(message_id=message, part_id=gone):
                 if message in self._open:
@@ -191,8 +182,8 @@ class _Builder:
         at = self._open.get(part.message_id)
         if at is not None:
             at.parts[part.id] = part
-        elif part.id in self._waiting and isinstance(part, ToolPart):
-            self._waiting[part.id] = part
+        elif part.id in self._made.waiting and isinstance(part, ToolPart):
+            self._made.waiting[part.id] = part
 
     def _delta(self, delta: PartDelta) -> None:
         at = self._open.get(delta.message_id)
@@ -202,152 +193,27 @@ class _Builder:
 
     def _flush(self, but: str = "") -> None:
         """Make the items of all messages so far, except one."""
-        for part_id in [one for one, part in self._waiting.items() if result_of(part) is not None]:
-            self._result(self._waiting.pop(part_id))
+        self._made.entered = len(self._requests)
+        self._made.add_results()
         for message_id in [one for one in self._open if one != but]:
-            self._items_of(self._open.pop(message_id))
-
-    def _items_of(self, message: _Open) -> None:
-        info = message.info
-        if isinstance(info, AssistantMessage) and info.summary:
-            self._summary(info, message)
-            return
-        self._block += 1
-        if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
-            self._turn += 1
-        self._first.setdefault(info.id, len(self._items))
-        calls: list[ToolPart] = []
-        for part in message.parts.values():
-            if isinstance(part, ToolPart):
-                calls.append(part)
-                self._call(part, info)
-            elif self._is_sent(part):
-                self._item(part.id, info, _kind(part, info), part_text(part), part=part)
-        for part in calls:
-            if result_of(part) is None:
-                self._waiting[part.id] = part
+            message = self._open.pop(message_id)
+            info = message.info
+            if isinstance(info, AssistantMessage) and info.summary:
+                self._summary(info, message.parts.values())
             else:
-                self._result(part)
+                self._made.add_message(info, message.parts.values())
 
-    def _is_sent(self, part: Part) -> bool:
-        match part:
-            case TextPart():
-                return bool(part.text) and not part.ignored
-            case ReasoningPart():
-                return bool(part.text) or bool(part.metadata)
-            case FilePart() | NotebookPart():
-                return True
-            case CompactionPart():
-                return False
-            case _:
-                return bool(part.words_for_model("user"))
-
-    def _call(self, part: ToolPart, info: MessageInfo) -> None:
-        given = part.state.input
-        text = call_text(part.tool, given)
-        trimmed = {
-            key: value.strip() if isinstance(value, str) else value for key, value in given.items()
-        }
-        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
-        self._item(
-            part.id,
-            info,
-            "call",
-            text,
-            label=subject(given) or part.tool,
-            tool=part.tool,
-            group=part.call_id,
-            input_hash=digest,
-        )
-
-    def _result(self, part: ToolPart) -> None:
-        found = result_of(part)
-        info = self._infos.get(part.message_id)
-        if found is None or info is None:
-            return
-        text, blob, failed = found
-        self._block += 1
-        self._item(
-            part.id + RESULT,
-            info,
-            "output",
-            text,
-            chars=len(text) if blob is None else blob.chars or blob.bytes,
-            digest="" if blob is None else blob.sha256[:32],
-            label=subject(part.state.input) or part.tool,
-            tool=part.tool,
-            group=part.call_id,
-            is_error=failed,
-            pinned=part.pinned,
-            created=getattr(getattr(part.state, "time", None), "end", None),
-        )
-
-    def _item(
-        self,
-        name: str,
-        info: MessageInfo,
-        kind: str,
-        text: str,
-        *,
-        part: Part | None = None,
-        chars: int | None = None,
-        digest: str = "",
-        created: int | None = None,
-        label: str = "",
-        **more: Any,
-    ) -> None:
-        index = len(self._items)
-        encrypted = isinstance(part, ReasoningPart) and not part.text
-        self._places[name] = index
-        self._items.append(
-            TimelineItem(
-                index=index,
-                id=f"{info.id}/{name}",
-                kind=kind,
-                message=info.id,
-                turn=self._turn,
-                entered=len(self._requests),
-                chars=len(text) if chars is None else chars,
-                label=_label(label or text),
-                block=self._block,
-                hash=digest or _digest(text),
-                text="encrypted" if encrypted else "kept",
-                created=created if created is not None else info.time.created,
-                **more,
-            )
-        )
-
-    # Compactions
-
-    def _summary(self, info: AssistantMessage, message: _Open) -> None:
-        """Make the item of a summary, which stands where the first item was that it replaced."""
-        texts = [
-            part for part in message.parts.values() if isinstance(part, TextPart) and part.text
-        ]
+    def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
+        """Let a summary replace what it covers."""
         marker = self._markers.get(info.parent_id)
-        if not texts or info.error is not None:
+        covered = self._made.add_summary(info, parts, marker)
+        if covered is None:
             return
-        tail = marker.tail_start_id if marker is not None else None
-        until = self._first.get(tail, len(self._items)) if tail is not None else len(self._items)
-        covered = tuple(
-            one.index for one in self._items[:until] if one.kind not in ("system", "tools")
-        )
-        text = "\n".join(part.text for part in texts)
-        self._block += 1
-        self._item(
-            texts[0].id,
-            info,
-            "summary",
-            COMPACTED + text,
-            covers=covered,
-            before=covered[0] if covered else None,
-        )
-        now = len(self._requests)
         for one in covered:
             self._show(one, "summarised", 0, "compact")
         numbers = {"covers": len(covered), "summary": info.id}
         cause = "automatic" if marker is None or marker.auto else "by hand"
-        self._events.append(TimelineEvent(now, "compact", cause, numbers))
+        self._events.append(TimelineEvent(len(self._requests), "compact", cause, numbers))
 
     # Requests
 
@@ -355,8 +221,13 @@ class _Builder:
         """Begin the request that an imported answer stands for."""
         self._flush()
         window = self._imported.get("window")
+        told = (info.model_extra or {}).get("imported")
+        note = told if isinstance(told, dict) else {}
+        changes = note.get("effort_changes")
         self._begin(
             info,
+            timed=note.get("timed") is not False,
+            effort_changes=changes if isinstance(changes, int) else 0,
             window=window if isinstance(window, int) else 0,
             seen="rebuilt",
             price=self._price(info.model.id),
@@ -370,8 +241,10 @@ class _Builder:
         if self._requests and self._requests[-1].message == info.id:
             self._requests.pop()
         self._flush(but=info.id)
-        self._section("tools", request.tools.sha256, request.kinds.get("tools", 0))
-        self._section("system", request.system.sha256, request.kinds.get("system", 0))
+        for kind, blob in (("tools", request.tools), ("system", request.system)):
+            replaced = self._made.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
+            if replaced is not None:
+                self._show(replaced, "out", 0, f"another {kind}")
         self._begin(
             info,
             window=request.facts.window,
@@ -383,45 +256,19 @@ class _Builder:
             tools_hash=request.tools.sha256,
         )
 
-    def _section(self, kind: str, sha256: str, tokens: int) -> None:
-        """Make the item of a system prompt or of the tools, and end the one that it replaces."""
-        known = self._sections.get(kind)
-        if known is not None:
-            if self._blobs[self._items[known].id] == sha256:
-                return
-            self._show(known, "out", 0, f"another {kind}")
-        name = f"{kind}/{sha256[:16]}/{len(self._items)}"
-        self._blobs[name] = sha256
-        self._sections[kind] = len(self._items)
-        self._block += 1
-        self._items.append(
-            TimelineItem(
-                index=len(self._items),
-                id=name,
-                kind=kind,
-                message="",
-                turn=self._turn,
-                entered=len(self._requests),
-                chars=tokens * 4,
-                label="System prompt" if kind == "system" else "Tool definitions",
-                block=self._block,
-                hash=sha256[:32],
-                before=0,
-            )
-        )
-        self._block += 1
-
-    def _begin(self, info: MessageInfo, *, started: int | None = None, **more: Any) -> None:
+    def _begin(
+        self, info: MessageInfo, *, started: int | None = None, timed: bool = True, **more: Any
+    ) -> None:
         self._take_decisions()
         self._take_removed()
         index = len(self._requests)
         request = TimelineRequest(
             index=index,
             id=info.id,
-            turn=self._turn,
-            items=len(self._items),
-            answer=(len(self._items), len(self._items)),
-            started=info.time.created if started is None else started,
+            turn=self._made.turn,
+            items=len(self._made.items),
+            answer=(len(self._made.items), len(self._made.items)),
+            started=(info.time.created if started is None else started) if timed else None,
             model=info.model.id,
             effort=info.model.variant or "",
             **more,
@@ -441,34 +288,54 @@ class _Builder:
             status = "aborted" if info.error.type == "aborted" else "refused"
         made = at.made
         cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
-        at.made = replace(made, usage=usage, cost=cost, status=status, ended=info.time.completed)
+        ended = info.time.completed if made.started is not None else None
+        at.made = replace(made, usage=usage, cost=cost, status=status, ended=ended)
 
     def _take_decisions(self) -> None:
         """Make transitions of what was decided since the request before."""
         left: list[Decision] = []
         for decision in self._decisions:
-            item = self._item_of(decision)
-            if item is None:
-                left.append(decision)
+            if decision.rule == UNDO:
+                self._undo_summary(decision.message_id or "")
                 continue
-            if decision.action == "restore" or decision.rule == RESTORE:
-                self._show(item, "whole", None, decision.rule)
-            elif decision.action in _STATES:
-                shown = decision.numbers.get("shown")
-                self._show(
-                    item,
-                    _STATES[decision.action],
-                    decision.tokens_after if decision.action != "drop" else 0,
-                    str(decision.numbers.get("rule") or decision.rule),
-                    shown=shown if isinstance(shown, str) else None,
-                    numbers=decision.numbers,
-                )
+            items = self._made.items_of(decision.part_id, decision.message_id)
+            if not items:
+                left.append(decision)
+            for item in items:
+                self._decided(decision, item)
         self._decisions = [one for one in left if one.part_id is not None]
 
-    def _item_of(self, decision: Decision) -> int | None:
-        part = decision.part_id or ""
-        found = self._places.get(part + RESULT)
-        return self._places.get(part) if found is None else found
+    def _undo_summary(self, message_id: str) -> None:
+        """Show again what a summary replaced, since the user undid it."""
+        for summary in self._made.items_of(None, message_id):
+            self._show(summary, "out", 0, UNDO)
+            for one in self._made.items[summary].covers:
+                self._show_as_before(one)
+            numbers = {"summary": message_id}
+            self._events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
+
+    def _show_as_before(self, item: int) -> None:
+        """Show an item as it was before a summary replaced it."""
+        own = (one for one in reversed(self._transitions) if one.item == item)
+        last = next((one for one in own if one.state != "summarised"), None)
+        if last is None:
+            self._show(item, "whole", None, UNDO)
+        else:
+            self._transitions.append(replace(last, request=len(self._requests)))
+
+    def _decided(self, decision: Decision, item: int) -> None:
+        if decision.action == "restore" or decision.rule == RESTORE:
+            self._show(item, "whole", None, decision.rule)
+        elif decision.action in _STATES:
+            shown = decision.numbers.get("shown")
+            self._show(
+                item,
+                _STATES[decision.action],
+                decision.tokens_after if decision.action != "drop" else 0,
+                str(decision.numbers.get("rule") or decision.rule),
+                shown=shown if isinstance(shown, str) else None,
+                numbers=decision.numbers,
+            )
 
     def _show(
         self,
@@ -480,7 +347,7 @@ class _Builder:
         shown: str | None = None,
         numbers: Any = None,
     ) -> None:
-        known = self._items[item]
+        known = self._made.items[item]
         chars = len(shown) if shown is not None else (tokens or 0) * 4
         self._transitions.append(
             Transition(
@@ -498,7 +365,7 @@ class _Builder:
     def _take_removed(self) -> None:
         gone = frozenset(self._removed)
         self._removed = []
-        items = [one.index for one in self._items if one.message in gone] if gone else []
+        items = [one.index for one in self._made.items if one.message in gone] if gone else []
         for index in items:
             self._show(index, "reverted", 0, "undo")
         if items:
@@ -516,9 +383,9 @@ class _Builder:
     ) -> Timeline:
         """Return the timeline of what was taken."""
         self._flush()
-        items = tuple(self._items)
+        items = tuple(self._made.items)
         texts = ItemTexts(store, session_id, lambda index: items[index].id)
-        texts.blobs = self._blobs
+        texts.blobs = self._made.blobs
         session = self._session
         gaps = self._imported.get("gaps")
         requests = tuple(self._finished(items))
@@ -560,27 +427,6 @@ def _changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
                 numbers = {"from": before.effort, "to": request.effort}
                 yield TimelineEvent(request.index, "effort", "", numbers)
         before = request
-
-
-def _kind(part: Part, info: MessageInfo) -> str:
-    match part:
-        case ReasoningPart():
-            return "reasoning"
-        case NotebookPart():
-            return "notebook"
-        case FilePart():
-            return "media"
-        case _:
-            return "assistant" if isinstance(info, AssistantMessage) else "user"
-
-
-def _label(text: str) -> str:
-    line = next((one.strip() for one in text[:2_000].splitlines() if one.strip()), "")
-    return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _cost(usage: Any, price: Price | None) -> float | None:

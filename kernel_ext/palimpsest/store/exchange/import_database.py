@@ -1,15 +1,16 @@
 """Read sessions from OpenCode's SQLite database: rows in, plain values out.
 
-Border: the file is opened read-only and as it lies on the disk (``immutable``), so nothing beside it is made or
-locked. Of its schema nothing is believed: only ordinary tables with known names are read, no function, view or
-virtual table runs, and time and size are limited.
+Border: nothing is written, made or locked beside the file. Of its schema nothing is believed: only ordinary tables
+with known names are read, no function, view or virtual table runs, and time and size are limited.
 """
 
 import json
 import re
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,10 +36,6 @@ MOST_VALUE_BYTES = 64_000_000
 MOST_STEPS = 20_000
 """Thousands of instructions of SQLite's machine for one query; a listing of 100,000 rows takes a tenth."""
 NOT_READ = "{name} is a damaged database: {why}."
-OPEN_STILL = (
-    "OpenCode has it open, or ended without closing it: what it wrote last lies in {name}, which is not read. "
-    "Close OpenCode and import it again."
-)
 _COMPUTES = re.compile(r"\bAS\s*\(")
 _SESSION_JSON = ("revert", "permission", "model", "metadata", "tokens")
 """Columns that hold JSON."""
@@ -64,7 +61,7 @@ def starts_as_database(path: Path) -> bool:
 def is_opencode_database(path: Path) -> bool:
     """Return whether a file is a database with OpenCode's tables; never raises."""
     try:
-        with closing(_connected(path)) as database:
+        with _opened(path) as database:
             return set(TABLES) <= _ordinary_tables(database)
     except (sqlite3.Error, OSError):
         return False
@@ -72,12 +69,8 @@ def is_opencode_database(path: Path) -> bool:
 
 def database_sessions(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
     """Yield the sessions of a database; raises UserError where it cannot be read at all."""
-    waiting = path.with_name(f"{path.name}-wal")
-    with suppress(OSError):
-        if waiting.stat().st_size:
-            found.report(path.name, OPEN_STILL.format(name=repr(waiting.name)))
     try:
-        with closing(_connected(path)) as database:
+        with _opened(path) as database:
             tables = _ordinary_tables(database)
             if not set(TABLES) <= tables:
                 raise UserError(NOT_KNOWN.format(name=repr(path.name)))
@@ -90,8 +83,29 @@ def database_sessions(path: Path, found: ImportFindings) -> Iterator[SourceSessi
         raise UserError(NOT_READ.format(name=repr(path.name), why=error)) from error
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database as it lies on the disk, or a copy where its newest changes lie in a log beside it.
+
+    OpenCode leaves that log there when it ends. SQLite joins it with the database only where it may write, so
+    both are copied into a folder of our own.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_symlink() or not log.is_file() or not log.stat().st_size:
+        with closing(_connected(path, "mode=ro&immutable=1")) as database:
+            yield database
+        return
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
+        copy = Path(folder) / "database"
+        for one, name in ((path, "database"), (log, "database-wal")):
+            with open_regular(one, follow=True) as file, (Path(folder) / name).open("wb") as into:
+                shutil.copyfileobj(file, into)
+        with closing(_connected(copy, "mode=rw")) as database:
+            yield database
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.resolve()))}?{how}"
     database = sqlite3.connect(address, uri=True, check_same_thread=False)
     steps = 0
 

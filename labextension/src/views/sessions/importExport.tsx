@@ -122,7 +122,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
     >
       <p className="plm-Muted">
         {words.__(
-          'An exported session (JSON), or a folder of OpenCode’s sessions, inside this project. Nothing of it is run.'
+          'A recording of another agent, an exported session, or a folder of them, inside this project. Nothing of it is run.'
         )}
       </p>
       <input

@@ -1,0 +1,245 @@
+"""The items of a timeline as messages give them: texts, calls, results, summaries, system prompt and tools.
+
+A message's calls come before their results, which is the order in which a request holds them; each result is a
+message of the provider's own.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from palimpsest.render.content.phrases import subject
+from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import (
+    COMPACTED,
+    CompactionPart,
+    FilePart,
+    NotebookPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
+from palimpsest.transcript.timeline import TimelineItem
+
+LABEL_CHARS = 80
+_BESIDE = ("system", "tools")
+
+
+class ItemList:
+    """Makes items in the order of their first appearance.
+
+    Responsibilities: number items, turns and the provider's messages; know the item of each part.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[TimelineItem] = []
+        self.turn = 0
+        self.entered = 0
+        """The request that will be the first to show what is made now."""
+        self.waiting: dict[str, ToolPart] = {}
+        """Calls whose results are still to come, by the ids of their parts."""
+        self.blobs: dict[str, str] = {}
+        """Blobs of the items that are no parts, by the items' ids."""
+        self._places: dict[str, int] = {}
+        """Item of each part, and of each result as ``part/result``."""
+        self._first: dict[str, int] = {}
+        """First item of each message."""
+        self._infos: dict[str, MessageInfo] = {}
+        self._block = 0
+        self._sections: dict[str, int] = {}
+
+    def items_of(self, part_id: str | None, message_id: str | None) -> list[int]:
+        """Return the items that a decision is about: a call's result or a part, else the whole message."""
+        if part_id is None:
+            return [one.index for one in self.items if message_id and one.message == message_id]
+        found = self._places.get(part_id + RESULT, self._places.get(part_id))
+        return [] if found is None else [found]
+
+    def add_results(self) -> None:
+        """Make the items of the results that have come for earlier calls."""
+        for part_id in [one for one, part in self.waiting.items() if result_of(part) is not None]:
+            self._result(self.waiting.pop(part_id))
+
+    def add_message(self, info: MessageInfo, parts: Iterable[Part]) -> None:
+        """Make the items of a message that is no summary."""
+        self._infos[info.id] = info
+        self._block += 1
+        if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
+            self.turn += 1
+        self._first.setdefault(info.id, len(self.items))
+        calls: list[ToolPart] = []
+        for part in parts:
+            if isinstance(part, ToolPart):
+                calls.append(part)
+                self._call(part, info)
+            elif _is_sent(part):
+                self._item(part.id, info, _kind(part, info), part_text(part), part=part)
+        for part in calls:
+            if result_of(part) is None:
+                self.waiting[part.id] = part
+            else:
+                self._result(part)
+
+    def _call(self, part: ToolPart, info: MessageInfo) -> None:
+        given = part.state.input
+        text = call_text(part.tool, given)
+        trimmed = {
+            key: value.strip() if isinstance(value, str) else value for key, value in given.items()
+        }
+        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
+        self._item(
+            part.id,
+            info,
+            "call",
+            text,
+            label=subject(given) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            input_hash=digest,
+        )
+
+    def _result(self, part: ToolPart) -> None:
+        found = result_of(part)
+        info = self._infos.get(part.message_id)
+        if found is None or info is None:
+            return
+        text, blob, failed = found
+        self._block += 1
+        self._item(
+            part.id + RESULT,
+            info,
+            "output",
+            text,
+            chars=len(text) if blob is None else blob.chars or blob.bytes,
+            digest="" if blob is None else blob.sha256[:32],
+            label=subject(part.state.input) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            is_error=failed,
+            pinned=part.pinned,
+            created=getattr(getattr(part.state, "time", None), "end", None),
+        )
+
+    def _item(
+        self,
+        name: str,
+        info: MessageInfo,
+        kind: str,
+        text: str,
+        *,
+        part: Part | None = None,
+        chars: int | None = None,
+        digest: str = "",
+        created: int | None = None,
+        label: str = "",
+        **more: Any,
+    ) -> None:
+        index = len(self.items)
+        encrypted = isinstance(part, ReasoningPart) and not part.text
+        self._places[name] = index
+        self.items.append(
+            TimelineItem(
+                index=index,
+                id=f"{info.id}/{name}",
+                kind=kind,
+                message=info.id,
+                turn=self.turn,
+                entered=self.entered,
+                chars=len(text) if chars is None else chars,
+                label=_label(label or text),
+                block=self._block,
+                hash=digest or _digest(text),
+                text="encrypted" if encrypted else "kept",
+                created=created if created is not None else info.time.created,
+                **more,
+            )
+        )
+
+    def add_summary(
+        self, info: AssistantMessage, parts: Iterable[Part], marker: CompactionPart | None
+    ) -> tuple[int, ...] | None:
+        """Make the item of a summary, which stands where the first item was that it replaced.
+
+        Returns the replaced items; None where the summary is empty or failed, so that nothing was replaced.
+        """
+        texts = [part for part in parts if isinstance(part, TextPart) and part.text]
+        if not texts or info.error is not None:
+            return None
+        tail = marker.tail_start_id if marker is not None else None
+        until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
+        covered = tuple(one.index for one in self.items[:until] if one.kind not in _BESIDE)
+        self._block += 1
+        self._item(
+            texts[0].id,
+            info,
+            "summary",
+            COMPACTED + "\n".join(part.text for part in texts),
+            covers=covered,
+            before=covered[0] if covered else None,
+        )
+        return covered
+
+    def add_section(self, kind: str, sha256: str, tokens: int) -> int | None:
+        """Make the item of a system prompt or of the tools; returns the one that it replaces, if it does."""
+        known = self._sections.get(kind)
+        if known is not None and self.blobs[self.items[known].id] == sha256:
+            return None
+        name = f"{kind}/{sha256[:16]}/{len(self.items)}"
+        self.blobs[name] = sha256
+        self._sections[kind] = len(self.items)
+        self._block += 1
+        self.items.append(
+            TimelineItem(
+                index=len(self.items),
+                id=name,
+                kind=kind,
+                message="",
+                turn=self.turn,
+                entered=self.entered,
+                chars=tokens * 4,
+                label="System prompt" if kind == "system" else "Tool definitions",
+                block=self._block,
+                hash=sha256[:32],
+                before=0,
+            )
+        )
+        self._block += 1
+        return known
+
+
+def _is_sent(part: Part) -> bool:
+    match part:
+        case TextPart():
+            return bool(part.text) and not part.ignored
+        case ReasoningPart():
+            return bool(part.text) or bool(part.metadata)
+        case FilePart() | NotebookPart():
+            return True
+        case CompactionPart():
+            return False
+        case _:
+            return bool(part.words_for_model("user"))
+
+
+def _kind(part: Part, info: MessageInfo) -> str:
+    match part:
+        case ReasoningPart():
+            return "reasoning"
+        case NotebookPart():
+            return "notebook"
+        case FilePart():
+            return "media"
+        case _:
+            return "assistant" if isinstance(info, AssistantMessage) else "user"
+
+
+def _label(text: str) -> str:
+    line = next((one.strip() for one in text[:2_000].splitlines() if one.strip()), "")
+    return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,119 @@
+"""Seventeen policies over one recorded session give the figures that were measured before the code was written."""
+
+from dataclasses import dataclass
+
+import pytest
+from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
+
+from palimpsest.review.policies.clearing import ClearToolUses, OpenCodePrune
+from palimpsest.review.policies.cutting import StrandsSlidingWindow
+from palimpsest.review.policies.idle import OpenClawCacheTtl
+from palimpsest.review.policies.masking import GeminiMask, MaskWindow, SweAgentLastN
+from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.summarising import GeminiCompress, PiCompact
+from palimpsest.review.replay.simulation import Simulation, simulate
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the exhibit."""
+
+    input: float
+    """Millions of tokens."""
+    peak: int
+    cached: float
+    breaks: int
+    rewrite: float
+    cost: float
+    """With the calls for summaries."""
+    cost_uncached: float
+    fired: int | None = None
+    """None where the exhibit does not say it."""
+
+
+EXHIBIT: tuple[tuple[str, ContextPolicy | None, Row], ...] = (
+    ("raw", None, Row(36.22, 126_551, 0.993, 0, 2.1, 12.63, 109.51)),
+    ("opencode 40k", OpenCodePrune(), Row(33.60, 103_567, 0.990, 1, 3.3, 12.11, 101.65, 1)),
+    (
+        "opencode 20k",
+        OpenCodePrune(protect=20_000, minimum=10_000),
+        Row(27.45, 94_010, 0.988, 2, 3.6, 10.26, 83.21, 2),
+    ),
+    ("gemini.mask", GeminiMask(), Row(36.22, 126_551, 0.993, 0, 2.1, 12.63, 109.51, 0)),
+    ("sweagent 5", SweAgentLastN(), Row(17.46, 67_657, 0.962, 365, 9.9, 8.40, 53.23)),
+    ("mask 10", MaskWindow(), Row(17.78, 68_827, 0.930, 362, 18.0, 10.47, 54.21)),
+    (
+        "sweagent 10 polling",
+        SweAgentLastN(n=10, polling=10),
+        Row(18.14, 71_117, 0.979, 36, 5.3, 7.60, 55.28),
+    ),
+    (
+        "anthropic recomputed",
+        ClearToolUses(recomputed=True),
+        Row(29.67, 99_402, 0.988, 98, 3.7, 11.03, 89.86),
+    ),
+    (
+        "anthropic 100k",
+        ClearToolUses(at_least=20_000),
+        Row(30.21, 99_402, 0.990, 1, 3.1, 11.00, 91.48),
+    ),
+    (
+        "anthropic 30k",
+        ClearToolUses(trigger=30_000, at_least=10_000),
+        Row(19.83, 75_480, 0.986, 4, 3.6, 7.75, 60.34),
+    ),
+    ("openclaw 200k", OpenClawCacheTtl(), Row(33.22, 108_142, 0.993, 0, 2.3, 11.67, 100.51)),
+    (
+        "openclaw 100k",
+        OpenClawCacheTtl(window=100_000),
+        Row(24.86, 85_988, 0.992, 0, 2.4, 9.03, 75.43),
+    ),
+    ("strands 40", StrandsSlidingWindow(), Row(3.12, 35_135, 0.347, 430, 57.9, 8.81, 10.20)),
+    ("pi 200k", PiCompact(), Row(36.22, 126_551, 0.993, 0, 2.1, 12.63, 109.51, 0)),
+    ("pi 100k", PiCompact(window=100_000), Row(23.20, 83_597, 0.990, 1, 2.7, 8.64, 70.72, 1)),
+    ("pi 64k", PiCompact(window=64_000), Row(15.61, 47_593, 0.981, 4, 6.2, 6.71, 48.25, 4)),
+    (
+        "gemini 128k",
+        GeminiCompress(window=128_000),
+        Row(18.82, 63_833, 0.986, 2, 4.1, 7.49, 57.70, 2),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "row"), [one[1:] for one in EXHIBIT], ids=[one[0] for one in EXHIBIT]
+)
+def test_a_policy_gives_its_row(policy: ContextPolicy | None, row: Row) -> None:
+    replay = simulate(pi_timeline(), policy, RULER)
+
+    assert len(replay.sizes) == 453
+    found = figures(replay)
+    assert found.input == pytest.approx(row.input, rel=0.02)
+    assert found.peak == pytest.approx(row.peak, rel=0.02)
+    assert found.cached == pytest.approx(row.cached, rel=0.02)
+    assert found.breaks == pytest.approx(row.breaks, rel=0.01)
+    assert found.rewrite == pytest.approx(row.rewrite, rel=0.02, abs=0.05)
+    assert found.cost == pytest.approx(row.cost, rel=0.02)
+    assert found.cost_uncached == pytest.approx(row.cost_uncached, rel=0.02)
+    assert row.fired is None or found.fired == row.fired
+
+
+def figures(replay: Simulation) -> Row:
+    """Return a replay's figures."""
+    sizes = replay.sizes
+    total = sum(one.total for one in sizes)
+    output = sum(one.output for one in sizes)
+    peak = max(one.total for one in sizes)
+    written = sum(one.written for one in sizes)
+    asked = sum(one.summary_input for one in sizes)
+    summarised = sum(one.summary_output for one in sizes)
+    return Row(
+        input=total / 1e6,
+        peak=round(peak),
+        cached=1 - written / total,
+        breaks=sum(one.first_changed is not None and one.read > 0 for one in sizes),
+        rewrite=written / peak,
+        cost=SONNET.cost(0, total - written + asked, written, output + summarised),
+        cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised),
+        fired=len(replay.fired),
+    )
