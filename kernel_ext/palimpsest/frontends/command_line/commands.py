@@ -22,15 +22,16 @@ from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.transcript.errors import UserError
 
 ALL = "all"
-FAILED, WRONG = 1, 2
+FAILED = 1
 
 
 def run_command(given: Namespace) -> int:
     """Run a subcommand and write its report; returns the exit code. Raises UserError."""
     conditions = [read_condition(one) for one in getattr(given, "fail_if", None) or ()]
-    baseline = read_baseline(Path(given.baseline)) if getattr(given, "baseline", None) else None
-    if baseline is not None and not conditions:
+    named = getattr(given, "baseline", None)
+    if named and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
+    baseline = read_baseline(Path(named)) if named else None
     command = {"import": _import, "inspect": _inspect, "compare": _compare}[given.command]
     report = command(given)
     over = failed(conditions, report.json(), baseline) if conditions else []
@@ -137,7 +138,7 @@ def _chosen(
     ``with_requests`` leaves out sessions without any, and those of subagents.
     """
     if session:
-        yield recording[int(session) - 1 if session.isdecimal() else session]
+        yield _session(recording, session)
         return
     found = 0
     for one in recording:
@@ -147,6 +148,16 @@ def _chosen(
             yield one
     if not found:
         raise UserError("The recording has no session with a request, so there is nothing to say.")
+
+
+def _session(recording: Recording, session: str) -> SessionReview:
+    if not session.isdecimal():
+        return recording[session]
+    if not 0 < int(session) <= len(recording):
+        raise UserError(
+            f"The recording has no session number {session}; it has {len(recording)} sessions."
+        )
+    return recording[int(session) - 1]
 
 
 @contextmanager

@@ -115,7 +115,8 @@ def _is_condition(node: ast.expr) -> bool:
     """Return whether a node is a truth: a comparison, or comparisons joined."""
     match node:
         case ast.Compare(left=left, comparators=others):
-            return not any(_is_condition(one) for one in (left, *others))
+            inside = [inner for side in (left, *others) for inner in ast.walk(side)]
+            return not any(isinstance(one, ast.Compare | ast.BoolOp | ast.Not) for one in inside)
         case ast.BoolOp(values=values):
             return all(_is_condition(one) for one in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
