@@ -65,7 +65,10 @@ def test_numbers_are_given_as_values_too_and_on_top_of_a_policys_own() -> None:
         ("mine.prune", "There is no policy 'mine.prune'; did you mean 'opencode.prune'"),
         ("opencode.prune@1.x", "known in 31e22f65, not in '1.x'."),
         ("opencode.prune protct=1", "has no number 'protct'; did you mean 'protect'?"),
-        ("opencode.prune qq=1", "has no number 'qq'. There are: estimator, minimum, protect"),
+        (
+            "opencode.prune qq=1",
+            "has no number 'qq'. There are: estimator, failed, minimum, protect",
+        ),
         ("opencode.prune protect=many", "takes a whole number from 0, not 'many'."),
         ("opencode.prune protect=1.5", "takes a whole number from 0, not '1.5'."),
         ("opencode.prune protect=-1", "takes a whole number from 0, not '-1'."),
@@ -118,7 +121,7 @@ def test_the_table_has_a_row_for_each_policy_with_what_is_known_of_it() -> None:
         "source": "OpenCode",
         "version": "31e22f65",
         "third_party": "",
-        "numbers": "protect=40000, minimum=20000, turns=2",
+        "numbers": "protect=40000, minimum=20000, turns=2, failed=true",
     }
     assert rows["langchain.clear_tool_uses"]["holds"] == "recomputed"
 

@@ -44,6 +44,8 @@ class OpenCodePrune(Preset):
     minimum: int = 20_000
     turns: int = 2
     """The newest turns, whose results are kept."""
+    failed: bool = True
+    """Results that failed count, too. OpenCode itself keeps them as errors and never clears them."""
 
     def start(self, facts: SessionFacts) -> None:  # as every policy
         """Return no state: what is cleared is seen in the view."""
@@ -58,6 +60,8 @@ class OpenCodePrune(Preset):
                 continue
             if view.state(index) == "cleared":
                 break
+            if item.is_error and not self.failed:
+                continue
             if item.tool in OPENCODE_PROTECTED or item.pinned or not is_shown(view, index):
                 continue
             passed += view.weight(index)

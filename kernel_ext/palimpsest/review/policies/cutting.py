@@ -171,7 +171,9 @@ class OpenAITruncation(AtOverflow):
     """OpenAI's truncation ``auto``: over the window, messages are dropped from the front until the rest fits."""
 
     preset: ClassVar[str] = "openai.truncation"
-    source: ClassVar[str] = "OpenAI Responses API: truncation=auto (disabled by default: an error)"
+    source: ClassVar[str] = (
+        "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
+    )
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the oldest messages beyond the window."""

@@ -43,7 +43,7 @@ class AnthropicSdkCompaction(SummariseAll):
     """Anthropic's CompactionControl in its SDK, deprecated: the same on the client, over 100,000 tokens."""
 
     preset: ClassVar[str] = "anthropic_sdk.compaction_control"
-    source: ClassVar[str] = "Anthropic SDK, CompactionControl: context_token_threshold 100,000"
+    source: ClassVar[str] = "Anthropic SDK 2026, CompactionControl: context_token_threshold 100,000"
     trigger: int = 100_000
 
 
@@ -52,7 +52,7 @@ class OpenAICompact(SummariseAll):
     """OpenAI's compaction: over 240,000 tokens an encrypted item replaces the conversation."""
 
     preset: ClassVar[str] = "openai.compact"
-    source: ClassVar[str] = "OpenAI Agents SDK, sandbox default of compact_threshold: 240,000"
+    source: ClassVar[str] = "OpenAI Agents SDK 2026, sandbox default of compact_threshold: 240,000"
     trigger: int = 240_000
 
 

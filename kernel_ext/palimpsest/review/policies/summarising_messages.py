@@ -149,8 +149,8 @@ class AiderHistory(CutAtTokens):
     preset: ClassVar[str] = "aider.history"
     source: ClassVar[str] = "aider 0.86, history.py: max_chat_history_tokens, depth 3"
     when: ClassVar[When] = "turn end"
-    least: int = 1_024
-    most: int = 8_192
+    least_tokens: int = 1_024
+    most_tokens: int = 8_192
     keep_share: float = 0.5
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
@@ -164,7 +164,7 @@ class AiderHistory(CutAtTokens):
         return self.keep_share * self._limit(state)
 
     def _limit(self, state: SummaryState) -> int:
-        return max(self.least, min(self.most, state.window // 16))
+        return max(self.least_tokens, min(self.most_tokens, state.window // 16))
 
 
 @dataclass(frozen=True, kw_only=True)
