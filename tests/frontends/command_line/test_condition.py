@@ -76,7 +76,7 @@ def test_a_value_that_is_not_known_is_no_number(text: str) -> None:
 
 
 def test_a_column_that_there_is_not_is_named() -> None:
-    with pytest.raises(UserError, match="no column 'costs'.*there are cost, breaks"):
+    with pytest.raises(UserError, match=r"no column 'costs'.*there are cost, breaks"):
         read_condition("costs > 1").check(["cost", "breaks"])
 
 

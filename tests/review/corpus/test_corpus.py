@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,8 @@ class Counted(Executor):
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    yield recordings(tmp_path / "recordings")
+def folder(tmp_path: Path) -> Path:
+    return recordings(tmp_path / "recordings")
 
 
 def opened(folder: Path, executor: Executor | None = None, **options: Any) -> Corpus:
