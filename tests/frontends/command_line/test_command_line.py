@@ -87,10 +87,14 @@ def test_compare_gives_one_row_a_policy_and_markdown_for_a_pull_request(tmp_path
     shown = run("compare", PI, "--markdown", "--policy", *policies, cwd=tmp_path)
 
     (compared,) = valid(told.json)["comparisons"]
-    assert [one["policy"] for one in compared["rows"]] == list(policies)
-    assert [one["fired"] for one in compared["rows"]] == [0, 1, 362]
+    assert [one["policy"] for one in compared["rows"]] == ["reported (facts)", *policies]
+    assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
     rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
-    assert [row.split("|")[1].strip() for row in rows] == ["policy", *policies]
+    assert [row.split("|")[1].strip() for row in rows] == [
+        "policy",
+        "reported (facts)",
+        *policies,
+    ]
 
 
 @pytest.mark.slow

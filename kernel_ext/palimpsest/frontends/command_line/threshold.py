@@ -7,6 +7,7 @@ from typing import Any
 
 from palimpsest.frontends.command_line.condition import Condition, Row, UnknownValue
 from palimpsest.frontends.command_line.report_output import SCHEMA_VERSION
+from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.store.disk import NoFile, TooLarge, read_small
 from palimpsest.transcript.errors import UserError
 
@@ -15,10 +16,17 @@ _NAMES = ("policy", "session", "title", "origin", "model")
 
 
 def row_groups(values: Mapping[str, Any]) -> list[list[Row]]:
-    """Return the rows of a report's values: each group begins with its baseline."""
+    """Return the rows of a report's values: each group begins with its baseline.
+
+    What a session reported is no row of a policy: a replay is compared with replays.
+    """
     if "comparisons" in values:
         return [
-            [{"session": one.get("session"), **row} for row in _dicts(one.get("rows"))]
+            [
+                {"session": one.get("session"), **row}
+                for row in _dicts(one.get("rows"))
+                if row.get("policy") != REPORTED
+            ]
             for one in _dicts(values["comparisons"])
         ]
     if values.get("command") == "inspect":

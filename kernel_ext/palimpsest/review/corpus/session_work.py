@@ -6,6 +6,7 @@ What goes wrong is returned as a sentence, so that one broken recording costs on
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_figures import session_figures
 from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.session_sources import SessionSource
@@ -73,6 +74,7 @@ def _reviewed(work: SessionWork) -> SessionResult:
                 "requests": len(review.timeline.requests),
                 "unit": compared.price.unit,
             }
-            for rows, row in zip(policies, compared.table.records(), strict=True):
+            replayed = [row for row in compared.table.records() if row["policy"] != REPORTED]
+            for rows, row in zip(policies, replayed, strict=True):
                 rows.append({**about, **row})
     return SessionResult(work.source, figures, tuple(policies), tuple(problems))

@@ -1,0 +1,44 @@
+"""Every command of docs/command-line.md runs as written, and the page names every option."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.frontends.command_line.command_line import run
+from tests.review.importers.sample_files import sample
+
+from palimpsest.frontends.command_line.main import parser
+
+PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text("utf-8")
+COMMANDS = re.findall(r"^\$ palimpsest (.*)$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
+    for name in ("session.jsonl", "before.jsonl"):
+        sample("pi_large_session.jsonl", tmp_path).rename(tmp_path / name)
+    sample("codex_rollout.jsonl", tmp_path).rename(tmp_path / "after.jsonl")
+
+    for command in COMMANDS:
+        words = shlex.split(command)
+        target = words[words.index(">") + 1] if ">" in words else ""
+        ran = run(*(words[: words.index(">")] if target else words), cwd=tmp_path)
+        assert (command, ran.code, ran.err) == (command, 0, "")
+        assert ran.out
+        if target:
+            (tmp_path / target).write_text(ran.out, encoding="utf-8")
+
+    assert len(COMMANDS) > 10
+
+
+def test_every_option_stands_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    options: set[str] = set()
+    for command in ("import", "inspect", "compare"):
+        with pytest.raises(SystemExit):
+            parser().parse_args([command, "--help"])
+        options |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+
+    missing = {one for one in options - {"--help"} if one not in PAGE}
+    assert missing == set()
