@@ -1,6 +1,7 @@
 """Configure all tests: hypothesis profiles, distribution over processes, and the order of the tests."""
 
 import os
+import sys
 import tempfile
 from typing import Any
 
@@ -8,6 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.sample_size import SOAKING
 from xdist.scheduler import LoadScopeScheduling
+
+# jsonschema imports it for two seconds to validate addresses that no schema in the tests has; see
+# tests/harness/left_out, which does the same for servers.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # The duration of an example depends more on the machine's load than on the code.
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])

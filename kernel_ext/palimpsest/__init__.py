@@ -41,6 +41,8 @@ __all__ = [
     "models",
     "new_session",
     "open_session",
+    "policies",
+    "policy",
     "problems",
     "prune",
     "redecide",
@@ -59,7 +61,6 @@ _HOMES = {
     "unload_ipython_extension": "palimpsest.ipython_extension",
     "App": "palimpsest.app.wiring",
     "Session": "palimpsest.public.session_object",
-    "open_session": "palimpsest.public.session_object",
     "current_session": "palimpsest.ipython_extension",
     **dict.fromkeys(
         (
@@ -71,6 +72,7 @@ _HOMES = {
             "keyed_storage",
             "models",
             "new_session",
+            "open_session",
             "problems",
             "prune",
             "sessions",
@@ -82,6 +84,8 @@ _HOMES = {
     ),
     "tool": "palimpsest.app.wiring",
     "AgentTurnFailed": "palimpsest.frontends.cell_turn.cell_failure",
+    "policies": "palimpsest.review.policies.public_policies",
+    "policy": "palimpsest.review.policies.custom",
     "redecide": "palimpsest.review.reconstruction.redecision",
     "whatif": "palimpsest.review.counterfactual.whatif",
     "hook": "palimpsest.session.extensions.hooks",

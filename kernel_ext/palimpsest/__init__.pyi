@@ -15,6 +15,7 @@ from palimpsest.project import import_session as import_session
 from palimpsest.project import keyed_storage as keyed_storage
 from palimpsest.project import models as models
 from palimpsest.project import new_session as new_session
+from palimpsest.project import open_session as open_session
 from palimpsest.project import problems as problems
 from palimpsest.project import prune as prune
 from palimpsest.project import sessions as sessions
@@ -22,8 +23,9 @@ from palimpsest.project import skills as skills
 from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
 from palimpsest.public.session_object import Session as Session
-from palimpsest.public.session_object import open_session as open_session
 from palimpsest.review.counterfactual.whatif import whatif as whatif
+from palimpsest.review.policies.custom import policy as policy
+from palimpsest.review.policies.public_policies import policies as policies
 from palimpsest.review.reconstruction.redecision import redecide as redecide
 from palimpsest.session.extensions.hooks import hook as hook
 from palimpsest.session.extensions.hooks import unhook as unhook

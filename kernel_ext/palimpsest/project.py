@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.app.loaded_config import LoadedConfig
+from palimpsest.app.wiring import App
 from palimpsest.ipython_extension import current_app
+from palimpsest.public import session_object
 from palimpsest.public.keyed_storage import KeyedStorage
 from palimpsest.public.session_object import Session
 from palimpsest.session.config.layer_merge import UntrustedSetting
@@ -54,6 +56,21 @@ def new_session(
     above = parent if parent is None or isinstance(parent, str) else parent.id
     begun = app.workspace.new(app.notebook(), title=title, parent=above, permission=permission)
     return Session(app, app.engine.submit(begun).result())
+
+
+def open_session(app: App | str | None = None, session_id: str | None = None) -> Session:
+    """Open a session by id, or the notebook's current one.
+
+    ``open_session("ses_...")`` is about the kernel's project, in a script about the current folder's; an ``App``
+    before the id says whose. Raises NotFound.
+
+    >>> import palimpsest
+    >>> palimpsest.open_session(palimpsest.current_session().id).id[:4]
+    'ses_'
+    """
+    if isinstance(app, App):
+        return session_object.open_session(app, session_id)
+    return session_object.open_session(current_app(), session_id if app is None else app)
 
 
 def sessions(

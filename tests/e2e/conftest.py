@@ -96,8 +96,8 @@ def lab(
     front_end: Path,
     forks: Path | None,
 ) -> Iterator[Lab]:
-    """JupyterLab as ``make lab`` starts it, on a copy of the notebooks."""
-    with running(tmp_path_factory.mktemp("lab"), front_end, forks=forks) as lab:
+    """JupyterLab as ``make lab`` starts it, without what plays no part, on a copy of the notebooks."""
+    with running(tmp_path_factory.mktemp("lab"), front_end, lean=True, forks=forks) as lab:
         yield lab
 
 
@@ -110,7 +110,7 @@ def bare(
 ) -> Iterator[Lab]:
     """A JupyterLab with our extension disabled."""
     home = tmp_path_factory.mktemp("bare")
-    with running(home, front_end, ours=False, forks=forks) as lab:
+    with running(home, front_end, ours=False, lean=True, forks=forks) as lab:
         lab.kind = "bare"
         yield lab
 

@@ -27,6 +27,8 @@ from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
+LEFT_OUT = ROOT / "tests" / "harness" / "left_out"
+"""A folder of modules that make slow imports of a server fail."""
 SCREENS = ROOT / "build" / "screens"
 PHOTOGRAPHED = bool(os.environ.get("PALIMPSEST_SCREENS")) or SOAKING
 """Whether to take screenshots: each takes a quarter of a second, and there are more than a hundred."""
@@ -92,6 +94,19 @@ OPEN = """async path => {
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
 }
+
+
+UNUSED = (
+    "audio",
+    "csvviewer",
+    "extensionmanager",
+    "hub",
+    "pdf",
+    "settingeditor",
+    "vega5",
+    "video",
+)
+"""Extensions of JupyterLab that no notebook of ours meets: without them a page loads a sixth faster."""
 
 
 def browser_path() -> str | None:
@@ -231,12 +246,14 @@ def running(
     kind: type[Lab] = Lab,
     *,
     ours: bool = True,
+    lean: bool = False,
     forks: Path | None = None,
 ) -> Iterator[Lab]:
     """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
 
-    Without ``ours`` our own extension is disabled, as in the extension manager; with ``forks``, the socket
-    of ``forked_kernels.py``, its kernels are forked.
+    Without ``ours`` our own extension is disabled, as in the extension manager. A ``lean`` server does
+    without what takes time and plays no part in a test: ``LEFT_OUT`` and ``UNUSED``. With ``forks``, the
+    socket of ``forked_kernels.py``, its kernels are forked.
     """
     folder = home / "work"
     copy_notebooks(folder / "notebooks")
@@ -247,9 +264,15 @@ def running(
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
+    page_config: dict[str, Any] = {"disabledExtensions": {}}
+    if lean:
+        # Each page would start Node to ask whether JupyterLab's own assets are to be built anew.
+        page_config |= {"buildAvailable": False, "buildCheck": False}
+        unused = {f"@jupyterlab/{name}-extension": True for name in UNUSED}
+        page_config["disabledExtensions"] |= unused
     if not ours:
-        disabled = {"disabledExtensions": {"jupyter-palimpsest": True}}
-        (settings / "page_config.json").write_text(json.dumps(disabled))
+        page_config["disabledExtensions"]["jupyter-palimpsest"] = True
+    (settings / "page_config.json").write_text(json.dumps(page_config))
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PATH": str(home / "share"),
@@ -259,6 +282,9 @@ def running(
         "IPYTHONDIR": str(home / "ipython"),
         "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
     }
+    if lean:
+        paths = [str(LEFT_OUT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
     port, log = free_port(), home / "server.log"
     command = [sys.executable, *kind.START, "--no-browser"]
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]

@@ -189,7 +189,3 @@ def test_the_panel_opens_at_start_where_a_person_set_so(page: Page, lab: Lab) ->
         expect(panel.get_by_text("is not loaded in the kernel of start-open.ipynb")).to_be_visible()
     finally:
         setting.unlink()
-    open_notebook(page, lab, book(lab, "start-closed.ipynb", "1"))
-    page.evaluate(READY)
-    assert page.evaluate("window.jupyterapp.commands.hasCommand('jupyter-palimpsest:open-panel')")
-    expect(page.locator("#jupyter-palimpsest-panel")).to_be_hidden()

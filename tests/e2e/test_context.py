@@ -17,6 +17,7 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import XSS
+from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved_answer import RUNS, THEMES
 
@@ -30,7 +31,7 @@ for name in ('penguins.csv', 'seals.csv'):
     Path('data', name).write_text('species,bill_length_mm,43.92\\n' * 1200)
 hostile = {XSS!r}
 harness.script(
-    says('The mean is 43.92. ' * 700), says('It was measured in 2009. ' * 500),
+    says('The mean is 43.92. ' * 700).in_pieces(4_000), says('It was measured in 2009. ' * 500).in_pieces(4_000),
     says('## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- mean 43.92\\n' + '- none\\n' * 30),
     thinks('Which file holds it? ' * 60).says('I look.').calls('read', path='data/penguins.csv'),
     calls('read', path='data/seals.csv'), calls('python', code='import math\\nmath.pi'),
@@ -66,9 +67,18 @@ def bar_widths(drawn: Locator) -> list[float]:
     return widths
 
 
-def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: PageErrors) -> None:
-    notebook = asked(page, lab, "context-looks")
-    drawn = window(notebook)
+def test_the_window_is_drawn_everywhere_and_runs_nothing(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    notebook = asked(page, lab, "context")
+    in_every_theme_and_width(page, window(notebook))
+    runs_nothing_of_what_was_said(page, notebook)
+    assert seen.errors == []
+    is_still_drawn_where_nobody_trusts_the_notebook(page, lab, notebook)
+    assert seen.errors == []
+
+
+def in_every_theme_and_width(page: Page, drawn: Locator) -> None:
     expect(drawn).to_contain_text("Context window of test/scripted")
     expect(drawn).to_contain_text("Summary of older turns")
     assert abs(sum(bar_widths(drawn)) - 1) < 0.02
@@ -91,13 +101,12 @@ def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: P
         photograph(page, f"context-{width}")
         over = drawn.evaluate("node => node.scrollWidth - node.clientWidth")
         assert over <= 1, f"{over} px too wide at {width}"
-    assert seen.errors == []
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
 
 
-def test_is_still_drawn_where_nobody_trusts_the_notebook(
-    page: Page, lab: Lab, seen: PageErrors
+def is_still_drawn_where_nobody_trusts_the_notebook(
+    page: Page, lab: Lab, notebook: Notebook
 ) -> None:
-    notebook = asked(page, lab, "context-trusted")
     saved = notebook.save()
     saved["cells"].append(new_markdown_cell("Sent to somebody."))
     nbformat.write(saved, lab.folder / "context-sent.ipynb")
@@ -117,13 +126,11 @@ def test_is_still_drawn_where_nobody_trusts_the_notebook(
         "all => all.map(one => getComputedStyle(one).backgroundColor)"
     )
     assert len(set(colours)) == len(colours)
-    assert seen.errors == []
 
 
-def test_runs_nothing_of_what_was_said(page: Page, lab: Lab) -> None:
-    notebook = asked(page, lab, "context-hostile")
+def runs_nothing_of_what_was_said(page: Page, notebook: Notebook) -> None:
     drawn = window(notebook)
-    drawn.get_by_text("Everything in it").click()
+    expect(drawn.locator("details[open]").first).to_be_visible()  # "Everything in it"
     wait_until_drawn(page)
 
     words = XSS.splitlines()[0]

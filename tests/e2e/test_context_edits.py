@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 30
 ANSWERS = (
-    "calls('list', path='.'), says('There is one notebook. ' * 300), says('Two.'), says('Three.'),"
+    "calls('list', path='.'), says('There is one notebook. ' * 300).in_pieces(4_000), says('Two.'), says('Three.'),"
     f"says({SUMMARY!r}), says('Four.')"
 )
 
@@ -110,7 +110,9 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
 def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:
-    answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
+    answers = (
+        f"says('There is one notebook. ' * 300).in_pieces(4_000), says('Two.'), says({SUMMARY!r})"
+    )
     panel = open_scripted_notebook(page, lab, f"panel-compacts-{way}.ipynb", answers)
     may = "() => window.jupyterapp.commands.isEnabled('jupyter-palimpsest:compact')"
     assert not page.evaluate(may)

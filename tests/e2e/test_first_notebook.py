@@ -49,6 +49,8 @@ def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: 
     page.set_viewport_size({"width": 1280, "height": 4000})  # so that every cell is drawn
     open_notebook(page, lab, START)
     asked = run_all(page)
+    assert page.evaluate("window.jupyterapp.commands.hasCommand('jupyter-palimpsest:open-panel')")
+    expect(page.locator("#jupyter-palimpsest-panel")).to_be_hidden()  # opens only when asked for
 
     questions = page.locator(".jp-CodeCell", has_text="%%agent")
     expect(questions.first.locator(".plm-Segment").first).to_be_visible()

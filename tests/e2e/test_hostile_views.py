@@ -120,7 +120,7 @@ harness.script(
 
 
 def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: LeakMonitor) -> None:
-    payloads = watch.payloads()
+    payloads = watch.third(0)
     (first, *_) = payloads.values()
     watch.follow(page)
     notebook = begin(
@@ -212,7 +212,7 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 # In an untrusted notebook JupyterLab itself shows less.
 @pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
-    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.payloads())
+    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.third(1))
     if trusted:
         sign(bare.folder.parent, path)
     watch.follow(page)
@@ -232,7 +232,7 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 @pytest.mark.usefixtures("own_page")
 def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
     path = bare.folder / "drawn.md"
-    export_session(told(watch.payloads()), SESSION, "md", path, cwd=bare.folder, environment={})
+    export_session(told(watch.third(2)), SESSION, "md", path, cwd=bare.folder, environment={})
     watch.follow(page)
 
     nbformat.write(nbformat.v4.new_notebook(), bare.folder / "drawn-beside.ipynb")

@@ -16,6 +16,7 @@ import pexpect
 import pytest
 from nbclient.exceptions import CellExecutionError
 from tests.e2e.forked_kernels import STARTED, kernel_specs
+from tests.e2e.jupyterlab import LEFT_OUT
 from tests.harness.kernel import ROOT, Kernel
 from tests.harness.unattended_script import (
     MANY,
@@ -61,7 +62,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
         patch.setenv("JUPYTER_PATH", str(folder / "share"))
-        patch.setenv("PYTHONPATH", f"{ROOT / 'kernel_ext'}:{ROOT}")
+        patch.setenv("PYTHONPATH", f"{LEFT_OUT}:{ROOT / 'kernel_ext'}:{ROOT}")
         patch.setenv("IPYTHONDIR", str(folder / ".ipython"))
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)
         patch.chdir(folder)
@@ -308,8 +309,9 @@ def run_papermill(*names: str) -> "subprocess.CompletedProcess[str]":
 class TestTerminal:
     """IPython in a terminal: plain text, in order, with questions at the prompt."""
 
-    @pytest.fixture
-    def terminal(self, environment: Path) -> Iterator["pexpect.spawn[str]"]:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def terminal(environment: Path) -> Iterator["pexpect.spawn[str]"]:
         child: pexpect.spawn[str] = pexpect.spawn(
             sys.executable,
             ["-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-banner"],
@@ -351,6 +353,7 @@ class TestTerminal:
         terminal.expect(r"In \[\d+\]: ")
         terminal.sendline("x + 1")
         terminal.expect_exact("43")
+        terminal.expect(r"In \[\d+\]: ")
 
     def test_ctrl_c_stops(self, terminal: "pexpect.spawn[str]") -> None:
         self.script(
@@ -367,8 +370,9 @@ class TestTerminal:
         terminal.sendintr()
         terminal.expect_exact("Stopped")
         terminal.expect(r"In \[\d+\]: ")
-        terminal.sendline("1 + 1")
-        terminal.expect_exact("2")
+        terminal.sendline("20 + 1")
+        terminal.expect_exact("21")
+        terminal.expect(r"In \[\d+\]: ")
 
     def test_wrong_input_gets_one_line(self, terminal: "pexpect.spawn[str]") -> None:
         terminal.sendline("%agent --modle x hi")

@@ -42,12 +42,18 @@ def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: PageErr
     assert seen.errors == []
 
 
-@pytest.mark.parametrize("way", ["mouse", "keys"])
 @pytest.mark.parametrize(
-    "magic", ["%%agent\nGo.", "%%time\n%agent Go."], ids=["awaiting", "blocking"]
+    ("magic", "way"),
+    [
+        ("%%agent\nGo.", "mouse"),
+        ("%%time\n%agent Go.", "keys"),
+        pytest.param("%%agent\nGo.", "keys", marks=pytest.mark.soak),
+        pytest.param("%%time\n%agent Go.", "mouse", marks=pytest.mark.soak),
+    ],
+    ids=["awaiting-mouse", "blocking-keys", "awaiting-keys", "blocking-mouse"],
 )
 def test_a_question_is_answered_in_its_card(
-    page: Page, lab: Lab, seen: PageErrors, way: str, magic: str
+    page: Page, lab: Lab, seen: PageErrors, magic: str, way: str
 ) -> None:
     notebook = begin(
         page,

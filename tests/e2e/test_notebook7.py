@@ -55,7 +55,7 @@ def classic(
     if importlib.util.find_spec("notebook") is None:
         needed("Notebook 7 is not installed: pip install notebook.")
     home = tmp_path_factory.mktemp("classic")
-    with running(home, front_end, Notebook7, forks=forks) as classic:
+    with running(home, front_end, Notebook7, lean=True, forks=forks) as classic:
         yield classic
 
 

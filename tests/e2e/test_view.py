@@ -266,7 +266,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
 
 @pytest.mark.soak
 def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: Path | None) -> None:
-    with running(tmp_path, BUILT, Notebook7, ours=False, forks=forks) as lab:
+    with running(tmp_path, BUILT, Notebook7, ours=False, lean=True, forks=forks) as lab:
         notebook = scripted(
             page, lab, "view-classic", "%%agent --yes\nGo on", answers="says('All.')"
         )

@@ -17,7 +17,7 @@ WRITES = "calls('write', path='{name}', content='one\\ntwo\\n')"
 SUMMARY = (
     "## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- mean 43.92\\n" + "- none\\n" * 30
 )
-LONG = "says('The mean is 43.92. ' * 400)"
+LONG = "says('The mean is 43.92. ' * 400).in_pieces(4_000)"
 
 
 class Heard:

@@ -84,7 +84,12 @@ def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces, way: str) -> 
 def test_a_message_is_kept_in_every_request_until_it_is_let_go(
     interfaces: ThreeInterfaces, way: str
 ) -> None:
-    more = ("says('As I said. ' * 400)", f"says('{SUMMARY}')", "says('One.')", "says('Two.')")
+    more = (
+        "says('As I said. ' * 400).in_pieces(4_000)",
+        f"says('{SUMMARY}')",
+        "says('One.')",
+        "says('Two.')",
+    )
     interfaces.begin("says('It is a walrus.')", *more)
     interfaces.says("What is it?")
     name = interfaces.look("now().messages[1].id")
@@ -101,7 +106,11 @@ def test_a_message_is_kept_in_every_request_until_it_is_let_go(
 
 @each_way
 def test_a_compaction_is_undone(interfaces: ThreeInterfaces, way: str) -> None:
-    interfaces.begin("says('It is a walrus. ' * 400)", f"says('{SUMMARY}')", "says('As I said.')")
+    interfaces.begin(
+        "says('It is a walrus. ' * 400).in_pieces(4_000)",
+        f"says('{SUMMARY}')",
+        "says('As I said.')",
+    )
     interfaces.says("What is it?")
     interfaces.sends(type="compact")
 

@@ -28,7 +28,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 INFO = ModelInfo(
     ref=ModelRef(provider="anthropic", name="claude-test"), window=40_000, output_limit=4_000
 )
-LONG = says("The mean of bill_length_mm is 43.92. " * 1_050)
+LONG = says("The mean of bill_length_mm is 43.92. " * 1_050).in_pieces(4_000)
 PRESETS = {"openclaw-2026.2": ("whole", 1), "openclaw-2026.9": ("continuable", 0)}
 """The snapshot that each continues from, and its count after a compaction without a summary."""
 

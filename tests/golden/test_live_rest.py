@@ -35,7 +35,11 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 
 def long_answers(*later: ModelAnswer) -> tuple[ModelAnswer, ...]:
-    return (calls("bash", command="seq 1 4000"), *[says("word " * 3_000)] * 3, *later)
+    return (
+        calls("bash", command="seq 1 4000"),
+        *[says("word " * 3_000).in_pieces(4_000)] * 3,
+        *later,
+    )
 
 
 @pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])

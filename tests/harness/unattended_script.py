@@ -29,7 +29,7 @@ def writes_anew(number: int) -> ModelAnswer:
 def summary_fails() -> tuple[list[ModelAnswer], dict[str, int]]:
     """Return answers of which the summary fails, and limits that need a summary."""
     refused = [fails(400, message="no")] * MANY
-    return [says("word " * 14_000), *refused], {"window": 24_000}
+    return [says("word " * 14_000).in_pieces(4_000), *refused], {"window": 24_000}
 
 
 def settings(server: FaultServer, **more: Any) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_a_session_says_where_its_page_is_and_what_is_taken_back(tmp_path: Path)
 
 
 def test_a_session_says_since_when_a_summary_is_written(tmp_path: Path) -> None:
-    model = ScriptedModel(says("The mean is 43.92. " * 400), says(SUMMARY))
+    model = ScriptedModel(says("The mean is 43.92. " * 400).in_pieces(4_000), says(SUMMARY))
     with isolated_session(model, folder=tmp_path, settings=SETTINGS) as session:
         session.prompt("What is the mean?")
         session.compact().result()
@@ -459,7 +459,7 @@ def test_a_request_that_is_sent_again_leaves_a_retry(tmp_path: Path) -> None:
 
 
 def test_a_compaction_says_who_asked_for_it_and_for_what(tmp_path: Path) -> None:
-    model = ScriptedModel(says("The mean is 43.92. " * 400), says(SUMMARY))
+    model = ScriptedModel(says("The mean is 43.92. " * 400).in_pieces(4_000), says(SUMMARY))
     with isolated_session(model, folder=tmp_path, settings=SETTINGS) as session:
         session.prompt("What is the mean?")
         session.compact("the numbers").result()
@@ -473,7 +473,7 @@ def test_a_compaction_says_who_asked_for_it_and_for_what(tmp_path: Path) -> None
 
 
 def test_a_compaction_says_what_made_it_and_what_stays_word_for_word(tmp_path: Path) -> None:
-    long = says("The mean is 43.92. " * 4_000)
+    long = says("The mean is 43.92. " * 4_000).in_pieces(4_000)
     answers = (long, says("Yes."), overflows(), says(SUMMARY), says("Done."))
     with isolated_session(ScriptedModel(*answers), folder=tmp_path, settings=SETTINGS) as session:
         session.prompt("What is the mean?")

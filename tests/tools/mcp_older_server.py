@@ -1,4 +1,8 @@
-"""A hand-written MCP server with an older protocol version and unusual features."""
+"""A hand-written MCP server with an older protocol version and unusual features.
+
+``wrong`` offers a tool that is described wrongly, ``named`` a resource and tools with the names that follow.
+It starts without importing anything, where the server of ``mcp_server.py`` takes a second.
+"""
 
 import json
 import sys
@@ -15,8 +19,14 @@ STRANGE: list[Any] = [
 TOOLS: list[Any] = [{"name": "learn", "inputSchema": {"type": "object"}}, *STRANGE]
 
 
+RESOURCES: list[Any] = []
+
+
 if sys.argv[1:] == ["wrong"]:
     TOOLS.append({"name": "lists", "inputSchema": {"type": "object", "required": "a"}})
+if sys.argv[1:2] == ["named"]:
+    TOOLS[:] = [{"name": name, "inputSchema": {"type": "object"}} for name in sys.argv[2:]]
+    RESOURCES.append({"uri": "note://x", "name": "x"})
 
 
 def out(**words: Any) -> None:
@@ -30,11 +40,15 @@ def main() -> None:
         name, number = message.get("method"), message.get("id")
         if name == "initialize":
             server = {"name": "older", "version": "1"}
-            offers = {"tools": {"listChanged": True}}
+            offers = {"tools": {"listChanged": True}, **({"resources": {}} if RESOURCES else {})}
             found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
             out(id=number, result=found)
         elif name == "tools/list":
             out(id=number, result={"tools": TOOLS})
+        elif name == "resources/list" and RESOURCES:
+            out(id=number, result={"resources": RESOURCES})
+        elif name == "resources/templates/list" and RESOURCES:
+            out(id=number, result={"resourceTemplates": []})
         elif name == "tools/call":
             TOOLS.append({"name": "learnt", "inputSchema": {"type": "object"}})
             out(method="notifications/tools/list_changed")

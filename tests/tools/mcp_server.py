@@ -1,8 +1,7 @@
 """A real MCP server, run as a program: ``mcp_server.py MODE [PORT]``.
 
-``stdio`` and ``http`` work; ``named`` offers tools with the names that follow; ``nonsense`` prints invalid
-messages, ``silent`` prints nothing, ``stubborn`` does not end when its input does, ``broken`` fails at
-once.
+``stdio`` and ``http`` work; ``nonsense`` prints invalid messages, ``silent`` prints nothing, ``stubborn``
+does not end when its input does, ``broken`` fails at once.
 """
 
 import base64
@@ -108,26 +107,10 @@ def make():  # noqa: ANN201, C901  a list of tools; the package is imported only
     return server
 
 
-def named(names):  # noqa: ANN001, ANN201  as above
-    from mcp.server.mcpserver import MCPServer  # noqa: PLC0415
-
-    server = MCPServer("named", log_level="ERROR")
-
-    def take() -> str:
-        return "not yours"
-
-    for name in names:
-        server.add_tool(take, name=name, description="Take a place.")
-    server.resource("note://x")(take)
-    return server
-
-
 def main() -> None:
     mode = sys.argv[1]
     if mode == "stdio":
         make().run("stdio")
-    elif mode == "named":
-        named(sys.argv[2:]).run("stdio")
     elif mode == "http":
         make().run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
     elif mode == "nonsense":

@@ -10,7 +10,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
 from palimpsest.public.session_lifecycle import SessionLifecycle
+from palimpsest.public.session_reviews import SessionReviews
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.whatif import WhatIf, whatif
 from palimpsest.review.inspection.context_report import ContextReport
@@ -64,6 +66,10 @@ def _lifecycle_of(session: "Session") -> SessionLifecycle:
     return session._lifecycle  # noqa: SLF001  the session's own part
 
 
+def _review_of(session: "Session") -> SessionReview:
+    return session.review
+
+
 class Session:
     """A session of the agent: send it prompts, read its transcript, inspect what the model saw."""
 
@@ -72,6 +78,7 @@ class Session:
         self._live = live
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
+        self._reviews = SessionReviews(app, live.id)
 
     @property
     def id(self) -> str:
@@ -410,6 +417,22 @@ class Session:
             clean,
             hidden_variables=left_out(self._app),
         )
+
+    @property
+    def review(self) -> SessionReview:
+        """What review says of the session: its requests, items and decisions as tables, its breaks and wastes.
+
+        >>> len(session.review.requests.rows) > 0
+        True
+        """
+        self._flush()
+        return self._reviews.at(self._live.snapshot().seq)
+
+    compare = forwarded(_review_of, SessionReview.compare)
+    sweep = forwarded(_review_of, SessionReview.sweep)
+    breaks = forwarded(_review_of, SessionReview.breaks)
+    wastes = forwarded(_review_of, SessionReview.wastes)
+    why = forwarded(_review_of, SessionReview.why)
 
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
         """Return what would have been sent under another policy; no model is called.

@@ -83,6 +83,8 @@ class TimelineRequest:
     ended: int | None = None
     model: str = ""
     effort: str = ""
+    effort_changes: int = 0
+    """How often the effort was set to another since the request before, also where it is the same again."""
     window: int = 0
     """0 where no limit is known."""
     reserve: int = 0

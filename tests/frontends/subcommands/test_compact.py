@@ -16,7 +16,7 @@ SETUP = f"""
 from palimpsest.model.script import calls, says, stalls
 from tests.harness.kernel_session import load
 harness = load(get_ipython())
-harness.script(says('The mean is 43.92. ' * 400), says('{SUMMARY}'), says('It was 43.92.'))
+harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), says('{SUMMARY}'), says('It was 43.92.'))
 heavy = [1, 2, 3]
 """
 
@@ -59,7 +59,7 @@ def test_says_what_is_missing_when_nothing_was_said(kernel: Kernel) -> None:
 
 def test_a_summary_that_is_no_good_is_said_to_be_none(kernel: Kernel) -> None:
     kernel.client.run(
-        "harness.script(says('The mean is 43.92. ' * 400), says('No.'), says('Still here.'))"
+        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), says('No.'), says('Still here.'))"
     )
     kernel.client.run("%agent What is the mean?")
 
@@ -77,7 +77,9 @@ def test_other_words_after_compact_are_a_prompt(kernel: Kernel) -> None:
 
 
 def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
-    kernel.client.run("harness.script(says('The mean is 43.92. ' * 400), stalls())")
+    kernel.client.run(
+        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), stalls())"
+    )
     kernel.client.run("%agent What is the mean?")
     cell = kernel.client.send("%agent compact")
     kernel.client.wait_text("compacts older turns")
@@ -132,7 +134,9 @@ def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel
     run = kernel.client.run
     run(NARROW)
     run("use(window=100_000, recovery={'compaction_seconds': 0.3})")
-    run("harness.script(says('The mean is 43.92. ' * 400), stalls(), says('Still here.'))")
+    run(
+        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), stalls(), says('Still here.'))"
+    )
     run("%agent What is the mean?")
 
     shown = run("%agent compact").markdown()
@@ -209,7 +213,7 @@ def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run(NARROW)
     run("use(window=100_000)")
     run(
-        "harness.script(says('The mean is 43.92. ' * 400), "
+        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), "
         f"says('{SUMMARY}').drips(0.01), says('Never sent.'))"
     )
     run("%agent What is the mean?")

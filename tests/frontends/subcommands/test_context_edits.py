@@ -14,7 +14,7 @@ from palimpsest.model.script import calls, says
 from tests.harness.kernel_session import load
 harness = load(get_ipython())
 harness.script(
-    calls('read', path='a.csv'), says('It lists penguins. ' * 400), says('Two.'), says('Three.'),
+    calls('read', path='a.csv'), says('It lists penguins. ' * 400).in_pieces(4_000), says('Two.'), says('Three.'),
     says('{SUMMARY}'), says('Four.'), says('Five.'),
 )
 """

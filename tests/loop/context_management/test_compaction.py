@@ -114,7 +114,7 @@ async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
     ("answer", "words"),
     [
         (says("Too short."), "too short to be of use"),
-        (says(SUMMARY + "word " * 9_000), "saved too little"),
+        (says(SUMMARY + "word " * 9_000).in_pieces(4_000), "saved too little"),
         (fails(400, "No."), "No."),
     ],
 )

@@ -38,7 +38,10 @@ async def grown(
     root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, turns: int = TURNS
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session of some 20,000 tokens whose model now has a window of 8,000."""
-    said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(turns)]
+    said = [
+        says(f"The mean of column {number} is 43.92. " * 100).in_pieces(4_000)
+        for number in range(turns)
+    ]
     model = ScriptedModel(*said, *answers)
     harness = SessionHarness(root, model, info=WIDE)
     object.__setattr__(harness.services, "policy", policy)
@@ -154,8 +157,8 @@ async def test_a_call_and_its_result_are_told_in_one_part(tmp_path: Path) -> Non
 async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_path: Path) -> None:
     model = ScriptedModel(
         says("One."),
-        says("Two. " + "word " * 600),
-        says("Three. " + "word " * 600),
+        says("Two. " + "word " * 600).in_pieces(4_000),
+        says("Three. " + "word " * 600).in_pieces(4_000),
         *(says(part(number)) for number in range(1, 5)),
         says("Done."),
     )
@@ -248,7 +251,7 @@ async def test_a_policy_without_parts_explains(tmp_path: Path) -> None:
 
 
 async def test_summaries_that_grow_too_long_themselves_end_it(tmp_path: Path) -> None:
-    long = says(SUMMARY + "- a fact worth keeping\n" * 900)
+    long = says(SUMMARY + "- a fact worth keeping\n" * 900).in_pieces(4_000)
     _, model, session = await grown(tmp_path, long, says("Never sent."))
 
     answer = await ask(session, "And now?")

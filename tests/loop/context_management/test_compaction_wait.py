@@ -311,7 +311,10 @@ async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -
 async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     policy = with_recovery(turn_seconds=0.05, compaction_seconds=0.9)
     parts = [says(SUMMARY).pauses(0.5) for _ in range(3)]
-    said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(10)]
+    said = [
+        says(f"The mean of column {number} is 43.92. " * 100).in_pieces(4_000)
+        for number in range(10)
+    ]
     model = ScriptedModel(*said, *parts, says("Here."))
     harness = SessionHarness(tmp_path, model, info=WIDE)
     object.__setattr__(harness.services, "policy", DEFAULT)

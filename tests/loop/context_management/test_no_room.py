@@ -83,7 +83,7 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
     harness, model = make_fit_harness(
         tmp_path,
         *reads(*range(8)),
-        says("Well. " * 9_000),
+        says("Well. " * 9_000).in_pieces(4_000),
         fails(400, "No summaries today."),
         says(SUMMARY),
         policy=policy,

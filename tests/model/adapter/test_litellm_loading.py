@@ -50,6 +50,22 @@ ASK = """
 """
 
 
+CANCELLED = """
+    import asyncio
+    from palimpsest.model.adapter.litellm_model import LIBRARY
+
+    async def hasty():
+        getting = asyncio.create_task(LIBRARY.get())
+        await asyncio.sleep(0)
+        getting.cancel()
+        await asyncio.gather(getting, return_exceptions=True)
+        assert (await LIBRARY.get()).__name__ == "litellm"
+
+    asyncio.run(hasty())
+"""
+"""A request that is cancelled while litellm is imported leaves the import to the others."""
+
+
 def python(code: str, folder: Path) -> str:
     root = Path(__file__).parents[3]
     parts = [textwrap.dedent(part) for part in code.split("\n#--\n")]
@@ -77,7 +93,9 @@ def together(*parts: str) -> str:
     return "\n#--\n".join(parts)
 
 
-def test_asks_no_name_server_and_reads_no_env_file(tmp_path: Path) -> None:
+def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
+    tmp_path: Path,
+) -> None:
     inner = tmp_path / "notebooks"
     inner.mkdir()
     (tmp_path / ".env").write_text("FROM_ENV_FILE=read\n")
@@ -85,6 +103,7 @@ def test_asks_no_name_server_and_reads_no_env_file(tmp_path: Path) -> None:
     shown = python(
         together(
             HOOK,
+            CANCELLED,
             ASK,
             """
             assert set(asked) <= {"127.0.0.1"}, asked
@@ -151,22 +170,5 @@ def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
 
     python(
         together(HOOK, asking, 'assert not {"litellm", "openai"} & set(sys.modules)'),
-        tmp_path,
-    )
-
-
-def test_a_cancelled_request_leaves_the_import_to_the_others(tmp_path: Path) -> None:
-    python(
-        """
-        import asyncio
-        from palimpsest.model.adapter.litellm_model import LIBRARY
-        async def hasty():
-            getting = asyncio.create_task(LIBRARY.get())
-            await asyncio.sleep(0)
-            getting.cancel()
-            await asyncio.gather(getting, return_exceptions=True)
-            assert (await LIBRARY.get()).__name__ == "litellm"
-        asyncio.run(hasty())
-        """,
         tmp_path,
     )

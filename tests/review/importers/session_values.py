@@ -119,7 +119,7 @@ class SessionValues:
     def _parts(self, said: MessageRead) -> list[Part]:
         made: list[Part] = []
         for number, part in enumerate(said.parts):
-            base = {"id": f"{said.id}/{number}", "session_id": "s", "message_id": said.id}
+            base = {"id": f"{said.id}_{number}", "session_id": "s", "message_id": said.id}
             match part:
                 case Text():
                     made.append(TextPart(**base, text=part.text))
@@ -150,19 +150,19 @@ class SessionValues:
         numbers = {"tokens_before": said.tokens_before, "tokens_after": said.tokens_after}
         info = self._asked(said.id, said.created, Origin(kind="engine"))
         marker = CompactionPart(
-            id=f"{said.id}/0",
+            id=f"{said.id}_0",
             session_id="s",
             message_id=said.id,
             auto=said.auto,
             tail_start_id=said.keeps_from,
         )
         self._message(info.model_copy(update={"imported": numbers}), [marker])
-        name = f"{said.id}/summary"
+        name = f"{said.id}_summary"
         answer = MessageRead(name, "assistant", (), model=said.model, usage=said.usage)
         before = self.model
         summary = self._answer(answer).model_copy(update={"summary": True})
         self.model = before
-        text = TextPart(id=f"{name}/0", session_id="s", message_id=name, text=said.summary or "")
+        text = TextPart(id=f"{name}_0", session_id="s", message_id=name, text=said.summary or "")
         self._message(summary, [text, *self._parts(answer)])
 
 
@@ -188,7 +188,7 @@ def address(media: Media) -> str:
 
 def counted(message: str, usage: Usage, cost: float | None) -> StepFinishPart:
     return StepFinishPart(
-        id=f"{message}/finish",
+        id=f"{message}_finish",
         session_id="s",
         message_id=message,
         reason="stop",

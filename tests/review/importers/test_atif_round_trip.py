@@ -39,7 +39,6 @@ IMAGES = st.builds(
 )
 FILES = st.builds(Media, st.just("application/pdf"), st.just("QUJD"), st.none() | st.just("a.pdf"))
 INPUTS = st.dictionaries(TEXTS, TEXTS | COUNTS | st.lists(st.booleans(), max_size=2), max_size=2)
-OFTEN: st.SearchStrategy[bool] = st.booleans()
 MODELS = st.sampled_from(["openai/gpt-5", "anthropic/claude-x", "unknown/local"])
 
 
@@ -70,11 +69,12 @@ def recordings(draw: st.DrawFn) -> list[Recorded]:
         kind: str = draw(st.sampled_from(["user", "answer", "answer", "compaction"]))
         match kind:
             case "user":
-                made.append(draw(asked(name)))
+                prompt: MessageRead = draw(asked(name))
+                made.append(prompt)
                 messages.append(name)
             case "answer":
-                if answered and draw(OFTEN):
-                    made += draw(st.lists(reduced(answered), min_size=1, max_size=2))
+                if answered:
+                    made += draw(st.lists(reduced(answered), max_size=2))
                 answer, results = draw(answers(name))
                 made += [answer, *results]
                 answered += [one.call for one in results if not one.is_error]
@@ -96,10 +96,14 @@ def asked(name: str) -> st.SearchStrategy[MessageRead]:
         MessageRead,
         st.just(name),
         st.just("user"),
-        st.builds(lambda parts, more: (*parts, *more), said, files),
+        st.builds(with_files, said, files),
         created=TIMES,
         by_program=st.booleans(),
     )
+
+
+def with_files(parts: list[Text | Media], files: list[Media]) -> tuple[Text | Media, ...]:
+    return (*parts, *files)
 
 
 @st.composite
@@ -109,7 +113,8 @@ def answers(draw: st.DrawFn, name: str) -> tuple[MessageRead, list[ResultRead]]:
         for number in range(draw(st.integers(0, 3)))
     ]
     thought = draw(st.lists(TEXTS.map(Thinking), max_size=1))
-    parts = (*thought, *draw(st.lists(TEXTS.map(Text), max_size=2)), *calls)
+    said: list[Text] = draw(st.lists(TEXTS.map(Text), max_size=2))
+    parts: tuple[Text | Thinking | Media | Call, ...] = (*thought, *said, *calls)
     usage = draw(st.none() | USAGES)
     answer = MessageRead(
         name,

@@ -278,7 +278,7 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
 
 @pytest.mark.slow
 async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
-    harness = make_harness(tmp_path, says("word " * 70_000))
+    harness = make_harness(tmp_path, says("word " * 70_000).in_pieces(4_000))
     session = await harness.session()
     await ask(session, "Much, please.")
 

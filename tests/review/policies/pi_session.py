@@ -1,19 +1,24 @@
-"""The recorded session of pi as a timeline, imported through the front door and made once."""
+"""The recorded session of pi as a timeline, imported once, and the ruler and price of the first exhibit."""
 
-import tempfile
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.timeline.journal_timeline import timeline_of
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import CHARS4, Timeline
+
+SONNET = PriceProfile(input=3, output=15, read=0.30, write=3.75)
+RULER = Ruler(estimator=CHARS4, unseen=1_600, prefix="message")
 
 
 @cache
 def pi_timeline() -> Timeline:
     """Return the timeline of the pi sample."""
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         store, report = bring(sample("pi_large_session.jsonl", Path(folder)))
-        return timeline_of(store, report.sessions[0].id)
+    return timeline_of(store, report.sessions[0].id, counter)

@@ -196,11 +196,12 @@ def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form
     assert not any(trace in text for trace in TRACES)
 
 
-@pytest.mark.parametrize("form", ["json", "opencode"])
+@pytest.mark.parametrize("form", ["json", "opencode", "atif"])
 @pytest.mark.parametrize("place", PLACES)
 def test_no_key_is_exported_for_programs(tmp_path: Path, place: str, form: str) -> None:
     told = SampleSession()
     PLACES[place](told)
+    told.prompt("A trajectory has at least one step.")
 
     path = export(told, tmp_path, form).path
     files = [path] if path.is_file() else path.rglob("*.json")

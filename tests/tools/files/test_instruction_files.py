@@ -83,7 +83,9 @@ async def test_a_live_session_is_shown_them_once_and_again_after_a_summary(tmp_p
     for name in ("a", "b", "c"):
         (tmp_path / f"sub/{name}.txt").write_text("one\n" * 40)
     summary = "Goal: read. " + "Everything was read and found to be in order. " * 8
-    model = ScriptedModel(*reading("sub/a.txt", "sub/b.txt"), says("Read. " + "word " * 1_500))
+    model = ScriptedModel(
+        *reading("sub/a.txt", "sub/b.txt"), says("Read. " + "word " * 1_500).in_pieces(4_000)
+    )
     session = await SessionHarness(tmp_path, model, policy="opencode-1.1").session()
 
     await ask(session, "Read them")

@@ -21,7 +21,7 @@ from palimpsest.tools.workflow.skill import SkillTool
 from palimpsest.tools.workflow.task import TaskTool
 from palimpsest.transcript.errors import UserError
 
-DEMO = Path(__file__).parents[1] / "mcp_server.py"
+DEMO = Path(__file__).parents[1] / "mcp_older_server.py"
 
 
 def spec(server: str, *tools: str) -> McpServerSpec:

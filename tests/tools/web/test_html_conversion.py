@@ -1,12 +1,14 @@
 """An HTML page is converted in linear time, however it is built."""
 
 import pytest
+from tests.sample_size import sample_size
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
 from palimpsest.tools.web.html_tokens import HtmlReader, head_and_body, visible_text
 
-CHARS = 300_000
+CHARS = sample_size(100_000, 300_000)
 """With a backtracking parser each of these pages would take minutes."""
+MANY_BYTES = sample_size(2_000_000, 5_000_000)
 PAGES = {
     "flat": "<span>a</span> " * (CHARS // 15),
     "lines": "a<br>" * (CHARS // 5),
@@ -25,7 +27,7 @@ PAGES = {
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(sample_size(30, 60))
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_no_page_takes_longer_than_its_size_says(page: str) -> None:
     assert isinstance(to_text(page, "http://a.b/"), str)
@@ -33,17 +35,17 @@ def test_no_page_takes_longer_than_its_size_says(page: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
-def test_five_megabytes_are_read_in_time() -> None:
+@pytest.mark.timeout(sample_size(30, 60))
+def test_megabytes_are_read_in_time() -> None:
     block = (
         '<div><p>Some <b>bold</b> words, <a href="/x">a link</a>.</p><ul><li>1</li></ul></div>\n'
     )
-    page = f"<title>T</title>{block * (5_000_000 // len(block))}"
+    page = f"<title>T</title>{block * (MANY_BYTES // len(block))}"
 
     made = to_markdown(page, "http://a.b/")
 
     assert made.startswith("# T\n\n(The page is too large to be put into Markdown;")
-    assert made.count("Some bold words, a link.") == 5_000_000 // len(block)
+    assert made.count("Some bold words, a link.") == MANY_BYTES // len(block)
 
 
 @pytest.mark.parametrize(

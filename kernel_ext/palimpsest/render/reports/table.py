@@ -12,6 +12,8 @@ from typing import Any, Literal
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html, inline
 
+ESTIMATED = "~"
+"""Stands before the head of a column of estimates."""
 UNKNOWN = "-"
 """Stands for a value that is not known."""
 Cell = str | int | float | bool | None
@@ -21,7 +23,7 @@ Basis = Literal["fact", "estimate", ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column."""
 
     key: str
@@ -38,7 +40,7 @@ class ReportTable:
     """A table with a title and notes."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     links: tuple[str, ...] = field(default=())
@@ -131,7 +133,7 @@ class ReportTable:
         return self.text
 
 
-def shown_cell(value: Cell, column: Column) -> str:
+def shown_cell(value: Cell, column: TableColumn) -> str:
     """Return a value as it is shown in its column; a dash where it is not known."""
     if value is None:
         return UNKNOWN
@@ -157,11 +159,11 @@ def json_attribute(text: str) -> str:
     return f'"{in_html(clean(text))}"'
 
 
-def _titled(column: Column) -> str:
-    return f"{column.title} (est.)" if column.basis == "estimate" else column.title
+def _titled(column: TableColumn) -> str:
+    return f"{ESTIMATED}{column.title}" if column.basis == "estimate" else column.title
 
 
-def _style(column: Column) -> str:
+def _style(column: TableColumn) -> str:
     side = "left" if column.form == "text" else "right;font-variant-numeric:tabular-nums"
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
-from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -41,6 +41,7 @@ _WORDS: dict[str, str] = {
     "pruned": "{items} earlier items were shown otherwise",
     "reverted": "the user took messages back",
     "effort": "the reasoning effort changed from {before} to {now}",
+    "effort again": "the reasoning effort was changed {times} and is {now} again",
     "unexplained": "nothing in the recording explains it",
 }
 
@@ -96,7 +97,7 @@ class CacheBreaks:
     @property
     def causes(self) -> dict[str, int]:
         """How many breaks each cause has."""
-        return dict(Counter(one.cause for one in self.breaks))
+        return dict(Counter(one.cause for one in self.breaks).most_common())
 
     @property
     def unexplained_share(self) -> float:
@@ -130,14 +131,14 @@ class CacheBreaks:
         return ReportTable(
             title=title,
             columns=(
-                Column("request", "request", "count"),
-                Column("turn", "turn", "count"),
-                Column("cause", "cause"),
-                Column("expected", "expected", "count", "fact"),
-                Column("read", "read", "count", "fact"),
-                Column("loss", "lost", "count", "fact"),
-                Column("cost", unit, "usd", "fact"),
-                Column("words", "why"),
+                TableColumn("request", "request", "count"),
+                TableColumn("turn", "turn", "count"),
+                TableColumn("cause", "cause"),
+                TableColumn("expected", "expected", "count", "fact"),
+                TableColumn("read", "read", "count", "fact"),
+                TableColumn("loss", "lost", "count", "fact"),
+                TableColumn("cost", unit, "usd", "fact"),
+                TableColumn("words", "why"),
             ),
             rows=tuple(
                 (
@@ -245,13 +246,19 @@ def _cause(
         cause = "reverted"
     elif changed:
         cause = "pruned"
-    elif before.effort != request.effort:
+    elif before.effort != request.effort or request.effort_changes:
         cause = "effort"
     was, now = (
         (before.model, request.model) if cause == "model" else (before.effort, request.effort)
     )
-    words = _WORDS[cause].format(
-        seconds=seconds or 0, lifetime=lifetime, before=was, now=now, items=len(changed)
+    how = _WORDS["effort again" if cause == "effort" and was == now else cause]
+    words = how.format(
+        seconds=seconds or 0,
+        lifetime=lifetime,
+        before=was,
+        now=now,
+        items=len(changed),
+        times="once" if request.effort_changes == 1 else f"{request.effort_changes} times",
     )
     return cause, words
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Column, ReportTable
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.references import References
@@ -16,6 +17,8 @@ from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
+REPORTED = "reported (facts)"
+"""The row of what was reported; all other rows are estimates of a replay."""
 COUNTERFACTUAL = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
@@ -23,68 +26,72 @@ COUNTERFACTUAL = (
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
 
-def columns(unit: str) -> tuple[Column, ...]:
+def columns(unit: str) -> tuple[TableColumn, ...]:
     """Return the columns of a comparison; money in US dollars or in units."""
     money = "USD" if unit == "USD" else "units (M)"
     return (
-        Column("policy", "policy"),
-        Column("input", "input", "count", "estimate", "Tokens of all requests together."),
-        Column("peak", "peak", "count", "estimate", "Tokens of the largest request."),
-        Column("cached", "cached", "share", "estimate", "Share of the input read from the cache."),
-        Column(
+        TableColumn("policy", "policy"),
+        TableColumn("input", "input", "count", "estimate", "Tokens of all requests together."),
+        TableColumn("peak", "peak", "count", "estimate", "Tokens of the largest request."),
+        TableColumn(
+            "cached", "cached", "share", "estimate", "Share of the input read from the cache."
+        ),
+        TableColumn(
             "breaks",
             "breaks",
             "count",
             "estimate",
             "Requests whose beginning changed while the cache was warm.",
         ),
-        Column(
+        TableColumn(
             "break_tokens",
             "rewritten",
             "count",
             "estimate",
             "Tokens that the breaks wrote to the cache again.",
         ),
-        Column(
+        TableColumn(
             "rewrite",
             "rewrite x",
             "decimal",
             "estimate",
             "Tokens written to the cache as a multiple of the peak.",
         ),
-        Column("cost", money, "usd", "estimate", "With the cache, without calls for summaries."),
-        Column("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
-        Column(
+        TableColumn(
+            "cost", money, "usd", "estimate", "With the cache, without calls for summaries."
+        ),
+        TableColumn("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
+        TableColumn(
             "repair",
             "+ repair",
             "usd",
             "estimate",
             "Fetching again each name that was needed and gone.",
         ),
-        Column("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
-        Column(
+        TableColumn("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
+        TableColumn(
             "repeated",
             "repeated",
             "count",
             "estimate",
             "Calls repeated while their earlier result was no longer whole.",
         ),
-        Column(
+        TableColumn(
             "retention",
             "kept",
             "share",
             "estimate",
             "Share of the names an answer used that were still shown.",
         ),
-        Column("fired", "acted", "count", "estimate", "How often the rule acted."),
-        Column(
+        TableColumn("fired", "acted", "count", "estimate", "How often the rule acted."),
+        TableColumn(
             "distance",
             "of threshold",
             "share",
             "estimate",
             "Highest value of its signal, as a share of the threshold.",
         ),
-        Column("verdict", "how often, or why not"),
+        TableColumn("verdict", "how often, or why not"),
     )
 
 
@@ -100,13 +107,17 @@ class PolicyComparison:
 
     @cached_property
     def table(self) -> ReportTable:
-        """The comparison as a table for any renderer."""
+        """The comparison as a table for any renderer; its first row has the reported facts, where there are some."""
+        reported = reported_row(self.timeline, self.price)
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(_row(one) for one in self.figures),
+            rows=(*reported, *(_row(one) for one in self.figures)),
             notes=self._notes(),
-            links=tuple(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            links=(
+                *(link_to(self.timeline.session) for _ in reported),
+                *(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            ),
         )
 
     def __getitem__(self, name: str | int) -> Simulation:
@@ -228,6 +239,39 @@ def with_recorded(
     """Return the session as it was recorded, measured in the same way."""
     simulation = recorded(timeline, ruler)
     return simulation, policy_figures(simulation, references, price)
+
+
+def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, ...], ...]:
+    """Return what the session reported as a row of the same columns; nothing where it reported no usage."""
+    usages = [one.usage for one in timeline.requests if one.usage is not None]
+    total = sum(one.prompt for one in usages)
+    if not total:
+        return ()
+    peak = max(one.prompt for one in usages)
+    read = sum(one.cache_read for one in usages)
+    breaks = cache_breaks(timeline, price)
+    known = [one.cost for one in timeline.requests if one.cost is not None]
+    output = sum(one.output + one.reasoning for one in usages)
+    return (
+        (
+            REPORTED,
+            total,
+            peak,
+            read / total,
+            len(breaks),
+            sum(one.loss for one in breaks),
+            (total - read) / peak,
+            sum(known) if known and price.unit == "USD" else None,
+            None,
+            None,
+            price.cost(total, 0, 0, output),
+            None,
+            None,
+            None,
+            None,
+            f"Facts of {len(usages)} requests with reported usage.",
+        ),
+    )
 
 
 def _row(one: PolicyFigures) -> tuple[Cell, ...]:

@@ -170,17 +170,20 @@ class SessionReview:
         self,
         policy: str,
         values: Sequence[Any] | None = None,
+        /,
         *,
         price: str | PriceProfile | None = None,
-        window: int = 0,
+        window: int | Sequence[int] = 0,
         ruler: Ruler | None = None,
         **numbers: Sequence[Any],
     ) -> PolicySweep:
         """Return one policy with several values of one of its numbers.
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
-        the same.
+        the same. A list of windows is a number of the policy, like the others.
         """
+        if not isinstance(window, int):
+            numbers, window = {**numbers, "window": window}, 0
         name, number, wanted = _swept(policy, values, numbers)
         variants = [(value, self._get_policy(name, **{number: value})) for value in wanted]
         compared = self.compare(

@@ -1,6 +1,6 @@
 """Requests, items and decisions of a session as tables."""
 
-from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import Ruler
@@ -11,22 +11,22 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row a request: what was reported beside what the ruler says."""
     sizes = recorded(timeline, ruler).sizes
     columns = (
-        Column("request", "request", "count"),
-        Column("turn", "turn", "count"),
-        Column("model", "model"),
-        Column("effort", "effort"),
-        Column("status", "status"),
-        Column("started", "started", "text", "fact", "Milliseconds since 1970."),
-        Column("input", "input", "count", "fact"),
-        Column("uncached", "uncached", "count", "fact"),
-        Column("cache_read", "read", "count", "fact"),
-        Column("cache_write", "written", "count", "fact"),
-        Column("output", "output", "count", "fact"),
-        Column("reasoning", "reasoning", "count", "fact"),
-        Column("cost", "USD", "usd", "fact"),
-        Column("estimated", "input", "count", "estimate"),
-        Column("remainder", "remainder", "count", "estimate"),
-        Column("items", "items", "count"),
+        TableColumn("request", "request", "count"),
+        TableColumn("turn", "turn", "count"),
+        TableColumn("model", "model"),
+        TableColumn("effort", "effort"),
+        TableColumn("status", "status"),
+        TableColumn("started", "started", "text", "fact", "Milliseconds since 1970."),
+        TableColumn("input", "input", "count", "fact"),
+        TableColumn("uncached", "uncached", "count", "fact"),
+        TableColumn("cache_read", "read", "count", "fact"),
+        TableColumn("cache_write", "written", "count", "fact"),
+        TableColumn("output", "output", "count", "fact"),
+        TableColumn("reasoning", "reasoning", "count", "fact"),
+        TableColumn("cost", "USD", "usd", "fact"),
+        TableColumn("estimated", "input", "count", "estimate"),
+        TableColumn("remainder", "remainder", "count", "estimate"),
+        TableColumn("items", "items", "count"),
     )
     rows = []
     for request, size in zip(timeline.requests, sizes, strict=True):
@@ -59,18 +59,18 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row an item: what it is, how large, since when it was there, and what became of it."""
     columns = (
-        Column("item", "item", "count"),
-        Column("kind", "kind"),
-        Column("tool", "tool"),
-        Column("label", "label"),
-        Column("turn", "turn", "count"),
-        Column("entered", "from request", "count"),
-        Column("chars", "chars", "count", "fact"),
-        Column("tokens", "tokens", "count", "estimate"),
-        Column("state", "at the end"),
-        Column("since", "since request", "count"),
-        Column("rule", "rule"),
-        Column("id", "id"),
+        TableColumn("item", "item", "count"),
+        TableColumn("kind", "kind"),
+        TableColumn("tool", "tool"),
+        TableColumn("label", "label"),
+        TableColumn("turn", "turn", "count"),
+        TableColumn("entered", "from request", "count"),
+        TableColumn("chars", "chars", "count", "fact"),
+        TableColumn("tokens", "tokens", "count", "estimate"),
+        TableColumn("state", "at the end"),
+        TableColumn("since", "since request", "count"),
+        TableColumn("rule", "rule"),
+        TableColumn("id", "id"),
     )
     weights = timeline.weights(ruler.estimator)
     last = len(timeline.requests)
@@ -101,14 +101,14 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row a change of what requests showed of an item."""
     columns = (
-        Column("request", "from request", "count"),
-        Column("item", "item", "count"),
-        Column("state", "state"),
-        Column("rule", "rule"),
-        Column("tool", "tool"),
-        Column("label", "label"),
-        Column("tokens_before", "tokens before", "count", "estimate"),
-        Column("tokens_after", "after", "count", "estimate"),
+        TableColumn("request", "from request", "count"),
+        TableColumn("item", "item", "count"),
+        TableColumn("state", "state"),
+        TableColumn("rule", "rule"),
+        TableColumn("tool", "tool"),
+        TableColumn("label", "label"),
+        TableColumn("tokens_before", "tokens before", "count", "estimate"),
+        TableColumn("tokens_after", "after", "count", "estimate"),
     )
     weights = timeline.weights(ruler.estimator)
     rows = tuple(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 
 
@@ -22,17 +22,19 @@ class PolicySweep:
     def table(self) -> ReportTable:
         """The sweep as a table: the number first, then the columns of a comparison."""
         table = self.comparison.table
+        own = table.rows[-len(self.values) :]
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
         numeric = all(isinstance(one, int | float) for one in self.values)
-        first = Column(self.number, self.number, "count" if numeric else "text")
+        first = TableColumn(self.number, self.number, "count" if numeric else "text")
         return replace(
             table,
             title=title,
             columns=(first, *table.columns[1:]),
             rows=tuple(
                 (value if isinstance(value, int | float | str) else str(value), *row[1:])
-                for value, row in zip(self.values, table.rows, strict=True)
+                for value, row in zip(self.values, own, strict=True)
             ),
+            links=table.links[-len(own) :],
         )
 
     @property

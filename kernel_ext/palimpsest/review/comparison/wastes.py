@@ -7,7 +7,7 @@ request that shows it. Breaks of the cache are facts of the reported usage.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
@@ -75,11 +75,11 @@ def largest_wastes(
     table = ReportTable(
         title=f"The {len(largest)} largest wastes of {timeline.title or timeline.session}",
         columns=(
-            Column("cost", unit, "usd"),
-            Column("basis", "known as"),
-            Column("sentence", "what"),
-            Column("request", "request", "count"),
-            Column("link", "link"),
+            TableColumn("cost", unit, "usd"),
+            TableColumn("basis", "known as"),
+            TableColumn("sentence", "what"),
+            TableColumn("request", "request", "count"),
+            TableColumn("link", "link"),
         ),
         rows=tuple(
             (

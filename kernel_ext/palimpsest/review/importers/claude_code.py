@@ -15,15 +15,15 @@ from palimpsest.review.importers.claude_code_index import (
     paths_of,
 )
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_values import (
-    as_count,
-    as_dollars,
-    as_list,
-    as_object,
-    as_objects,
-    as_text,
-    as_time,
+from palimpsest.review.importing.json_fields import (
+    count,
+    dollars,
+    listed,
+    mapping,
+    mappings,
+    moment,
     small_facts,
+    text,
 )
 from palimpsest.review.importing.recorded import (
     Call,
@@ -217,9 +217,9 @@ class _Way:
         return SessionBegin(
             id=f"{self._session}/{way.first}" if branch else begin.id,
             format=FORMAT,
-            format_version=as_text(record.get("version")),
-            directory=as_text(record.get("cwd")),
-            created=as_time(record.get("timestamp")),
+            format_version=text(record.get("version")),
+            directory=text(record.get("cwd")),
+            created=moment(record.get("timestamp")),
             parent=None if branch else begin.parent,
             parent_call=None if branch else begin.parent_call,
             branch_of=begin.id if branch else None,
@@ -227,7 +227,7 @@ class _Way:
         )
 
     def _titled(self, record: Json) -> Iterator[Recorded]:
-        title = as_text(record.get("aiTitle")) or as_text(record.get("customTitle"))
+        title = text(record.get("aiTitle")) or text(record.get("customTitle"))
         if record.get("type") in ("ai-title", "custom-title") and title:
             yield from self._out(TitleRead(title))
 
@@ -247,8 +247,8 @@ class _Way:
             case "system":
                 yield from self._out(*self._system(record, node))
             case "attachment":
-                attached = as_object(record.get("attachment"))
-                kind = as_text(attached.get("type")) or "attachment"
+                attached = mapping(record.get("attachment"))
+                kind = text(attached.get("type")) or "attachment"
                 what = f"The text of {kind!r}, which the program added, is not in the recording."
                 yield from self._out(GapRead(what, message=node))
             case _:
@@ -272,9 +272,9 @@ class _Way:
     # Answers
 
     def _answer(self, node: str, records: list[Json]) -> MessageRead:
-        messages = [as_object(record.get("message")) for record in records]
+        messages = [mapping(record.get("message")) for record in records]
         last, newest = messages[-1], records[-1]
-        model = as_text(last.get("model"))
+        model = text(last.get("model"))
         synthetic = model == SYNTHETIC
         if model and not synthetic:
             self._model = f"anthropic/{model}"
@@ -282,52 +282,52 @@ class _Way:
         parts = tuple(
             part
             for message in messages
-            for block in as_objects(message.get("content"))
+            for block in mappings(message.get("content"))
             if (part := _answer_part(block)) is not None
         )
         words = " ".join(part.text for part in parts if isinstance(part, Text))
-        costs = [cost for one in records if (cost := as_dollars(one.get("costUSD"))) is not None]
+        costs = [cost for one in records if (cost := dollars(one.get("costUSD"))) is not None]
         return MessageRead(
             id=node,
             role="assistant",
             parts=parts,
-            created=as_time(records[0].get("timestamp")),
-            completed=as_time(newest.get("timestamp")),
+            created=moment(records[0].get("timestamp")),
+            completed=moment(newest.get("timestamp")),
             model=self._model,
             effort=self._effort,
-            usage=None if synthetic else _usage(as_object(last.get("usage"))),
+            usage=None if synthetic else _usage(mapping(last.get("usage"))),
             cost=sum(costs) if costs else None,
-            finish="error" if failed else ENDS.get(as_text(last.get("stop_reason"))),
+            finish="error" if failed else ENDS.get(text(last.get("stop_reason"))),
             error=words if failed else None,
         )
 
     # What the user, or the program in their place, said
 
     def _user(self, record: Json, node: str) -> Iterator[Recorded]:
-        message = as_object(record.get("message"))
+        message = mapping(record.get("message"))
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
             yield _compaction(self._compaction, _words(content))
             self._compaction = None
             return
-        thinking = as_object(record.get("thinkingMetadata"))
+        thinking = mapping(record.get("thinkingMetadata"))
         if thinking:
             off = thinking.get("disabled") is True
-            self._effort = "none" if off else as_text(thinking.get("level")) or self._effort
-        results = [one for one in as_objects(content) if one.get("type") == "tool_result"]
+            self._effort = "none" if off else text(thinking.get("level")) or self._effort
+        results = [one for one in mappings(content) if one.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record, alone=len(results) == 1)
         parts = tuple(_user_parts(content))
         if not parts and results:
             return
         if node not in self._way.nodes or self._nodes[node].kind != "user":
-            node = as_text(record.get("uuid"))  # words that stand beside results
+            node = text(record.get("uuid"))  # words that stand beside results
         first = next((part.text for part in parts if isinstance(part, Text)), "")
         yield MessageRead(
             id=node,
             role="user",
             parts=parts,
-            created=as_time(record.get("timestamp")),
+            created=moment(record.get("timestamp")),
             model=self._model,
             effort=self._effort,
             by_program=record.get("isMeta") is True
@@ -337,14 +337,14 @@ class _Way:
         )
 
     def _result(self, block: Json, record: Json, *, alone: bool) -> Iterator[Recorded]:
-        call = as_text(block.get("tool_use_id"))
+        call = text(block.get("tool_use_id"))
         content = block.get("content")
         output = _words(content)
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
-            ended=as_time(record.get("timestamp")),
+            ended=moment(record.get("timestamp")),
             media=tuple(part for part in _user_parts(content) if isinstance(part, Media)),
             metadata=small_facts(record.get("toolUseResult")) if alone else {},
         )
@@ -356,12 +356,12 @@ class _Way:
             case "compact_boundary":
                 if self._compaction is not None:
                     yield _compaction(self._compaction, None)
-                kept = as_object(as_object(record.get("compactMetadata")).get("preservedSegment"))
-                head = self._index.node_of(as_text(kept.get("headUuid")))
+                kept = mapping(mapping(record.get("compactMetadata")).get("preservedSegment"))
+                head = self._index.node_of(text(kept.get("headUuid")))
                 self._compaction = {**record, "node": node, "head": head}
             case "microcompact_boundary":
-                told = as_object(record.get("microcompactMetadata"))
-                for call in as_list(told.get("compactedToolIds")):
+                told = mapping(record.get("microcompactMetadata"))
+                for call in listed(told.get("compactedToolIds")):
                     if isinstance(call, str):
                         yield ReducedRead(call, CLEARED, rule="microcompact")
             case _:
@@ -369,16 +369,16 @@ class _Way:
 
 
 def _compaction(record: Json, summary: str | None) -> CompactionRead:
-    told = as_object(record.get("compactMetadata"))
+    told = mapping(record.get("compactMetadata"))
     before, after = told.get("preTokens"), told.get("postTokens")
     return CompactionRead(
-        id=as_text(record.get("node")),
+        id=text(record.get("node")),
         summary=summary,
-        keeps_from=as_text(record.get("head")) or None,
-        created=as_time(record.get("timestamp")),
+        keeps_from=text(record.get("head")) or None,
+        created=moment(record.get("timestamp")),
         auto=told.get("trigger") != "manual",
-        tokens_before=as_count(before) if before is not None else None,
-        tokens_after=as_count(after) if after is not None else None,
+        tokens_before=count(before) if before is not None else None,
+        tokens_after=count(after) if after is not None else None,
     )
 
 
@@ -386,25 +386,25 @@ def _usage(value: Json) -> Usage | None:
     if not value:
         return None
     return Usage(
-        input=as_count(value.get("input_tokens")),
-        output=as_count(value.get("output_tokens")),
-        cache_read=as_count(value.get("cache_read_input_tokens")),
-        cache_write=as_count(value.get("cache_creation_input_tokens")),
+        input=count(value.get("input_tokens")),
+        output=count(value.get("output_tokens")),
+        cache_read=count(value.get("cache_read_input_tokens")),
+        cache_write=count(value.get("cache_creation_input_tokens")),
     )
 
 
 def _answer_part(block: Json) -> Text | Thinking | Call | None:
     match block.get("type"):
         case "text":
-            return Text(as_text(block.get("text")))
+            return Text(text(block.get("text")))
         case "thinking":
-            words = as_text(block.get("thinking"))
+            words = text(block.get("thinking"))
             return Thinking(words, encrypted=not words and bool(block.get("signature")))
         case "redacted_thinking":
             return Thinking("", encrypted=True)
         case "tool_use" | "server_tool_use":
-            name = as_text(block.get("name"))
-            return Call(as_text(block.get("id")), name, as_object(block.get("input")))
+            name = text(block.get("name"))
+            return Call(text(block.get("id")), name, mapping(block.get("input")))
         case _:
             return None
 
@@ -413,15 +413,15 @@ def _user_parts(content: Any) -> Iterator[Text | Media]:
     if isinstance(content, str):
         yield Text(content)
         return
-    for block in as_objects(content):
-        source = as_object(block.get("source"))
+    for block in mappings(content):
+        source = mapping(block.get("source"))
         match block.get("type"):
             case "text":
-                yield Text(as_text(block.get("text")))
+                yield Text(text(block.get("text")))
             case "image" | "document":
-                mime = as_text(source.get("media_type")) or "application/octet-stream"
-                name = as_text(block.get("title")) or None
-                yield Media(mime, as_text(source.get("data")) or None, name)
+                mime = text(source.get("media_type")) or "application/octet-stream"
+                name = text(block.get("title")) or None
+                yield Media(mime, text(source.get("data")) or None, name)
             case _:
                 pass
 

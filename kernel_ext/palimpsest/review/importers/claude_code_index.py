@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_values import as_object, as_objects, as_text
+from palimpsest.review.importing.json_fields import mapping, mappings, text
 
 Json = dict[str, Any]
 
@@ -68,15 +68,15 @@ class ClaudeIndex:
 
     def add(self, number: int, record: Json) -> None:
         """Take the next record."""
-        name = as_text(record.get("uuid"))
-        kind = as_text(record.get("type"))
+        name = text(record.get("uuid"))
+        kind = text(record.get("type"))
         if not name or name in self._anchors:
             return
         thread_name, thread, before = self._place(record, name, number)
-        message = as_object(record.get("message"))
+        message = mapping(record.get("message"))
         node = before
         if kind == "assistant":
-            node = as_text(message.get("id")) or name
+            node = text(message.get("id")) or name
             self._join(thread, node, "assistant", before, number)
             self._note_calls(node, message)
         elif kind == "user":
@@ -85,7 +85,7 @@ class ClaudeIndex:
             node = name
             self._join(thread, node, "compaction", before, number)
         elif kind == "progress":
-            self._note_agent(as_object(record.get("data")).get("agentId"), record)
+            self._note_agent(mapping(record.get("data")).get("agentId"), record)
         self._anchors[name] = thread_name, node or ""
         if node and node in thread.nodes:
             thread.newest = node
@@ -102,7 +102,7 @@ class ClaudeIndex:
         """Return the thread of a record, and the node that it follows."""
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         aside = record.get("isSidechain") is True
-        agent = as_text(record.get("agentId"))
+        agent = text(record.get("agentId"))
         known = self._anchors.get(parent) if isinstance(parent, str) else None
         if known is not None and bool(known[0]) is aside:
             return known[0], self.threads[known[0]], known[1] or None
@@ -124,11 +124,11 @@ class ClaudeIndex:
     def _user(
         self, thread: ClaudeThread, record: Json, name: str, before: str | None, number: int
     ) -> str | None:
-        message = as_object(record.get("message"))
+        message = mapping(record.get("message"))
         content = message.get("content")
         results = [
-            as_text(block.get("tool_use_id"))
-            for block in as_objects(content)
+            text(block.get("tool_use_id"))
+            for block in mappings(content)
             if block.get("type") == "tool_result"
         ]
         if results:
@@ -147,11 +147,11 @@ class ClaudeIndex:
         return name
 
     def _note_calls(self, node: str, message: Json) -> None:
-        for block in as_objects(message.get("content")):
+        for block in mappings(message.get("content")):
             if block.get("type") == "tool_use":
-                call = as_text(block.get("id"))
+                call = text(block.get("id"))
                 self._calls[call] = node
-                prompt = as_object(block.get("input")).get("prompt")
+                prompt = mapping(block.get("input")).get("prompt")
                 if isinstance(prompt, str):
                     self.prompts.setdefault(prompt_key(prompt), call)
 
@@ -165,7 +165,7 @@ def prompt_key(content: Any) -> str:
     """Return the beginning of a prompt."""
     if isinstance(content, str):
         return content[:PROMPT_CHARS].strip()
-    texts = (as_text(block.get("text")) for block in as_objects(content))
+    texts = (text(block.get("text")) for block in mappings(content))
     return next((one[:PROMPT_CHARS].strip() for one in texts if one), "")
 
 

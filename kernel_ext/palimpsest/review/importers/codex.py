@@ -20,13 +20,13 @@ from palimpsest.review.importers.codex_items import (
     usage_of,
 )
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_values import (
-    as_count,
-    as_list,
-    as_object,
-    as_objects,
-    as_text,
-    as_time,
+from palimpsest.review.importing.json_fields import (
+    count,
+    listed,
+    mapping,
+    mappings,
+    moment,
+    text,
 )
 from palimpsest.review.importing.recorded import (
     Call,
@@ -110,7 +110,7 @@ class _Rollout:
         begun = False
         for number, record in json_lines(self._path, self._report):
             kind, payload = _normal(record)
-            time = as_time(record.get("timestamp"))
+            time = moment(record.get("timestamp"))
             if not begun:
                 begun = True
                 yield self._begin(payload if kind == "session_meta" else {}, time)
@@ -119,17 +119,17 @@ class _Rollout:
         yield from self._complete(None)
 
     def _begin(self, meta: Json, time: int | None) -> SessionBegin:
-        self._provider = as_text(meta.get("model_provider")) or self._provider
+        self._provider = text(meta.get("model_provider")) or self._provider
         model, window = self._look_ahead()
-        system = as_object(meta.get("base_instructions")).get("text", meta.get("instructions"))
-        spawned = as_object(as_object(meta.get("source")).get("subagent"))
-        parent = as_text(as_object(spawned.get("thread_spawn")).get("parent_thread_id"))
-        created = as_time(meta.get("timestamp"))
+        system = mapping(meta.get("base_instructions")).get("text", meta.get("instructions"))
+        spawned = mapping(mapping(meta.get("source")).get("subagent"))
+        parent = text(mapping(spawned.get("thread_spawn")).get("parent_thread_id"))
+        created = moment(meta.get("timestamp"))
         return SessionBegin(
-            id=as_text(meta.get("id")) or self._path.stem,
+            id=text(meta.get("id")) or self._path.stem,
             format=FORMAT,
-            format_version=as_text(meta.get("cli_version")),
-            directory=as_text(meta.get("cwd")),
+            format_version=text(meta.get("cli_version")),
+            directory=text(meta.get("cwd")),
             created=created if created is not None else time,
             model=model,
             window=window,
@@ -143,16 +143,16 @@ class _Rollout:
             kind, payload = _normal(record)
             if kind == "turn_context" and not model:
                 model = self._named(payload)
-            found = payload.get("model_context_window") or as_object(payload.get("info")).get(
+            found = payload.get("model_context_window") or mapping(payload.get("info")).get(
                 "model_context_window"
             )
-            window = window or as_count(found) or None
+            window = window or count(found) or None
             if (model and window) or number > LOOKED_AHEAD:
                 break
         return model, window
 
     def _named(self, context: Json) -> str:
-        name = as_text(context.get("model"))
+        name = text(context.get("model"))
         return f"{self._provider}/{name}" if name else ""
 
     def _record(self, kind: str, payload: Json, time: int | None, place: str) -> Iterator[Recorded]:
@@ -163,9 +163,9 @@ class _Rollout:
                 yield from self._event(payload, time)
             case "turn_context":
                 self._model = self._named(payload) or self._model
-                mode = as_object(as_object(payload.get("collaboration_mode")).get("settings"))
+                mode = mapping(mapping(payload.get("collaboration_mode")).get("settings"))
                 effort = payload.get("effort") or mode.get("reasoning_effort")
-                self._effort = as_text(effort) or None
+                self._effort = text(effort) or None
             case "compacted":
                 yield from self._complete(time)
                 yield self._compaction(payload, time)
@@ -175,8 +175,8 @@ class _Rollout:
     # What the model said and was told
 
     def _item(self, item: Json, time: int | None, place: str) -> Iterator[Recorded]:
-        kind = as_text(item.get("type"))
-        role = as_text(item.get("role"))
+        kind = text(item.get("type"))
+        role = text(item.get("role"))
         if kind in OUTPUTS:
             result = result_of(item, time)
             if self._parts:
@@ -249,17 +249,17 @@ class _Rollout:
     def _event(self, event: Json, time: int | None) -> Iterator[Recorded]:
         match event.get("type"):
             case "token_count":
-                info = as_object(event.get("info"))
-                total = as_object(info.get("total_token_usage"))
+                info = mapping(event.get("info"))
+                total = mapping(info.get("total_token_usage"))
                 if total and total != self._total:
                     before, self._total = self._total, total
-                    last = as_object(info.get("last_token_usage"))
+                    last = mapping(info.get("last_token_usage"))
                     yield from self._usage(usage_of(last, total, before), time)
             case "turn_aborted":
                 yield from self._complete(time, finish="aborted")
             case "thread_rolled_back":
                 yield from self._complete(time)
-                gone = self._last_turns(as_count(event.get("num_turns")))
+                gone = self._last_turns(count(event.get("num_turns")))
                 if gone:
                     yield RemovedRead(gone, created=time)
             case _:
@@ -294,17 +294,17 @@ class _Rollout:
         return gone
 
     def _compaction(self, payload: Json, time: int | None) -> CompactionRead:
-        summary = as_text(payload.get("message"))
+        summary = text(payload.get("message"))
         kept = set()
         encrypted = False
-        for item in as_objects(payload.get("replacement_history")):
+        for item in mappings(payload.get("replacement_history")):
             words = "\n".join(p.text for p in message_parts(item) if isinstance(p, Text))
             if words in self._said:
                 kept.add(self._said[words])
             elif words and not summary:
                 summary = words
             encrypted = encrypted or "encrypted_content" in item
-        named = bool(as_list(payload.get("replacement_history")))
+        named = bool(listed(payload.get("replacement_history")))
         replaced = tuple(name for name, _ in self._order if name not in kept)
         self._count += 1
         name = f"m{self._count}"
@@ -322,7 +322,7 @@ def _normal(record: Json) -> tuple[str, Json]:
     """Return kind and payload of a record; the oldest rollouts have their items without either."""
     payload = record.get("payload")
     if isinstance(payload, dict):
-        return as_text(record.get("type")), payload
+        return text(record.get("type")), payload
     if "instructions" in record and "type" not in record:
         return "session_meta", record
     return "response_item" if "type" in record else "", record

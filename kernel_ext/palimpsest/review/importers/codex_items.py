@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from palimpsest.review.importing.json_values import as_count, as_object, as_objects, as_text
+from palimpsest.review.importing.json_fields import count, mapping, mappings, text
 from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
 from palimpsest.transcript.values import Usage
 
@@ -35,11 +35,11 @@ def message_parts(item: Json) -> tuple[Text | Media, ...]:
     if isinstance(content, str):
         return (Text(content),)
     parts: list[Text | Media] = []
-    for block in as_objects(content):
+    for block in mappings(content):
         if block.get("type") in ("input_text", "output_text", "text"):
-            parts.append(Text(as_text(block.get("text"))))
+            parts.append(Text(text(block.get("text"))))
         elif block.get("type") == "input_image":
-            parts.append(_image(as_text(block.get("image_url"))))
+            parts.append(_image(text(block.get("image_url"))))
     return tuple(parts)
 
 
@@ -56,19 +56,19 @@ def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
         case "message":
             return list(message_parts(item))
         case "reasoning":
-            said = [*as_objects(item.get("content")), *as_objects(item.get("summary"))]
-            words = "\n\n".join(as_text(block.get("text")) for block in said)
+            said = [*mappings(item.get("content")), *mappings(item.get("summary"))]
+            words = "\n\n".join(text(block.get("text")) for block in said)
             encrypted = bool(item.get("encrypted_content"))
             return [Thinking(words, encrypted=encrypted and not words)]
         case "function_call" | "tool_search_call":
-            name = as_text(item.get("name")) or as_text(item.get("type"))
-            return [Call(as_text(item.get("call_id")), name, _arguments(item.get("arguments")))]
+            name = text(item.get("name")) or text(item.get("type"))
+            return [Call(text(item.get("call_id")), name, _arguments(item.get("arguments")))]
         case "custom_tool_call":
-            given = {"input": as_text(item.get("input"))}
-            return [Call(as_text(item.get("call_id")), as_text(item.get("name")), given)]
+            given = {"input": text(item.get("input"))}
+            return [Call(text(item.get("call_id")), text(item.get("name")), given)]
         case "local_shell_call":
-            call = as_text(item.get("call_id")) or as_text(item.get("id"))
-            return [Call(call, "local_shell", as_object(item.get("action")))]
+            call = text(item.get("call_id")) or text(item.get("id"))
+            return [Call(call, "local_shell", mapping(item.get("action")))]
         case _:
             return []  # a search that the provider ran itself has no result here
 
@@ -77,10 +77,10 @@ def _arguments(value: Any) -> Json:
     if isinstance(value, dict):
         return value
     try:
-        read = json.loads(as_text(value))
+        read = json.loads(text(value))
     except (ValueError, RecursionError):
-        return {"arguments": as_text(value)}
-    return read if isinstance(read, dict) else {"arguments": as_text(value)}
+        return {"arguments": text(value)}
+    return read if isinstance(read, dict) else {"arguments": text(value)}
 
 
 def result_of(item: Json, time: int | None) -> ResultRead:
@@ -93,7 +93,7 @@ def result_of(item: Json, time: int | None) -> ResultRead:
         words = given
         inner = _arguments(given) if given.startswith('{"output"') else {}
         if isinstance(inner.get("output"), str):
-            told = as_object(inner.get("metadata"))
+            told = mapping(inner.get("metadata"))
             words = inner["output"]
             facts = {name: told[name] for name in ("exit_code", "duration_seconds") if name in told}
     elif isinstance(given, list):
@@ -101,11 +101,11 @@ def result_of(item: Json, time: int | None) -> ResultRead:
         words = "\n".join(part.text for part in parts if isinstance(part, Text))
         media = tuple(part for part in parts if isinstance(part, Media))
     elif isinstance(given, dict):
-        words = as_text(given.get("content"))
+        words = text(given.get("content"))
     return ResultRead(
-        call=as_text(item.get("call_id")),
+        call=text(item.get("call_id")),
         output=words,
-        is_error=as_object(given).get("success") is False,
+        is_error=mapping(given).get("success") is False,
         ended=time,
         media=media,
         metadata=facts,
@@ -114,11 +114,11 @@ def result_of(item: Json, time: int | None) -> ResultRead:
 
 def usage_of(last: Json, total: Json, before: Json) -> Usage:
     """Return the usage of one request, by its own report or by how the total grew."""
-    said = last or {name: as_count(total[name]) - as_count(before.get(name)) for name in total}
-    given = as_count(said.get("input_tokens"))
-    cached = min(as_count(said.get("cached_input_tokens")), given)
-    output = as_count(said.get("output_tokens"))
-    reasoning = min(as_count(said.get("reasoning_output_tokens")), output)
+    said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
+    given = count(said.get("input_tokens"))
+    cached = min(count(said.get("cached_input_tokens")), given)
+    output = count(said.get("output_tokens"))
+    reasoning = min(count(said.get("reasoning_output_tokens")), output)
     return Usage(
         input=given - cached, output=output - reasoning, reasoning=reasoning, cache_read=cached
     )

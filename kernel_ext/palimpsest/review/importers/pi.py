@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_values import (
-    as_count,
-    as_dollars,
-    as_object,
-    as_objects,
-    as_text,
-    as_time,
+from palimpsest.review.importing.json_fields import (
+    count,
+    dollars,
+    mapping,
+    mappings,
+    moment,
     small_facts,
+    text,
 )
 from palimpsest.review.importing.recorded import (
     Call,
@@ -73,10 +73,10 @@ class PiImporter:
         _, header = next(json_lines(path, lambda *_: None), (0, {}))
         if header.get("type") != "session":
             raise UserError(f"{path.name!r} does not begin with the header of a session.")
-        if as_count(header.get("version")) < FIRST_TREE:
+        if count(header.get("version")) < FIRST_TREE:
             yield from _PiPath(header).read(path, report, None)
             return
-        for branch in _Tree(path, report).branches(as_text(header.get("id")), report):
+        for branch in _Tree(path, report).branches(text(header.get("id")), report):
             yield from _PiPath(header, branch).read(path, report, branch.entries)
 
 
@@ -148,7 +148,9 @@ class _PiPath:
         self._header = header
         self._branch = branch
         self._model = _model(header.get("provider"), header.get("modelId"))
-        self._effort = as_text(header.get("thinkingLevel")) or None
+        self._effort = text(header.get("thinkingLevel")) or None
+        self._effort_changes = 0
+        """Since the newest answer."""
         self._count = 0
         self._kept: dict[str, str] = {}
         """For each entry the first message from it on, by which a compaction names what it kept."""
@@ -162,22 +164,22 @@ class _PiPath:
         index = 0
         for number, entry in json_lines(path, report):
             kind = entry.get("type")
-            name = as_text(entry.get("id")) if entries is not None else str(index)
+            name = text(entry.get("id")) if entries is not None else str(index)
             index += 1
             if kind == "session" or (entries is not None and name not in entries):
                 continue
             self._before.append(name)
-            yield from self._entry(entry, as_text(kind), f"line {number}", report)
+            yield from self._entry(entry, text(kind), f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
         header, branch = self._header, self._branch
-        recorded = as_text(header.get("id"))
+        recorded = text(header.get("id"))
         return SessionBegin(
             id=recorded if branch is None else branch.name,
             format="pi",
-            format_version=str(as_count(header.get("version")) or 1),
-            directory=as_text(header.get("cwd")),
-            created=as_time(header.get("timestamp")),
+            format_version=str(count(header.get("version")) or 1),
+            directory=text(header.get("cwd")),
+            created=moment(header.get("timestamp")),
             model=self._model,
             branch_of=None if branch is None else branch.of,
             branch_at=None if branch is None else branch.at,
@@ -186,21 +188,22 @@ class _PiPath:
     def _entry(self, entry: Json, kind: str, place: str, report: Report) -> Iterator[Recorded]:
         match kind:
             case "message":
-                message = as_object(entry.get("message"))
+                message = mapping(entry.get("message"))
                 yield from self._message(message, entry, place, report)
             case "custom_message":
                 yield self._told(entry, _content(entry.get("content")))
             case "branch_summary":
-                words = BRANCH_SUMMARY.format(as_text(entry.get("summary")))
+                words = BRANCH_SUMMARY.format(text(entry.get("summary")))
                 yield self._told(entry, (Text(words),))
             case "compaction":
                 yield self._compaction(entry)
             case "model_change":
                 self._model = _model(entry.get("provider"), entry.get("modelId"))
             case "thinking_level_change":
-                self._effort = as_text(entry.get("thinkingLevel")) or None
-            case "session_info" if as_text(entry.get("name")):
-                yield TitleRead(as_text(entry.get("name")))
+                self._effort = text(entry.get("thinkingLevel")) or None
+                self._effort_changes += 1
+            case "session_info" if text(entry.get("name")):
+                yield TitleRead(text(entry.get("name")))
             case "session_info" | "label" | "custom":
                 pass  # never sent to the model
             case _:
@@ -230,7 +233,7 @@ class _PiPath:
             case "custom" | "hookMessage":
                 yield self._told(entry, _content(message.get("content")), _time(message, entry))
             case "branchSummary":
-                words = BRANCH_SUMMARY.format(as_text(message.get("summary")))
+                words = BRANCH_SUMMARY.format(text(message.get("summary")))
                 yield self._told(entry, (Text(words),), _time(message, entry))
             case _:
                 report(place, f"It is by {role!r}, which is not known, and was left out.")
@@ -238,7 +241,7 @@ class _PiPath:
     def _named(self, entry: Json) -> str:
         """Return the id of the next message, which also stands for the entries before it."""
         self._count += 1
-        name = as_text(entry.get("id")) or f"m{self._count}"
+        name = text(entry.get("id")) or f"m{self._count}"
         for one in self._before:
             self._kept[one] = name
         self._before = []
@@ -255,40 +258,42 @@ class _PiPath:
             id=self._named(entry),
             role="user",
             parts=parts,
-            created=created if created is not None else as_time(entry.get("timestamp")),
+            created=created if created is not None else moment(entry.get("timestamp")),
             model=self._model,
             effort=self._effort,
             by_program=True,
         )
 
     def _answer(self, message: Json, entry: Json) -> MessageRead:
-        usage, cost = _usage(as_object(message.get("usage")))
+        usage, cost = _usage(mapping(message.get("usage")))
         model = _model(message.get("provider"), message.get("model"))
+        changes, self._effort_changes = self._effort_changes, 0
         return MessageRead(
             id=self._named(entry),
             role="assistant",
             parts=tuple(_answer_parts(message.get("content"))),
             created=_time(message, entry),
-            completed=as_time(entry.get("timestamp")),
+            completed=moment(entry.get("timestamp")),
             model=model or self._model,
             effort=self._effort,
+            effort_changes=changes,
             usage=usage,
             cost=cost,
-            finish=ENDS.get(as_text(message.get("stopReason"))),
-            error=as_text(message.get("errorMessage")) or None,
+            finish=ENDS.get(text(message.get("stopReason"))),
+            error=text(message.get("errorMessage")) or None,
         )
 
     def _compaction(self, entry: Json) -> CompactionRead:
         self._count += 1
         kept = entry.get("firstKeptEntryId", entry.get("firstKeptEntryIndex"))
         tokens = entry.get("tokensBefore")
-        usage, _ = _usage(as_object(entry.get("usage")))
+        usage, _ = _usage(mapping(entry.get("usage")))
         return CompactionRead(
-            id=as_text(entry.get("id")) or f"m{self._count}",
-            summary=as_text(entry.get("summary")),
+            id=text(entry.get("id")) or f"m{self._count}",
+            summary=text(entry.get("summary")),
             keeps_from=self._kept.get(str(kept)),
-            created=as_time(entry.get("timestamp")),
-            tokens_before=as_count(tokens) if tokens is not None else None,
+            created=moment(entry.get("timestamp")),
+            tokens_before=count(tokens) if tokens is not None else None,
             usage=usage,
         )
 
@@ -303,42 +308,42 @@ def _header(line: bytes) -> Json | None:
 
 
 def _model(provider: Any, name: Any) -> str:
-    return f"{as_text(provider)}/{as_text(name)}" if as_text(name) else ""
+    return f"{text(provider)}/{text(name)}" if text(name) else ""
 
 
 def _time(message: Json, entry: Json) -> int | None:
     """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
-    written = as_time(message.get("timestamp"))
-    return written if written is not None else as_time(entry.get("timestamp"))
+    written = moment(message.get("timestamp"))
+    return written if written is not None else moment(entry.get("timestamp"))
 
 
 def _content(value: Any) -> tuple[Text | Media, ...]:
     if isinstance(value, str):
         return (Text(value),)
-    return tuple(part for block in as_objects(value) if (part := _block(block)) is not None)
+    return tuple(part for block in mappings(value) if (part := _block(block)) is not None)
 
 
 def _block(block: Json) -> Text | Media | None:
     match block.get("type"):
         case "text":
-            return Text(as_text(block.get("text")))
+            return Text(text(block.get("text")))
         case "image":
-            mime = as_text(block.get("mimeType")) or "application/octet-stream"
-            return Media(mime, as_text(block.get("data")) or None)
+            mime = text(block.get("mimeType")) or "application/octet-stream"
+            return Media(mime, text(block.get("data")) or None)
         case _:
             return None
 
 
 def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
-    for block in as_objects(value):
+    for block in mappings(value):
         match block.get("type"):
             case "thinking":
-                words = as_text(block.get("thinking"))
+                words = text(block.get("thinking"))
                 signed = bool(block.get("thinkingSignature"))
                 yield Thinking(words, encrypted=signed and not words)
             case "toolCall":
-                name = as_text(block.get("name"))
-                yield Call(as_text(block.get("id")), name, as_object(block.get("arguments")))
+                name = text(block.get("name"))
+                yield Call(text(block.get("id")), name, mapping(block.get("arguments")))
             case _:
                 part = _block(block)
                 if part is not None:
@@ -348,21 +353,21 @@ def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
 def _usage(value: Json) -> tuple[Usage | None, float | None]:
     """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
     usage = Usage(
-        input=as_count(value.get("input")),
-        output=as_count(value.get("output")),
-        cache_read=as_count(value.get("cacheRead")),
-        cache_write=as_count(value.get("cacheWrite")),
+        input=count(value.get("input")),
+        output=count(value.get("output")),
+        cache_read=count(value.get("cacheRead")),
+        cache_write=count(value.get("cacheWrite")),
     )
     if usage == Usage():
         return None, None
-    cost = as_dollars(as_object(value.get("cost")).get("total"))
+    cost = dollars(mapping(value.get("cost")).get("total"))
     return usage, cost or None
 
 
 def _result(message: Json, entry: Json) -> Iterator[Recorded]:
-    call = as_text(message.get("toolCallId"))
+    call = text(message.get("toolCallId"))
     parts = _content(message.get("content"))
-    details = as_object(message.get("details"))
+    details = mapping(message.get("details"))
     yield ResultRead(
         call=call,
         output="\n".join(part.text for part in parts if isinstance(part, Text)),
@@ -371,17 +376,17 @@ def _result(message: Json, entry: Json) -> Iterator[Recorded]:
         media=tuple(part for part in parts if isinstance(part, Media)),
         metadata=small_facts(details),
     )
-    cut = as_object(details.get("truncation"))
+    cut = mapping(details.get("truncation"))
     if cut.get("truncated") is True:
-        left_out = as_count(cut.get("totalBytes")) - as_count(cut.get("outputBytes"))
+        left_out = count(cut.get("totalBytes")) - count(cut.get("outputBytes"))
         yield GapRead(CUT, call=call, chars=left_out if left_out > 0 else None)
 
 
 def _ran(message: Json) -> str:
     """Return what the model is told of a command that the user ran."""
-    output = as_text(message.get("output"))
+    output = text(message.get("output"))
     words = [
-        f"Ran `{as_text(message.get('command'))}`",
+        f"Ran `{text(message.get('command'))}`",
         f"```\n{output}\n```" if output else "(no output)",
     ]
     code = message.get("exitCode")
@@ -389,7 +394,7 @@ def _ran(message: Json) -> str:
         words.append("\n(command cancelled)")
     elif isinstance(code, int) and code:
         words.append(f"\nCommand exited with code {code}")
-    kept = as_text(message.get("fullOutputPath"))
+    kept = text(message.get("fullOutputPath"))
     if message.get("truncated") is True and kept:
         words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)

@@ -15,6 +15,9 @@ from palimpsest.review.importing.recorded import Media
 from palimpsest.transcript.values import ToolSpec, Usage
 
 MOST_TOKENS = 1_000_000_000_000
+SECONDS_BELOW = 100_000_000_000
+MOST_FACTS = 20
+FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
 """The end of the year 9999."""
 
@@ -27,6 +30,11 @@ def mapping(value: Any) -> dict[str, Any]:
 def mappings(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects of a list."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def inner(value: Any, *names: str) -> Any:
@@ -89,6 +97,22 @@ def milliseconds(value: Any, *, unit: int = 1) -> int | None:
         return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
     moment = (number(value) or 0) / unit
     return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+
+
+def moment(value: Any) -> int | None:
+    """Return a time as milliseconds since 1970: ISO text, or a number, below 100 billion one in seconds."""
+    found = number(value)
+    seconds = found is not None and abs(found) < SECONDS_BELOW
+    return milliseconds(found * 1_000 if found is not None and seconds else value)
+
+
+def small_facts(value: Any) -> dict[str, Any]:
+    """Return the numbers and short texts of an object, such as an exit code; never a second copy of a text."""
+    return {
+        name: one
+        for name, one in list(mapping(value).items())[:MOST_FACTS]
+        if isinstance(one, bool | int | float) or (isinstance(one, str) and len(one) <= FACT_CHARS)
+    }
 
 
 def decoded(value: Any) -> Any:

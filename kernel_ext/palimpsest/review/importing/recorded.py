@@ -100,6 +100,8 @@ class MessageRead:
     """``provider/name``; the previous one where empty."""
     effort: str | None = None
     """Reasoning effort or thinking level of the request."""
+    effort_changes: int = 0
+    """How often it was changed since the answer before, also where it is the same again."""
     usage: Usage | None = None
     """Normalised: ``input`` without cached tokens, ``output`` without reasoning. None where not recorded."""
     cost: float | None = None

@@ -34,7 +34,7 @@ from palimpsest.review.importing.recorded import (
     UsageRead,
 )
 from palimpsest.review.importing.recorded_names import RecordedNames
-from palimpsest.review.importing.session_facts import SessionFacts
+from palimpsest.review.importing.session_facts import RecordingFacts
 from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import Decision
@@ -84,7 +84,7 @@ class SessionBuilder:
         self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
     ) -> None:
         """``now`` is the session's time where the recording has none."""
-        self.facts = SessionFacts(begin, names, store, now=now)
+        self.facts = RecordingFacts(begin, names, store, now=now)
         self._names = names
         self._folder = MessagePath(cwd=begin.directory, root=begin.directory)
         self._calls = OpenCalls()
@@ -208,7 +208,12 @@ class SessionBuilder:
         )
         self._order[value.id] = None
         self.messages += 1
-        info = marked(info, value.id, timed=value.created is not None)
+        info = marked(
+            info,
+            value.id,
+            timed=value.created is not None,
+            effort_changes=value.effort_changes or None,
+        )
         yield from self._answer_parts(value, info)
         if value.is_summary:
             yield SessionCompacted(message_id=info.id)

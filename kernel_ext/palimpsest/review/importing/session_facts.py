@@ -17,7 +17,7 @@ MOST_GAPS = 200
 """Gaps that are named one by one in the session's metadata; the others are counted."""
 
 
-class SessionFacts:
+class RecordingFacts:
     """The facts of one session, as far as it was read."""
 
     def __init__(

@@ -1,23 +1,33 @@
-"""Policies that clear old tool results or reasoning and call no model.
+"""Policies that clear old tool results, inputs of calls or reasoning, and call no model.
 
-Rules and numbers were read from the projects at the versions named in each ``source``.
+Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.permitted import ABSENT
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, When
-from palimpsest.review.policies.settings import ActsAt, Preset, window_of
+from palimpsest.review.policies.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    When,
+)
+from palimpsest.review.policies.reducible import (
+    border_of_newest,
+    call_of_result,
+    dropped,
+    is_shown,
+    replaced,
+)
+from palimpsest.review.policies.settings import Preset
 
-OPENCODE_CLEARED = "[Old tool result content cleared]"
+RESULT_CLEARED = "[Old tool result content cleared]"
 OPENCODE_PROTECTED = frozenset({"skill"})
 LANGCHAIN_CLEARED = "[cleared]"
 INSPECT_CLEARED = "(Tool result removed)"
-MICRO_CLEARED = "[Previous: used {tool}]"
-CALL_REACH = 400
-"""How many items before its result a call is looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +38,19 @@ class OpenCodePrune(Preset):
     """
 
     preset: ClassVar[str] = "opencode.prune"
-    source: ClassVar[str] = "OpenCode, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
-    version: ClassVar[str] = "31e22f65"
+    source: ClassVar[str] = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
     when: ClassVar[When] = "turn end"
-    acts_at: ClassVar[ActsAt] = "turn end"
     protect: int = 40_000
     minimum: int = 20_000
     turns: int = 2
     """The newest turns, whose results are kept."""
+    failed: bool = True
+    """Results that failed count, too. OpenCode itself keeps them as errors and never clears them."""
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
+    def start(self, facts: SessionFacts) -> None:  # as every policy
+        """Return no state: what is cleared is seen in the view."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Clear what lies beyond the protected tokens, if it is enough."""
         passed = freed = 0
         found: list[int] = []
@@ -45,19 +58,20 @@ class OpenCodePrune(Preset):
             item = view.item(index)
             if item.turn > view.turn - self.turns:
                 continue
-            shown = view.state(index)
-            if item.tool in OPENCODE_PROTECTED or item.pinned or shown in ABSENT:
-                continue
-            if shown == "cleared":
+            if view.state(index) == "cleared":
                 break
-            passed += view.tokens(index)
+            if item.is_error and not self.failed:
+                continue
+            if item.tool in OPENCODE_PROTECTED or item.pinned or not is_shown(view, index):
+                continue
+            passed += view.weight(index)
             if passed > self.protect:
-                freed += view.tokens(index)
+                freed += view.weight(index)
                 found.append(index)
         probe = Probe("tokens of results that may be cleared", freed, self.minimum)
         if freed <= self.minimum:
-            return Decided(state, probe=probe)
-        return Decided(state, cleared(found, OPENCODE_CLEARED), probe, fired=True)
+            return Decided(None, probe=probe)
+        return Decided(None, replaced(view, found, "cleared", RESULT_CLEARED), probe, fired=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,42 +83,38 @@ class ClearToolUses(Preset):
     """
 
     preset: ClassVar[str] = "anthropic.clear_tool_uses"
-    source: ClassVar[str] = "Anthropic API, context-management-2025-06-27: clear_tool_uses_20250919"
-    version: ClassVar[str] = "20250919"
-    acts_at: ClassVar[ActsAt] = "threshold"
+    source: ClassVar[str] = (
+        "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
+    )
     trigger: int = 100_000
-    trigger_tool_uses: int = 0
-    """Results that trigger it as well; 0 for none."""
     keep: int = 3
     at_least: int = 0
     clear_inputs: bool = False
     excluded: tuple[str, ...] = ()
     """Tools whose results stay."""
     recomputed: bool = False
-    placeholder: str = OPENCODE_CLEARED
+    placeholder: str = RESULT_CLEARED
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many results are cleared: none."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
         """Clear what may be cleared where the request is over the trigger."""
         total = view.raw_total if self.recomputed else view.total
         probe = Probe("tokens of the request", total, self.trigger)
-        border = max(state, len(view.outputs) - self.keep)
-        many = 0 < self.trigger_tool_uses < len(view.outputs)
-        if (total <= self.trigger and not many) or border == state:
+        if total <= self.trigger:
             return Decided(state, probe=probe)
-        gone = [
+        border = max(state, border_of_newest(view, self.keep))
+        old = [
             one for one in view.outputs[state:border] if view.item(one).tool not in self.excluded
         ]
-        freed = sum(view.tokens(one) - -(-len(self.placeholder) // 4) for one in gone)
-        if self.at_least and freed < self.at_least:
+        changes = replaced(view, old, "cleared", self.placeholder)
+        if self.clear_inputs:
+            changes += without_inputs(view, old)
+        freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
+        if not changes or (self.at_least and freed < self.at_least):
             return Decided(state, probe=probe)
-        changes = cleared(gone, self.placeholder)
-        if self.clear_inputs and gone:
-            groups = {view.item(one).group for one in gone}
-            changes += [
-                Change(index, "cleared")
-                for index in range(max(0, gone[0] - CALL_REACH), gone[-1])
-                if view.item(index).kind == "call" and view.item(index).group in groups
-            ]
         return Decided(border, changes, probe, fired=True)
 
 
@@ -113,8 +123,7 @@ class LangChainClear(ClearToolUses):
     """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored."""
 
     preset: ClassVar[str] = "langchain.clear_tool_uses"
-    source: ClassVar[str] = "LangChain, agents/middleware/context_editing.py: ClearToolUsesEdit"
-    version: ClassVar[str] = "1.x"
+    source: ClassVar[str] = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
     sticky: ClassVar[bool] = False
     recomputed: bool = True
     placeholder: str = LANGCHAIN_CLEARED
@@ -122,89 +131,122 @@ class LangChainClear(ClearToolUses):
 
 @dataclass(frozen=True, kw_only=True)
 class ClearThinking(Preset):
-    """Anthropic's clear_thinking: the reasoning of all but the newest turns that have some leaves the request."""
+    """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
 
     preset: ClassVar[str] = "anthropic.clear_thinking"
-    source: ClassVar[str] = "Anthropic API, context-management-2025-06-27: clear_thinking_20251015"
-    version: ClassVar[str] = "20251015"
+    source: ClassVar[str] = (
+        "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
+    )
     sticky: ClassVar[bool] = False
-    changes_what: ClassVar[str] = "reasoning"
-    thinking_turns: int = 1
+    keep: int = 1
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
-        """Take the reasoning of older turns out."""
-        gone, first, turns = old_reasoning(view, state, self.thinking_turns)
-        probe = Probe("turns with reasoning", turns, self.thinking_turns, "turns")
-        return Decided(first, [Change(one, "out") for one in gone], probe, fired=bool(gone))
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return the first item whose reasoning was not looked at."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Drop the reasoning of older turns."""
+        border, turns = border_of_thinking(view, state, self.keep)
+        changes = dropped(view, reasoning_in(view, state, border))
+        probe = Probe("turns with reasoning", turns, self.keep, "turns")
+        return Decided(border, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class InspectEdit(Preset):
-    """Inspect's CompactionEdit: over 0.9 of the window old reasoning leaves, and all but 3 results are cleared."""
+    """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
     preset: ClassVar[str] = "inspect.compaction_edit"
-    source: ClassVar[str] = "Inspect, model/_compaction: CompactionEdit"
-    version: ClassVar[str] = "499e615"
-    acts_at: ClassVar[ActsAt] = "threshold"
-    changes_what: ClassVar[str] = "tool results, reasoning"
+    source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
     window: int = 200_000
     at: float = 0.9
     keep: int = 3
-    thinking_turns: int = 1
+    """The newest results, which stay."""
+    keep_thinking: int = 1
+    """The newest turns whose reasoning stays."""
 
-    def start(self, facts: object) -> tuple[int, int]:  # noqa: ARG002
-        """Return how many results are cleared and how far reasoning is gone: none."""
-        return 0, 0
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window or facts.window
 
-    def decide(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Clear where the request is too large."""
-        trigger = self.at * window_of(self.window, view)
-        probe = Probe("tokens of the request", view.total, trigger)
-        if not trigger or view.total <= trigger:
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Drop and clear where the request is over the threshold."""
+        probe = Probe("tokens of the request", view.total, self.at * state)
+        if view.total <= self.at * state:
             return Decided(state, probe=probe)
-        results, thinking = state
-        gone, first, _ = old_reasoning(view, thinking, self.thinking_turns)
-        border = max(results, len(view.outputs) - self.keep)
-        changes = [Change(one, "out") for one in gone]
-        changes += cleared(view.outputs[results:border], INSPECT_CLEARED)
-        return Decided((border, first), changes, probe, fired=bool(changes))
+        border, _ = border_of_thinking(view, 0, self.keep_thinking)
+        changes = dropped(view, reasoning_in(view, 0, border))
+        old = view.outputs[: border_of_newest(view, self.keep)]
+        changes += replaced(
+            view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
+        )
+        return Decided(state, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnClaudeCodeMicro(Preset):
-    """The course's micro compaction: results over 100 characters, older than the newest three, name their tool only."""
+    """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool."""
 
     preset: ClassVar[str] = "learn_claude_code.micro"
-    source: ClassVar[str] = "shareAI-lab/learn-claude-code, s06_context_compact.py: KEEP_RECENT"
-    version: ClassVar[str] = "s06"
+    source: ClassVar[str] = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT = 3"
     keep: int = 3
     longest: int = 100
-    """Characters above which a result is cleared."""
+    """Characters up to which a result stays."""
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
-        """Clear the results that are no longer among the newest."""
-        border = max(state, len(view.outputs) - self.keep)
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many results were looked at: none."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Clear the long ones of the results that are no longer among the newest."""
+        border = max(state, border_of_newest(view, self.keep))
+        changes: list[Change] = []
+        for one in view.outputs[state:border]:
+            if view.item(one).chars > self.longest:
+                text = f"[Previous: used {view.item(one).tool}]"
+                changes += replaced(view, [one], "cleared", text)
         probe = Probe("results", len(view.outputs), self.keep, "results")
-        changes = [
-            Change(one, "cleared", MICRO_CLEARED.format(tool=view.item(one).tool))
-            for one in view.outputs[state:border]
-            if view.item(one).chars > self.longest
-        ]
         return Decided(border, changes, probe, fired=bool(changes))
 
 
-def cleared(items: Sequence[int], placeholder: str) -> list[Change]:
-    """Return the decisions that clear items, with the same words in the place of each."""
-    return [Change(index, "cleared", placeholder) for index in items]
+def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
+    """Return the changes that show the calls of some results without their inputs."""
+    found: list[Change] = []
+    for one in results:
+        call = call_of_result(view, one)
+        if call is not None:
+            found += replaced(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+    return found
 
 
-def old_reasoning(view: PolicyView, first: int, turns: int) -> tuple[list[int], int, int]:
-    """Return reasoning from an item on that is older than the newest turns, where to go on, and how many turns."""
-    found = [one for one in range(first, view.count) if view.item(one).kind == "reasoning"]
-    numbers = sorted({view.item(one).turn for one in found})
-    if len(numbers) <= turns:
-        return [], found[0] if found else view.count, len(numbers)
-    oldest = numbers[-turns] if turns else view.turn + 1
-    gone = [one for one in found if view.item(one).turn < oldest]
-    kept = [one for one in found if view.item(one).turn >= oldest]
-    return gone, kept[0] if kept else view.count, len(numbers)
+def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
+    """Return the pieces of reasoning in a range of items."""
+    return [one for one in range(first, until) if view.item(one).kind == "reasoning"]
+
+
+def border_of_thinking(view: PolicyView, first: int, keep: int) -> tuple[int, int]:
+    """Return the first item of the newest ``keep`` turns with reasoning, and how many turns have some.
+
+    Only items from ``first`` on are looked at; where there are not more turns, it is ``first`` itself.
+    """
+    turns: list[int] = []
+    border = view.count
+    for index in range(view.count - 1, first - 1, -1):
+        item = view.item(index)
+        if item.kind != "reasoning" or not is_shown(view, index):
+            continue
+        if not turns or turns[-1] != item.turn:
+            turns.append(item.turn)
+        if len(turns) <= keep:
+            border = index
+    return (border if len(turns) > keep else first), len(turns)
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    OpenCodePrune,
+    ClearToolUses,
+    LangChainClear,
+    ClearThinking,
+    InspectEdit,
+    LearnClaudeCodeMicro,
+)

@@ -1,21 +1,27 @@
-"""Policies that put a placeholder in the place of old results before each request, and call no model.
+"""Policies that show a placeholder of old observations, however large the request is, and call no model.
 
-Rules and numbers were read from the projects at the versions named in each ``source``.
+Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
 """
 
 import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.permitted import ABSENT
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
-from palimpsest.review.policies.settings import ActsAt, Preset
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import (
+    border_of_newest,
+    is_reducible,
+    is_shown,
+    replaced,
+    shortened,
+)
+from palimpsest.review.policies.settings import Preset
 
 MASKED = "<MASKED>"
-BROWSER_TOOLS = frozenset({"browser", "browse", "browse_interactive", "browse_url"})
-BROWSER_PREFIX = "browser_"
-NUMBERED_LINE = re.compile(r"^\d+:.*(?:\n|$)", re.MULTILINE)
-OPEN_FILE = re.compile(r"\[File: (\S[^\n]{0,400}) \(\d{1,9} lines total\)\]")
+PREVIEW_NOTE_CHARS = 60
+"""Characters around a preview: what was masked, how long it was and in which file it is."""
+VIEWED_FILE = re.compile(r"\[File:\s+([^\n]{1,500}?)\s+\(\d+\s+lines total\)\]")
+VIEWED_LINE = re.compile(r"^\d+:.*?(?:\n|\Z)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,104 +32,136 @@ class GeminiMask(Preset):
     """
 
     preset: ClassVar[str] = "gemini.mask"
-    source: ClassVar[str] = "Gemini CLI, services/toolOutputMaskingService.ts"
-    version: ClassVar[str] = "5411f11"
-    acts_at: ClassVar[ActsAt] = "threshold"
+    source: ClassVar[str] = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
     protect: int = 50_000
     minimum: int = 30_000
     preview_chars: int = 500
     """Characters of head and of tail that stay."""
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
+    def start(self, facts: SessionFacts) -> None:
+        """Return no state: what is masked is seen in the view."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Mask what lies beyond the protected tokens, if it is enough."""
         passed = freed = 0
         found: list[int] = []
         for index in reversed(view.outputs):
-            item = view.item(index)
-            shown = view.state(index)
-            if shown == "masked" or shown in ABSENT or item.pinned:
+            if view.state(index) != "whole" or view.item(index).pinned:
                 continue
-            weight = view.tokens(index)
+            weight = view.weight(index)
             passed += weight
-            if passed > self.protect and item.turn < view.turn:
+            if passed > self.protect and view.item(index).turn < view.turn:
                 freed += weight
                 found.append(index)
         probe = Probe("tokens of results that may be masked", freed, self.minimum)
         if freed <= self.minimum:
-            return Decided(state, probe=probe)
-        most = 2 * self.preview_chars + 60
-        changes = [
-            Change(index, "masked", chars=min(view.item(index).chars, most)) for index in found
-        ]
-        return Decided(state, changes, probe, fired=True)
+            return Decided(None, probe=probe)
+        size = 2 * self.preview_chars + PREVIEW_NOTE_CHARS
+        changes = [change for one in found for change in shortened(view, one, size, "masked")]
+        return Decided(None, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweAgentLastN(Preset):
     """SWE-agent's last n observations: all older ones are elided before every request.
 
-    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache.
+    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache. Tools can
+    be tagged, so that their observations always stay or never do.
     """
 
     preset: ClassVar[str] = "sweagent.last_n"
-    source: ClassVar[str] = "SWE-agent, agent/history_processors.py: LastNObservations"
-    version: ClassVar[str] = "3ea751c"
+    source: ClassVar[str] = (
+        "SWE-agent 3ea751c, agent/history_processors.py: LastNObservations, TagToolCallObservations"
+    )
     sticky: ClassVar[bool] = False
     n: int = 5
     polling: int = 1
     always_keep: tuple[str, ...] = ()
-    """Tools whose results stay, as those with the tag ``keep_output``."""
+    """Tools tagged ``keep_output``."""
     always_remove: tuple[str, ...] = ()
-    """Tools whose results are elided at once, as those with the tag ``remove_output``."""
+    """Tools tagged ``remove_output``."""
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
+    def start(self, facts: SessionFacts) -> tuple[int, int]:  # noqa: ARG002
+        """Return how many observations are elided and how many were looked at: none."""
+        return 0, 0
+
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Elide the observations that are no longer among the newest."""
+        elided, seen = state
         outputs = view.outputs
-        border = (len(outputs) // self.polling) * self.polling - self.n
-        probe = Probe("observations", len(outputs), self.n, "observations")
-        gone = [
-            one
-            for one in outputs[state : max(border, state)]
-            if view.item(one).tool not in self.always_keep and view.state(one) != "masked"
-        ]
+        border = border_of_newest(view, self.n)
+        if self.polling > 1:
+            border = (len(outputs) // self.polling) * self.polling - self.n
+        border = max(border, elided)
+        old = [one for one in outputs[elided:border] if view.item(one).tool not in self.always_keep]
         if self.always_remove:
-            gone += [
-                one
-                for one in outputs[max(border, state) :]
-                if view.item(one).tool in self.always_remove and view.state(one) != "masked"
-            ]
-        changes = [Change(one, "masked", _elided(view, one)) for one in gone]
-        return Decided(max(border, state), changes, probe, fired=bool(changes))
+            new = outputs[max(seen, border) :]
+            old += [one for one in new if view.item(one).tool in self.always_remove]
+        changes = [change for one in old for change in _elided(view, one)]
+        probe = Probe("observations", len(outputs), self.n, "observations")
+        return Decided((border, len(outputs)), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweAgentClosedWindow(Preset):
-    """SWE-agent's closed windows: of several views of one file only the newest shows its lines."""
+    """SWE-agent's closed windows: of each viewed file only the newest view shows its lines."""
 
     preset: ClassVar[str] = "sweagent.closed_window"
-    source: ClassVar[str] = "SWE-agent, agent/history_processors.py: ClosedWindowHistoryProcessor"
-    version: ClassVar[str] = "3ea751c"
+    source: ClassVar[str] = (
+        "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
+    )
     sticky: ClassVar[bool] = False
 
-    def start(self, facts: object) -> tuple[int, dict[str, int]]:  # noqa: ARG002
-        """Return how many observations were looked at, and the open window of each file: none."""
-        return 0, {}
+    def start(self, facts: SessionFacts) -> tuple[int, tuple[tuple[str, int], ...]]:  # noqa: ARG002
+        """Return how many observations were looked at, and the newest view of each file."""
+        return 0, ()
 
-    def decide(self, state: tuple[int, dict[str, int]], view: PolicyView) -> Decided:
-        """Close the windows of files that were shown again."""
-        seen, windows = state
-        found = dict(windows)
-        closed: list[Change] = []
-        for index in view.outputs[seen:]:
-            text = view.read(index)
-            file = OPEN_FILE.search(text)
-            if file is None or NUMBERED_LINE.search(text) is None:
+    def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
+        """Close the older views of files that were viewed again."""
+        seen, known = state
+        newest = dict(known)
+        changes: list[Change] = []
+        for one in view.outputs[seen:]:
+            text = view.read(one)
+            found = VIEWED_FILE.search(text)
+            if found is None or VIEWED_LINE.search(text) is None:
                 continue
-            if file[1] in found:
-                closed.append(_closed(view, found[file[1]]))
-            found[file[1]] = index
-        probe = Probe("older windows of a file", len(closed), 0, "windows")
-        return Decided((len(view.outputs), found), closed, probe, fired=bool(closed))
+            before = newest.get(found[1])
+            if before is not None:
+                changes += _closed(view, before)
+            newest[found[1]] = one
+        probe = Probe("older views of files", len(changes), 0, "views")
+        state = (len(view.outputs), tuple(newest.items()))
+        return Decided(state, changes, probe, fired=bool(changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweAgentRemoveRegex(Preset):
+    """SWE-agent's remove_regex: what matches a pattern is taken out of all but the newest ``keep`` texts."""
+
+    preset: ClassVar[str] = "sweagent.remove_regex"
+    source: ClassVar[str] = "SWE-agent 3ea751c, agent/history_processors.py: RemoveRegex"
+    sticky: ClassVar[bool] = False
+    remove: tuple[str, ...] = ("<diff>.*</diff>",)
+    keep: int = 0
+
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many items were looked at: none."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Take the matches out of the texts that are no longer among the newest."""
+        until = max(state, view.count - self.keep)
+        changes: list[Change] = []
+        for one in range(state, until):
+            if view.item(one).kind in ("output", "user", "assistant") and is_reducible(view, one):
+                whole = text = view.read(one)
+                for pattern in self.remove:
+                    text = re.sub(pattern, "", text, flags=re.DOTALL)
+                if text != whole:
+                    changes += replaced(view, [one], "truncated", text)
+        probe = Probe("texts with a match", len(changes), 0, "texts")
+        return Decided(until, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,19 +169,26 @@ class MaskWindow(Preset):
     """Observation masking: all but the newest ``n`` observations become a placeholder before every request."""
 
     preset: ClassVar[str] = "complexity_trap.mask"
-    source: ClassVar[str] = "The Complexity Trap, arXiv 2508.21433: M = 10"
-    version: ClassVar[str] = "v3"
+    source: ClassVar[str] = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
     sticky: ClassVar[bool] = False
     n: int = 10
     placeholder: str = ""
     """Empty: the count of lines that SWE-agent writes."""
 
-    def decide(self, state: int, view: PolicyView) -> Decided:
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many observations are masked: none."""
+        return 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
         """Mask the observations that are no longer among the newest."""
-        border = max(state, len(view.outputs) - self.n)
+        border = max(state, border_of_newest(view, self.n))
+        changes: list[Change] = []
+        for one in view.outputs[state:border]:
+            if self.placeholder:
+                changes += replaced(view, [one], "masked", self.placeholder)
+            else:
+                changes += _elided(view, one)
         probe = Probe("observations", len(view.outputs), self.n, "observations")
-        gone = view.outputs[state:border]
-        changes = [Change(one, "masked", self.placeholder or _elided(view, one)) for one in gone]
         return Decided(border, changes, probe, fired=bool(changes))
 
 
@@ -152,51 +197,60 @@ class OpenHandsMask(MaskWindow):
     """OpenHands' observation masking: all but the newest observations become ``<MASKED>``."""
 
     preset: ClassVar[str] = "openhands.observation_masking"
-    source: ClassVar[str] = "OpenHands, condenser/impl/observation_masking_condenser.py"
-    version: ClassVar[str] = "611629e"
+    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
     n: int = 100
     placeholder: str = MASKED
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenHandsBrowser(Preset):
-    """OpenHands' browser masking: only the newest result of the browser stays; the older ones become a sentence."""
+class OpenHandsBrowserOutput(Preset):
+    """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay."""
 
     preset: ClassVar[str] = "openhands.browser_output"
-    source: ClassVar[str] = "OpenHands, condenser/impl/browser_output_condenser.py"
-    version: ClassVar[str] = "611629e"
+    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
     sticky: ClassVar[bool] = False
     n: int = 1
+    tool: str = "brows"
+    """What the name of a tool that browses contains."""
+    placeholder: str = "Content omitted"
 
-    def start(self, facts: object) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
-        """Return how many results were looked at, and the newest ones of the browser: none."""
+    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
+        """Return how many results were looked at, and the newest ones of a browser."""
         return 0, ()
 
-    def decide(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        """Mask what is no longer among the newest."""
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+        """Mask the pages that are no longer among the newest."""
         seen, newest = state
-        pages = [*newest, *(one for one in view.outputs[seen:] if _is_page(view.item(one).tool))]
-        border = max(0, len(pages) - self.n)
-        probe = Probe("results of the browser", len(pages), self.n, "results")
-        changes = [Change(one, "masked", "Content omitted") for one in pages[:border]]
-        left = (len(view.outputs), tuple(pages[border:]))
-        return Decided(left, changes, probe, fired=bool(changes))
+        new = [one for one in view.outputs[seen:] if self.tool in view.item(one).tool.lower()]
+        pages = [one for one in (*newest, *new) if is_shown(view, one)]
+        old = pages[: max(0, len(pages) - self.n)]
+        changes = replaced(view, old, "masked", self.placeholder)
+        probe = Probe("pages of a browser", len(pages), self.n, "pages")
+        kept = tuple(pages[len(old) :])
+        return Decided((len(view.outputs), kept), changes, probe, fired=bool(changes))
 
 
-def _is_page(tool: str) -> bool:
-    return tool in BROWSER_TOOLS or tool.startswith(BROWSER_PREFIX)
-
-
-def _closed(view: PolicyView, index: int) -> Change:
-    """Return the decision that leaves out the numbered lines of a window."""
-    text = view.read(index)
-    lines = [*NUMBERED_LINE.finditer(text)]
-    words = f"Outdated window with {len(lines)} lines omitted...\n"
-    left = len(text) - (lines[-1].end() - lines[0].start()) + len(words)
-    return Change(index, "masked", chars=min(left, view.item(index).chars))
-
-
-def _elided(view: PolicyView, index: int) -> str:
-    """Return SWE-agent's text for an elided observation, which counts its lines."""
+def _elided(view: PolicyView, index: int) -> list[Change]:
+    """Return the change to SWE-agent's text for an elided observation, which counts its lines."""
     lines = view.read(index).count("\n") + 1
-    return f"Old environment output: ({lines} lines omitted)"
+    return replaced(view, [index], "masked", f"Old environment output: ({lines} lines omitted)")
+
+
+def _closed(view: PolicyView, index: int) -> list[Change]:
+    """Return the change that shows a view of a file without its lines."""
+    text = view.read(index)
+    lines = list(VIEWED_LINE.finditer(text))
+    note = f"Outdated window with {len(lines)} lines omitted...\n"
+    text = text[: lines[0].start()] + note + text[lines[-1].end() :]
+    return replaced(view, [index], "masked", text)
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    GeminiMask,
+    SweAgentLastN,
+    SweAgentClosedWindow,
+    SweAgentRemoveRegex,
+    MaskWindow,
+    OpenHandsMask,
+    OpenHandsBrowserOutput,
+)

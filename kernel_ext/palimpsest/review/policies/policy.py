@@ -11,8 +11,9 @@ from typing import Any, Literal, Protocol
 
 from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem, TimelineRequest
 
-When = Literal["request", "turn end"]
-"""``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt."""
+When = Literal["request", "turn end", "both"]
+"""``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt;
+``both``: at these moments, which a pipeline tells apart by the turns of view and request."""
 
 
 @dataclass(frozen=True, slots=True)

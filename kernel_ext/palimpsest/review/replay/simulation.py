@@ -5,7 +5,7 @@ this is what happened; from there on it is an estimate, since the model would ha
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from palimpsest.review.policies.policy import (
     Change,
@@ -14,6 +14,7 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
+from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.timeline import (
@@ -218,11 +219,13 @@ class _Replay:
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
         self._places = _Places(timeline, self._measure.shown)
+        recorded = isinstance(policy, RecordedPolicy)
+        self._held = HeldItems(replace(timeline, items=()) if recorded else timeline)
         self._by_hand: dict[int, list[Transition]] = {}
         """What a person decided, which holds under every policy."""
         self._asked = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
-        if not isinstance(policy, RecordedPolicy):
+        if not recorded:
             summaries = [item.index for item in timeline.items if item.kind == "summary"]
             self._measure.leave_out(summaries)
             self._scale.leave_out(summaries)
@@ -246,7 +249,9 @@ class _Replay:
             self._add(request.items)
             self._view.turn = request.turn
             for one in self._by_hand.get(request.index, ()):
-                self._apply(change_of(one), request, one.rule)
+                change = change_of(one)
+                self._held.decide(change)
+                self._apply(change, request, one.rule)
             if self._decides("request"):
                 self._step(request)
             self._trace.sizes.append(self._size(before, request))
@@ -255,7 +260,7 @@ class _Replay:
         return self._result()
 
     def _decides(self, when: str) -> bool:
-        return self._policy is not None and self._policy.when == when
+        return self._policy is not None and self._policy.when in (when, "both")
 
     def _turn_end(self, request: TimelineRequest, sent: int) -> int:
         """Return where the items of the new turn begin."""
@@ -278,7 +283,7 @@ class _Replay:
         decided: Decided = policy.step(self._state, self._view)
         self._state = decided.state
         before = self._ruler.unseen + self._ruler.factor * self._measure.total
-        for change in decided.changes:
+        for change in self._held.permitted(decided.changes):
             if change.state == "summarised" and change.tokens:
                 self._asked[0] += before
                 self._asked[1] += change.tokens

@@ -14,6 +14,7 @@ from palimpsest.review.timeline.message_items import ItemList
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
     RESTORE,
+    UNDO,
     Decision,
     StepRequest,
 )
@@ -149,7 +150,6 @@ class _Builder:
             case PartDelta() as delta:
                 self._delta(delta)
             case MessageRemoved(message_id=gone):
-                self._open.pop(gone, None)
                 self._removed.append(gone)
             case PartRemoved(message_id=message, part_id=gone):
                 if message in self._open:
@@ -221,8 +221,13 @@ class _Builder:
         """Begin the request that an imported answer stands for."""
         self._flush()
         window = self._imported.get("window")
+        told = (info.model_extra or {}).get("imported")
+        note = told if isinstance(told, dict) else {}
+        changes = note.get("effort_changes")
         self._begin(
             info,
+            timed=note.get("timed") is not False,
+            effort_changes=changes if isinstance(changes, int) else 0,
             window=window if isinstance(window, int) else 0,
             seen="rebuilt",
             price=self._price(info.model.id),
@@ -251,7 +256,9 @@ class _Builder:
             tools_hash=request.tools.sha256,
         )
 
-    def _begin(self, info: MessageInfo, *, started: int | None = None, **more: Any) -> None:
+    def _begin(
+        self, info: MessageInfo, *, started: int | None = None, timed: bool = True, **more: Any
+    ) -> None:
         self._take_decisions()
         self._take_removed()
         index = len(self._requests)
@@ -261,7 +268,7 @@ class _Builder:
             turn=self._made.turn,
             items=len(self._made.items),
             answer=(len(self._made.items), len(self._made.items)),
-            started=info.time.created if started is None else started,
+            started=(info.time.created if started is None else started) if timed else None,
             model=info.model.id,
             effort=info.model.variant or "",
             **more,
@@ -281,29 +288,54 @@ class _Builder:
             status = "aborted" if info.error.type == "aborted" else "refused"
         made = at.made
         cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
-        at.made = replace(made, usage=usage, cost=cost, status=status, ended=info.time.completed)
+        ended = info.time.completed if made.started is not None else None
+        at.made = replace(made, usage=usage, cost=cost, status=status, ended=ended)
 
     def _take_decisions(self) -> None:
         """Make transitions of what was decided since the request before."""
         left: list[Decision] = []
         for decision in self._decisions:
-            item = self._made.item_of(decision.part_id or "")
-            if item is None:
-                left.append(decision)
+            if decision.rule == UNDO:
+                self._undo_summary(decision.message_id or "")
                 continue
-            if decision.action == "restore" or decision.rule == RESTORE:
-                self._show(item, "whole", None, decision.rule)
-            elif decision.action in _STATES:
-                shown = decision.numbers.get("shown")
-                self._show(
-                    item,
-                    _STATES[decision.action],
-                    decision.tokens_after if decision.action != "drop" else 0,
-                    str(decision.numbers.get("rule") or decision.rule),
-                    shown=shown if isinstance(shown, str) else None,
-                    numbers=decision.numbers,
-                )
+            items = self._made.items_of(decision.part_id, decision.message_id)
+            if not items:
+                left.append(decision)
+            for item in items:
+                self._decided(decision, item)
         self._decisions = [one for one in left if one.part_id is not None]
+
+    def _undo_summary(self, message_id: str) -> None:
+        """Show again what a summary replaced, since the user undid it."""
+        for summary in self._made.items_of(None, message_id):
+            self._show(summary, "out", 0, UNDO)
+            for one in self._made.items[summary].covers:
+                self._show_as_before(one)
+            numbers = {"summary": message_id}
+            self._events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
+
+    def _show_as_before(self, item: int) -> None:
+        """Show an item as it was before a summary replaced it."""
+        own = (one for one in reversed(self._transitions) if one.item == item)
+        last = next((one for one in own if one.state != "summarised"), None)
+        if last is None:
+            self._show(item, "whole", None, UNDO)
+        else:
+            self._transitions.append(replace(last, request=len(self._requests)))
+
+    def _decided(self, decision: Decision, item: int) -> None:
+        if decision.action == "restore" or decision.rule == RESTORE:
+            self._show(item, "whole", None, decision.rule)
+        elif decision.action in _STATES:
+            shown = decision.numbers.get("shown")
+            self._show(
+                item,
+                _STATES[decision.action],
+                decision.tokens_after if decision.action != "drop" else 0,
+                str(decision.numbers.get("rule") or decision.rule),
+                shown=shown if isinstance(shown, str) else None,
+                numbers=decision.numbers,
+            )
 
     def _show(
         self,

@@ -51,10 +51,12 @@ class ItemList:
         self._block = 0
         self._sections: dict[str, int] = {}
 
-    def item_of(self, part_id: str) -> int | None:
-        """Return the item that decisions about a part are about: a call's result, else the part."""
-        found = self._places.get(part_id + RESULT)
-        return self._places.get(part_id) if found is None else found
+    def items_of(self, part_id: str | None, message_id: str | None) -> list[int]:
+        """Return the items that a decision is about: a call's result or a part, else the whole message."""
+        if part_id is None:
+            return [one.index for one in self.items if message_id and one.message == message_id]
+        found = self._places.get(part_id + RESULT, self._places.get(part_id))
+        return [] if found is None else [found]
 
     def add_results(self) -> None:
         """Make the items of the results that have come for earlier calls."""

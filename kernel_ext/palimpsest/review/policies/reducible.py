@@ -1,0 +1,126 @@
+"""What a policy may reduce, and how to do it so that a request stays valid.
+
+A system prompt, the tools, what is pinned and what a person took out are left as they are; a call and its result
+go together. A placeholder replaces also a result that is shorter than itself, as the agents themselves do.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.transcript.timeline import ItemState
+
+BESIDE = frozenset({"system", "tools", "summary"})
+"""Kinds that no policy reduces; a recorded summary is in no request of another policy."""
+GONE_STATES = frozenset({"out", "reverted", "summarised"})
+
+
+def is_reducible(view: PolicyView, index: int) -> bool:
+    """Return whether a policy may show this item otherwise."""
+    item = view.item(index)
+    return item.kind not in BESIDE and not item.pinned and view.state(index) not in GONE_STATES
+
+
+def is_shown(view: PolicyView, index: int) -> bool:
+    """Return whether an item of the conversation is in the request, whole or in part."""
+    return view.item(index).kind not in BESIDE and view.state(index) not in GONE_STATES
+
+
+def replaced(
+    view: PolicyView, indexes: Iterable[int], state: ItemState, placeholder: str
+) -> list[Change]:
+    """Return the changes that show a placeholder instead of those items that may be reduced."""
+    return [Change(one, state, placeholder) for one in indexes if is_reducible(view, one)]
+
+
+def shortened(
+    view: PolicyView, index: int, chars: int, state: ItemState = "truncated"
+) -> list[Change]:
+    """Return the change that shows so many characters of an item, if that shortens it."""
+    if not is_reducible(view, index) or chars >= view.chars(index):
+        return []
+    return [Change(index, state, chars=chars)]
+
+
+def border_of_newest(view: PolicyView, count: int) -> int:
+    """Return the place in the view's results before which all but the newest so many shown ones lie."""
+    outputs = view.outputs
+    place, left = len(outputs), count
+    while place and left > 0:
+        place -= 1
+        left -= is_shown(view, outputs[place])
+    return place
+
+
+def start_of_newest(view: PolicyView, messages: int) -> int:
+    """Return the first item of the newest so many messages that are shown; 0 where there are not more."""
+    seen, block = 0, -1
+    for index in range(view.count - 1, -1, -1):
+        if not is_shown(view, index) or view.item(index).block == block:
+            continue
+        if seen == messages:
+            return index + 1
+        seen, block = seen + 1, view.item(index).block
+    return 0
+
+
+def shown_messages(view: PolicyView) -> list[int]:
+    """Return the first shown item of each message that is shown, oldest first."""
+    found, block = [], -1
+    for index in range(view.count):
+        if is_shown(view, index) and view.item(index).block != block:
+            block = view.item(index).block
+            found.append(index)
+    return found
+
+
+def result_of_call(view: PolicyView, call: int) -> int | None:
+    """Return the result of a call; None while there is none."""
+    group = view.item(call).group
+    for index in range(call + 1, view.count):
+        if view.item(index).kind == "output" and view.item(index).group == group:
+            return index
+    return None
+
+
+def call_of_result(view: PolicyView, result: int) -> int | None:
+    """Return the call that a result answers; None where the recording has none."""
+    group = view.item(result).group
+    for index in range(result - 1, -1, -1):
+        if view.item(index).kind == "call" and view.item(index).group == group:
+            return index
+    return None
+
+
+def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
+    """Return which of the chosen items may leave a request, with the results of calls among them.
+
+    A call that waits for its result stays, and so does one whose result has to stay; a result stays whose call
+    does.
+    """
+    leaving = {one for one in chosen if is_reducible(view, one)}
+    for one in sorted(leaving):
+        kind = view.item(one).kind
+        if kind == "call":
+            result = result_of_call(view, one)
+            if result is None:
+                if view.item(one).turn == view.turn:
+                    leaving.discard(one)
+            elif is_reducible(view, result):
+                leaving.add(result)
+            elif is_shown(view, result):
+                leaving.discard(one)
+        elif kind == "output" and one in leaving:
+            call = call_of_result(view, one)
+            if call is not None and call not in leaving and is_shown(view, call):
+                leaving.discard(one)
+    return sorted(leaving)
+
+
+def dropped(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
+    """Return the changes that take items out of the request, calls and results together."""
+    return [Change(one, "out") for one in with_partners(view, chosen)]
+
+
+def whole_results(view: PolicyView, first: int, until: int) -> Sequence[int]:
+    """Return the results between two places of the view's results that are shown whole."""
+    return [one for one in view.outputs[first:until] if view.state(one) == "whole"]

@@ -1,0 +1,139 @@
+"""What one policy of a pipeline sees: the items as the policies before it leave them, by its own estimator."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.transcript.timeline import (
+    CHARS4,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    TimelineRequest,
+)
+
+GONE: frozenset[str] = frozenset({"out", "summarised", "reverted"})
+"""States in which an item is not there for later policies."""
+
+
+class StageView:
+    """A view with changes laid over it; see ``PolicyView``."""
+
+    def __init__(
+        self, base: PolicyView, over: Mapping[int, Change], estimator: str, of_base: str
+    ) -> None:
+        self._base = base
+        self._over = over
+        self._same = estimator == of_base
+        timeline = base.timeline
+        self._weights = timeline.weights(estimator)
+        exact = estimator != CHARS4 and timeline.count is not None
+        self._count = timeline.count(estimator) if exact and timeline.count else None
+
+    @property
+    def timeline(self) -> Timeline:
+        """The session."""
+        return self._base.timeline
+
+    @property
+    def request(self) -> TimelineRequest:
+        """The request that is about to be sent."""
+        return self._base.request
+
+    @property
+    def count(self) -> int:
+        """Items so far."""
+        return self._base.count
+
+    @property
+    def outputs(self) -> Sequence[int]:
+        """The results of calls among them."""
+        return self._base.outputs
+
+    @property
+    def turn(self) -> int:
+        """The turn to which this moment belongs."""
+        return self._base.turn
+
+    @property
+    def gap_seconds(self) -> float | None:
+        """Seconds since the request before."""
+        return self._base.gap_seconds
+
+    def item(self, index: int) -> TimelineItem:
+        """Return an item."""
+        return self._base.item(index)
+
+    def weight(self, index: int) -> int:
+        """Return an item's tokens, whole."""
+        return self._weights[index]
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of what is shown of an item now."""
+        change = self._over.get(index)
+        if change is not None:
+            return self._shown(change)
+        if self._same:
+            return self._base.tokens(index)
+        whole = self._base.state(index) == "whole" and self._base.tokens(index)
+        return self._weights[index] if whole else self._base.tokens(index)
+
+    def chars(self, index: int) -> int:
+        """Return the characters of what is shown of an item now."""
+        change = self._over.get(index)
+        if change is None:
+            return self._base.chars(index)
+        return self._base.item(index).chars if change.state == "whole" else change.length
+
+    def state(self, index: int) -> ItemState:
+        """Return what is shown of an item now."""
+        change = self._over.get(index)
+        return self._base.state(index) if change is None else change.state
+
+    @cached_property
+    def total(self) -> int:
+        """Tokens of the request as it stands."""
+        if self._same:
+            more = sum(
+                self.tokens(index) - self._base.tokens(index)
+                for index in self._over
+                if index < self.count
+            )
+            return self._base.total + more
+        return self._unseen + sum(self.tokens(index) for index in range(self.count))
+
+    @cached_property
+    def raw_total(self) -> int:
+        """The same, with every item whole."""
+        if self._same:
+            return self._base.raw_total
+        whole = range(self.count)
+        return self._unseen + sum(self._weights[i] for i in whole if self._there(i))
+
+    def raw_after(self, index: int) -> int:
+        """Return the tokens of the items from this one on, whole."""
+        return sum(self._weights[index : self.count])
+
+    def read(self, index: int) -> str:
+        """Return the whole text of an item."""
+        return self._base.read(index)
+
+    @cached_property
+    def _unseen(self) -> int:
+        """Tokens that no item has: the base's total without its items."""
+        return self._base.total - sum(self._base.tokens(index) for index in range(self.count))
+
+    def _there(self, index: int) -> bool:
+        """Return whether an item would be shown: recorded summaries are not, whose texts are whole."""
+        return self._base.state(index) != "whole" or self._base.tokens(index) > 0
+
+    def _shown(self, change: Change) -> int:
+        if change.state == "whole":
+            return self._weights[change.item]
+        if change.tokens is not None:
+            return change.tokens
+        if change.state in GONE - {"summarised"}:
+            return 0
+        if self._count is not None and change.shown:
+            return self._count(change.shown)
+        return -(-change.length // 4)

@@ -1,0 +1,141 @@
+"""One session reviewed: policies side by side, sweeps, tables, wastes, and why an item is as it is."""
+
+import json
+from functools import cache
+
+import pytest
+from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
+
+from palimpsest.review.comparison.links import parse_link
+from palimpsest.review.comparison.policy_comparison import REPORTED
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Price
+
+PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+
+
+@cache
+def review() -> SessionReview:
+    known = {"anthropic/claude-sonnet-4-5": PRICE}
+    return SessionReview(pi_timeline(), get, known.get)
+
+
+def test_the_first_row_holds_the_reported_facts() -> None:
+    row = review().compare(["raw"]).table.records()[0]
+
+    assert row["policy"] == REPORTED
+    assert (row["input"], row["peak"], row["breaks"]) == (47_526_750, 177_604, 37)
+    assert round(float(row["cost"] or 0), 4) == 30.3302
+    assert round(float(row["cached"] or 0), 4) == 0.9096
+    assert round(float(row["cost_uncached"] or 0), 2) == 143.83
+
+
+def test_policies_stand_side_by_side_with_the_price_of_forgetting() -> None:
+    compared = review().compare(["raw", "sweagent.last_n", "gemini.mask"], ruler=RULER)
+    raw, masked, never = compared.figures
+
+    assert (raw.repeated, raw.retention, raw.repair) == (0, 1.0, 0.0)
+    assert masked.repeated == 24
+    assert masked.retention is not None
+    assert 0.9 < masked.retention < 1
+    assert masked.cost_with_repair > masked.cost
+    assert never.fired == 0
+    assert never.verdict.startswith("Never acted: tokens of results that may be masked reached ")
+    assert " of 30,000 (" in never.verdict
+    assert never.facts_until is None
+    assert masked.facts_until == 3
+
+
+def test_a_compaction_pays_for_its_summary_in_a_column_of_its_own() -> None:
+    compared = review().compare(["pi.compact"], ruler=RULER)
+    cut = SessionReview(pi_timeline(), get, lambda _model: PRICE).sweep(
+        "pi.compact", window=[64_000, 200_000], ruler=RULER
+    )
+
+    assert compared.figures[0].fired == 0
+    assert compared.figures[0].summaries == 0
+    small = cut.comparison.figures[0]
+    assert small.fired == 4
+    assert small.summaries == pytest.approx(0.147, abs=0.002)
+    assert any("placeholder of 1,500 tokens" in note for note in cut.comparison.table.notes)
+    assert cut.cheapest == 64_000
+
+
+def test_both_ways_of_a_sweep_are_the_same() -> None:
+    by_name = review().sweep("opencode.prune.protect", [20_000, 40_000], ruler=RULER)
+    by_number = review().sweep("opencode.prune", protect=[20_000, 40_000], ruler=RULER)
+
+    assert by_name.table.rows == by_number.table.rows
+    assert [row["protect"] for row in by_name.table.records()] == [20_000, 40_000]
+    assert by_name.to_dataframe()["protect"].tolist() == [20_000, 40_000]
+
+
+def test_the_result_is_a_table_in_every_form() -> None:
+    compared = review().compare(["raw", "opencode.prune"])
+
+    assert "opencode.prune" in compared.text
+    assert compared.markdown.count("\n| ") >= 3
+    assert compared.html.count("<tr>") == 4
+    data = json.loads(json.dumps(compared.json()))
+    assert data["schema"] == 1
+    assert data["ruler"]["measured"] is True
+    assert len(data["rows"]) == 3
+    assert compared.to_dataframe()["policy"].tolist() == [REPORTED, "raw", "opencode.prune"]
+
+
+def test_money_is_in_units_where_no_price_is_known() -> None:
+    compared = SessionReview(pi_timeline(), get, lambda _model: None).compare(["raw"])
+
+    assert compared.price.unit == "units"
+    assert compared.table.records()[0]["cost"] is None
+    assert any("The price is not known" in note for note in compared.table.notes)
+
+
+def test_a_price_that_is_not_known_and_a_policy_that_does_not_exist_get_one_sentence() -> None:
+    with pytest.raises(UserError, match="The price of 'no/model' is not known"):
+        review().compare(["raw"], price="no/model")
+    with pytest.raises(UserError, match=r"no policy 'opencode\.purne'"):
+        review().compare(["opencode.purne"])
+    with pytest.raises(UserError, match="A sweep takes one number of one policy"):
+        review().sweep("opencode.prune")
+
+
+def test_why_says_state_rule_numbers_and_time_in_one_sentence() -> None:
+    simulation = review().compare(["opencode.prune"], ruler=RULER)[0]
+    cleared = simulation.timeline.transitions[0].item
+    other = SessionReview(simulation.timeline, get, lambda _model: None)
+
+    before, after = other.why(cleared + 1, 339), other.why(cleared + 1, 340)
+
+    assert "is in request 339 whole" in before
+    assert "; from request 340 on it is cleared" in before
+    assert "is cleared in request 340, since request 340 (2025-11-" in after
+    assert "by the rule opencode.prune" in after
+    assert review().why(5, 1).endswith("UTC).")
+    assert "it came later" in review().why(5, 1)
+    with pytest.raises(UserError, match="453 requests and 1115 items"):
+        review().why(5, 10_000)
+
+
+def test_the_largest_wastes_are_sentences_with_numbers_and_links() -> None:
+    wastes = review().wastes()
+
+    assert len(wastes) == 10
+    assert [one.cost for one in wastes] == sorted((one.cost for one in wastes), reverse=True)
+    for one in wastes:
+        assert any(sign.isdigit() for sign in one.sentence)
+        session, request, _ = parse_link(one.link)
+        assert (session, request) == (pi_timeline().session, one.request)
+
+
+def test_requests_and_items_are_data_frames() -> None:
+    requests = review().requests.to_dataframe()
+    items = review().items.to_dataframe()
+
+    assert len(requests) == 453
+    assert requests["input"].sum() == 47_526_750
+    assert len(items) == 1_115
+    assert (requests["input"] - requests["estimated"] - requests["remainder"]).abs().max() <= 1
+    assert SONNET.unit == "USD"
