@@ -50,7 +50,10 @@ def test_numbers_are_given_as_values_too_and_on_top_of_a_policys_own() -> None:
         ("mine.prune", "There is no policy 'mine.prune'; did you mean 'opencode.prune'"),
         ("opencode.prune@1.x", "known in 31e22f65, not in '1.x'."),
         ("opencode.prune protct=1", "has no number 'protct'; did you mean 'protect'?"),
-        ("opencode.prune qq=1", "has no number 'qq'. There are: estimator, failed, minimum, protect"),
+        (
+            "opencode.prune qq=1",
+            "has no number 'qq'. There are: estimator, failed, minimum, protect",
+        ),
         ("opencode.prune protect=many", "takes a whole number from 0, not 'many'."),
         ("opencode.prune protect=1.5", "takes a whole number from 0, not '1.5'."),
         ("opencode.prune protect=-1", "takes a whole number from 0, not '-1'."),

@@ -46,9 +46,10 @@ class GeminiMask(Preset):
         passed = freed = 0
         found: list[int] = []
         for index in reversed(view.outputs):
-            if view.state(index) != "whole" or view.item(index).pinned:
+            # A result that an earlier policy of a pipeline shortened is as long as it left it.
+            if view.state(index) == "masked" or not is_reducible(view, index):
                 continue
-            weight = view.weight(index)
+            weight = view.tokens(index)
             passed += weight
             if passed > self.protect and view.item(index).turn < view.turn:
                 freed += weight
