@@ -1,14 +1,24 @@
 """Policies that drop old messages, whole, and call no model.
 
-Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
+Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``. A
+call and its result are dropped together; system prompt and tools always stay.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import (
+    BESIDE,
+    dropped,
+    gone_range,
+    is_shown,
+    shown_messages,
+    start_of_newest,
+    start_of_unanswered,
+)
 from palimpsest.review.policies.settings import Preset
-from palimpsest.transcript.timeline import TimelineItem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,24 +38,18 @@ class StrandsSlidingWindow(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop what is older than the newest messages."""
-        newest = view.item(view.count - 1).block
-        first = state
-        while first < view.count and view.item(first).block <= newest - self.messages:
-            first += 1
-        while first < view.count and view.item(first).kind == "output":
-            first += 1
-        probe = Probe("messages", newest, self.messages, "messages")
-        if first <= state:
-            return Decided(state, probe=probe)
-        changes = [Change(one, "out") for one in range(state, first)]
-        return Decided(first, changes, probe, fired=True)
+        first = max(state, start_of_newest(view, self.messages))
+        probe = Probe("messages", view.item(view.count - 1).block, self.messages, "messages")
+        changes = dropped(view, range(state, first))
+        state = max(state, min(first, start_of_unanswered(view)))
+        return Decided(state, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeepEnds(Preset):
-    """The first ``first`` messages and the newest ones stay; what lies between is dropped.
+    """OpenHands' recent events: the first ``first`` messages and the newest stay; the middle is dropped.
 
-    Once ``most`` messages are reached, so many are dropped that ``left`` are left over.
+    Once there are more than ``most`` messages, so many are dropped that ``left`` are left over.
     """
 
     preset: ClassVar[str] = "openhands.recent"
@@ -56,29 +60,19 @@ class KeepEnds(Preset):
     left: int = 100
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:  # noqa: ARG002
-        """Return the border of what is dropped, as an item and as a message: none."""
+        """Return the range of items that are dropped: none."""
         return 0, 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Drop the middle where there are too many messages."""
-        item, border = state
-        last = view.item(view.count - 1)
-        messages = _number(last) - border + (self.first if border else 0)
-        probe = Probe("messages", messages, self.most, "messages")
-        if messages <= self.most:
+        starts = shown_messages(view, state)
+        probe = Probe("messages", len(starts), self.most, "messages")
+        gone = middle(starts, self.first, max(1, self.left - self.first))
+        if len(starts) <= self.most or not gone:
             return Decided(state, probe=probe)
-        border = _number(last) - (self.left - self.first)
-        until = item
-        while until < view.count and _number(view.item(until)) <= border:
-            until += 1
-        while until < view.count and view.item(until).kind == "output":
-            until += 1
-        changes = [
-            Change(one, "out")
-            for one in range(item, until)
-            if _number(view.item(one)) > self.first and view.state(one) != "out"
-        ]
-        return Decided((until, _number(view.item(until - 1))), changes, probe, fired=bool(changes))
+        changes = dropped(view, gone)
+        state = gone_range(view, state, [one.item for one in changes])
+        return Decided(state, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,45 +86,177 @@ class OpenHandsAmortized(KeepEnds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropOldest(Preset):
-    """Above ``trigger`` tokens the oldest messages are dropped until ``left`` of the tokens remain.
+class AtOverflow(Preset):
+    """What the rules have in common that drop messages where a request is over its window."""
 
-    The first message stays with ``first``; a result is never left without its call.
-    """
+    window: int = 200_000
+    """0 takes the recorded one."""
+    at: float = 1.0
+    """Share of the window above which it acts."""
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window or facts.window
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Drop messages where the request is too large."""
+        trigger = self.trigger(state)
+        probe = Probe("tokens of the request", view.total, trigger)
+        if view.total <= trigger:
+            return Decided(state, probe=probe)
+        changes = dropped(view, self.chosen(view, shown_messages(view), round(trigger)))
+        return Decided(state, changes, probe, fired=bool(changes))
+
+    def trigger(self, window: int) -> float:
+        """Return the tokens above which it acts."""
+        return self.at * window
+
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
+        """Return the items that are dropped, given the first item of each message."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenHandsConversationWindow(AtOverflow):
+    """OpenHands' conversation window: at an overflow the first prompt and the newest half of the events stay."""
+
+    preset: ClassVar[str] = "openhands.conversation_window"
+    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
+
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
+        """Return the older half without what comes first, up to the first prompt."""
+        first = 1 + next(
+            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
+        )
+        return middle(starts, first, max(1, (len(starts) - first) // 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RooTruncate(AtOverflow):
+    """Roo Code's sliding window: the first message stays, and of the others the newest half."""
+
+    preset: ClassVar[str] = "roo.truncate"
+    source: ClassVar[str] = (
+        "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
+    )
+    at: float = 0.9
+    """The window less a buffer of a tenth."""
+    share: float = 0.5
+    """Of the messages after the first; 0.75 where it was forced."""
+
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
+        """Return an even number of the oldest messages after the first."""
+        count = int((len(starts) - 1) * self.share)
+        return middle(starts, 1, len(starts) - 1 - (count - count % 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectTrim(AtOverflow):
+    """Inspect's CompactionTrim: near the window the first prompt stays, and of the rest the newest 80 per cent."""
 
     preset: ClassVar[str] = "inspect.compaction_trim"
     source: ClassVar[str] = (
         "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
     )
-    window: int = 200_000
     at: float = 0.9
-    left: float = 0.8
-    first: int = 1
+    preserve: float = 0.8
 
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return the first item that may be dropped."""
-        return 0
-
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Drop the oldest messages where the request is too large."""
-        trigger = self.at * self.window
-        probe = Probe("tokens of the request", view.total, trigger)
-        if view.total <= trigger:
-            return Decided(state, probe=probe)
-        total, until = view.total, state
-        goal = self.left * view.total
-        changes: list[Change] = []
-        while until < view.count - 1 and (total > goal or view.item(until).kind == "output"):
-            if _number(view.item(until)) > self.first:
-                total -= view.tokens(until)
-                changes.append(Change(until, "out"))
-            until += 1
-        return Decided(until, changes, probe, fired=bool(changes))
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
+        """Return the oldest messages after the first."""
+        return middle(starts, 1, max(1, int((len(starts) - 1) * self.preserve)))
 
 
-def _number(item: TimelineItem) -> int:
-    """Return the number of an item's message, from 1."""
-    return item.block
+@dataclass(frozen=True, kw_only=True)
+class OpenAITruncation(AtOverflow):
+    """OpenAI's truncation ``auto``: over the window, messages are dropped from the front until the rest fits."""
+
+    preset: ClassVar[str] = "openai.truncation"
+    source: ClassVar[str] = (
+        "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
+    )
+
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
+        """Return the oldest messages beyond the window."""
+        return range(starts[0], fitting(view, starts, trigger)) if starts else ()
 
 
-PRESETS: tuple[type[Preset], ...] = (StrandsSlidingWindow, KeepEnds, OpenHandsAmortized, DropOldest)
+@dataclass(frozen=True, kw_only=True)
+class LangChainTrim(Preset):
+    """LangChain's trim_messages: so many tokens stay of the newest messages, or of the first ones.
+
+    The system prompt stays; with ``start_on`` the rest begins with that kind of message. There is no limit by
+    default.
+    """
+
+    preset: ClassVar[str] = "langchain.trim_messages"
+    source: ClassVar[str] = "LangChain 1.x, core/messages/utils.py: trim_messages"
+    sticky: ClassVar[bool] = False
+    max_tokens: int = 0
+    """0: no limit."""
+    strategy: Literal["last", "first"] = "last"
+    start_on: str = ""
+    """``user``: what stays begins with a prompt."""
+
+    def start(self, facts: SessionFacts) -> None:
+        """Return no state: what is dropped is seen in the view."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        """Drop what is beyond the limit."""
+        probe = Probe("tokens of the request", view.total, self.max_tokens)
+        if not self.max_tokens or view.total <= self.max_tokens:
+            return Decided(None, probe=probe)
+        starts = shown_messages(view)
+        changes = self._last(view, starts) if self.strategy == "last" else self._first(view, starts)
+        return Decided(None, changes, probe, fired=bool(changes))
+
+    def _last(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
+        cut = fitting(view, starts, self.max_tokens)
+        wanted = [one for one in starts if one >= cut and view.item(one).kind == self.start_on]
+        if self.start_on and wanted:
+            cut = wanted[0]
+        return dropped(view, range(starts[0], cut)) if starts else []
+
+    def _first(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
+        total, until = view.total, len(starts)
+        while until > 1 and total > self.max_tokens:
+            until -= 1
+            end = starts[until + 1] if until + 1 < len(starts) else view.count
+            total -= tokens_in(view, starts[until], end)
+        return dropped(view, range(starts[until], view.count)) if until < len(starts) else []
+
+
+def middle(starts: Sequence[int], first: int, newest: int) -> range:
+    """Return the items between the first and the newest so many messages."""
+    if first + newest >= len(starts) or newest < 1:
+        return range(0)
+    return range(starts[first], starts[len(starts) - newest])
+
+
+def fitting(view: PolicyView, starts: Sequence[int], most: int) -> int:
+    """Return the first item that stays so that the newest messages fit; the last message always stays."""
+    total, place = view.total, 0
+    while place < len(starts) - 1 and total > most:
+        total -= tokens_in(view, starts[place], starts[place + 1])
+        place += 1
+    return starts[place] if starts else view.count
+
+
+def tokens_in(view: PolicyView, first: int, until: int) -> int:
+    """Return the tokens of the shown items of a range, without system prompt and tools."""
+    return sum(
+        view.tokens(one)
+        for one in range(first, until)
+        if view.item(one).kind not in BESIDE and is_shown(view, one)
+    )
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    StrandsSlidingWindow,
+    KeepEnds,
+    OpenHandsAmortized,
+    OpenHandsConversationWindow,
+    RooTruncate,
+    InspectTrim,
+    OpenAITruncation,
+    LangChainTrim,
+)

@@ -4,13 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import is_reducible, is_shown, replaced
 from palimpsest.review.policies.settings import Preset
 
 CUT = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
 )
-CLEARED = "[Old tool result content cleared]"
+IMAGE_REMOVED = "[image data removed - already processed by model]"
+COMPACTABLE = frozenset(
+    {"read", "bash", "grep", "glob", "websearch", "webfetch", "edit", "write", "multiedit"}
+)
+"""Tools whose results Claude Code clears, in small letters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +24,7 @@ class OpenClawCacheTtl(Preset):
     """OpenClaw's cache-ttl pruning: after a pause long results are trimmed, and cleared if that is not enough.
 
     It acts after ``ttl_seconds`` without a request, on results before the newest ``keep_assistants`` answers.
+    Images older than ``image_turns`` turns go before the first request of any turn.
     """
 
     preset: ClassVar[str] = "openclaw.cache_ttl"
@@ -33,24 +40,39 @@ class OpenClawCacheTtl(Preset):
     tail: int = 1_500
     least_chars: int = 50_000
     """Characters that can be cleared, below which nothing is."""
+    image_turns: int = 3
 
-    def start(self, facts: SessionFacts) -> float:  # noqa: ARG002
-        """Return the longest pause so far."""
-        return 0.0
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return how many items were looked at for images: none."""
+        return 0
 
-    def step(self, state: float, view: PolicyView) -> Decided:
-        """Trim and clear after a pause."""
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Remove old images; trim and clear after a pause."""
         gap = view.gap_seconds or 0.0
         probe = Probe("seconds since the request before", gap, self.ttl_seconds, "seconds")
-        if gap < self.ttl_seconds:
-            return Decided(state, probe=probe)
+        state, changes = self._images(state, view)
+        if gap >= self.ttl_seconds:
+            changes += self._after_pause(view)
+        return Decided(state, changes, probe, fired=bool(changes))
+
+    def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
+        border = first
+        while border < view.count and view.item(border).turn < view.turn - self.image_turns:
+            border += 1
+        return border, [
+            Change(one, "cleared", chars=min(len(IMAGE_REMOVED), view.chars(one)))
+            for one in range(first, border)
+            if view.item(one).kind == "media" and is_reducible(view, one)
+        ]
+
+    def _after_pause(self, view: PolicyView) -> list[Change]:
         chars = self.window * 4
         border = self._border(view)
         first = self._first_user(view)
-        able = [one for one in view.outputs if first <= one < border and not view.item(one).pinned]
-        total = sum(view.chars(one) for one in range(view.count))
+        able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
+        total = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
         if total / chars < self.soft:
-            return Decided(gap, probe=probe)
+            return []
         changes: dict[int, Change] = {}
         for one in able:
             if view.state(one) == "whole" and view.item(one).chars > self.longest:
@@ -60,8 +82,7 @@ class OpenClawCacheTtl(Preset):
                 changes[one] = Change(one, "truncated", chars=size)
         if total / chars >= self.hard:
             self._clear(able, view, total, changes)
-        found = list(changes.values())
-        return Decided(gap, found, probe, fired=bool(found))
+        return list(changes.values())
 
     def _clear(
         self, able: Sequence[int], view: PolicyView, total: int, changes: dict[int, Change]
@@ -76,8 +97,8 @@ class OpenClawCacheTtl(Preset):
             if total / (self.window * 4) < self.hard:
                 return
             if view.state(one) != "cleared":
-                total += len(CLEARED) - length(one)
-                changes[one] = Change(one, "cleared", CLEARED)
+                total += len(RESULT_CLEARED) - length(one)
+                changes[one] = Change(one, "cleared", RESULT_CLEARED)
 
     def _border(self, view: PolicyView) -> int:
         """Return the first item of the newest answers that are kept, empty ones counted."""
@@ -88,4 +109,35 @@ class OpenClawCacheTtl(Preset):
         return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
 
 
-PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl,)
+@dataclass(frozen=True, kw_only=True)
+class ClaudeCodeMicrocompact(Preset):
+    """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared."""
+
+    preset: ClassVar[str] = "claude_code.microcompact"
+    source: ClassVar[str] = "Claude Code 2.1, by third parties' analyses (2.1.17 kept 3)"
+    third_party: ClassVar[bool] = True
+    idle_seconds: float = 3_600
+    keep: int = 5
+    tools: frozenset[str] = COMPACTABLE
+    """Tools whose results may be cleared, in small letters."""
+
+    def start(self, facts: SessionFacts) -> None:
+        """Return no state: what is cleared is seen in the view."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        """Clear after a pause."""
+        gap = view.gap_seconds or 0.0
+        probe = Probe("seconds since the request before", gap, self.idle_seconds, "seconds")
+        if gap <= self.idle_seconds:
+            return Decided(None, probe=probe)
+        able = [
+            one
+            for one in view.outputs
+            if view.item(one).tool.lower() in self.tools and view.state(one) == "whole"
+        ]
+        old = able[: max(0, len(able) - self.keep)]
+        changes = replaced(view, old, "cleared", RESULT_CLEARED)
+        return Decided(None, changes, probe, fired=bool(changes))
+
+
+PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl, ClaudeCodeMicrocompact)

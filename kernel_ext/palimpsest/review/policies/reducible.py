@@ -63,14 +63,27 @@ def start_of_newest(view: PolicyView, messages: int) -> int:
     return 0
 
 
-def shown_messages(view: PolicyView) -> list[int]:
-    """Return the first shown item of each message that is shown, oldest first."""
+def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+    """Return the first shown item of each message that is shown, oldest first.
+
+    ``gone`` is a range of items that are known to be no longer shown.
+    """
     found, block = [], -1
-    for index in range(view.count):
-        if is_shown(view, index) and view.item(index).block != block:
+    for index in (*range(gone[0]), *range(gone[1], view.count)):
+        if view.item(index).block != block and is_shown(view, index):
             block = view.item(index).block
             found.append(index)
     return found
+
+
+def start_of_unanswered(view: PolicyView) -> int:
+    """Return the first item that no answer followed yet, or the newest answer itself with what came after it."""
+    if view.request.index:
+        return view.timeline.requests[view.request.index - 1].items
+    last = view.count - 1
+    while last > 0 and view.item(last - 1).block == view.item(last).block:
+        last -= 1
+    return max(last, 0)
 
 
 def result_of_call(view: PolicyView, call: int) -> int | None:
@@ -94,10 +107,11 @@ def call_of_result(view: PolicyView, result: int) -> int | None:
 def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
     """Return which of the chosen items may leave a request, with the results of calls among them.
 
-    A call that waits for its result stays, and so does one whose result has to stay; a result stays whose call
-    does.
+    The newest answer and what came after it stay. A call that waits for its result stays, and so does one whose
+    result has to stay; a result stays whose call does.
     """
-    leaving = {one for one in chosen if is_reducible(view, one)}
+    end = start_of_unanswered(view)
+    leaving = {one for one in chosen if one < end and is_reducible(view, one)}
     for one in sorted(leaving):
         kind = view.item(one).kind
         if kind == "call":
@@ -105,22 +119,28 @@ def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
             if result is None:
                 if view.item(one).turn == view.turn:
                     leaving.discard(one)
-            elif is_reducible(view, result):
+            elif result < end and is_reducible(view, result):
                 leaving.add(result)
             elif is_shown(view, result):
                 leaving.discard(one)
-        elif kind == "output" and one in leaving:
+        elif kind == "output":
             call = call_of_result(view, one)
             if call is not None and call not in leaving and is_shown(view, call):
                 leaving.discard(one)
     return sorted(leaving)
 
 
+def gone_range(view: PolicyView, known: tuple[int, int], leaving: Sequence[int]) -> tuple[int, int]:
+    """Return the range of items of which none is shown any more, after some have left."""
+    if not leaving:
+        return known
+    left = {*leaving}
+    first, end = known if known[1] else (leaving[0], leaving[0])
+    while end < view.count and (end in left or not is_shown(view, end)):
+        end += 1
+    return first, end
+
+
 def dropped(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
     """Return the changes that take items out of the request, calls and results together."""
     return [Change(one, "out") for one in with_partners(view, chosen)]
-
-
-def whole_results(view: PolicyView, first: int, until: int) -> Sequence[int]:
-    """Return the results between two places of the view's results that are shown whole."""
-    return [one for one in view.outputs[first:until] if view.state(one) == "whole"]

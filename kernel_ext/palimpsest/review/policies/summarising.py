@@ -1,21 +1,44 @@
-"""Where the compactors of the field cut: a summary of stated size replaces what lies before.
+"""Where the compactors of the field cut by tokens: a summary of stated size replaces what lies before.
 
 The rule of the cut is the project's own (spec/review.md 2.2); the summary is a placeholder, since none was
-written: its size is the same for all policies of one table.
+written: its size is the same for all policies of one table. The newest answer and what came after it stay, also
+where a project would summarise them as well.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import (
+    call_of_result,
+    gone_range,
+    is_reducible,
+    is_shown,
+    shortened,
+    with_partners,
+)
 from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.shortening import last_lines
+from palimpsest.review.policies.tool_calls import is_read, path_of
 
 SUMMARY_TOKENS = 1_500
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryState:
+    """What a compactor remembers between requests."""
+
+    window: int
+    place: int = -1
+    """The item in whose place the summary stands; -1 where there is none."""
+    gone: tuple[int, int] = (0, 0)
+    """The range of items of which none is shown any more."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class CutAtTokens(Preset):
-    """Over a threshold of tokens a summary replaces all but the newest ``keep`` tokens.
+class Summarise(Preset):
+    """Over a threshold a summary replaces what lies before a cut; where that lies, a subclass says.
 
     ``window`` is assumed, whatever model was recorded: 0 takes the recorded one.
     """
@@ -25,43 +48,85 @@ class CutAtTokens(Preset):
     """Tokens of the window that are kept free."""
     at: float = 1.0
     """Share of the window, without the reserve, above which it acts."""
+    summary: int = SUMMARY_TOKENS
+
+    def start(self, facts: SessionFacts) -> SummaryState:
+        """Return the window, and that nothing is summarised."""
+        return SummaryState(self.window or facts.window)
+
+    def step(self, state: SummaryState, view: PolicyView) -> Decided:
+        """Cut where the request is over the threshold."""
+        probe = self.probe(state, view)
+        if probe.value <= probe.threshold:
+            return Decided(state, probe=probe)
+        cut = self.cut(state, view)
+        leaving = with_partners(view, self.covered(view, cut))
+        place = state.place
+        if place < 0 or view.state(place) != "summarised":
+            place = leaving[0] if leaving else -1
+        freed = sum(view.tokens(one) for one in {*leaving, place} if one >= 0)
+        if not leaving or freed <= self.summary:
+            return Decided(state, probe=probe)
+        changes = [
+            Change(place, "summarised", tokens=self.summary, numbers={"covers": len(leaving)})
+        ]
+        changes += [Change(one, "summarised", tokens=0) for one in leaving if one != place]
+        changes += self.beside(view, cut, leaving)
+        gone = gone_range(view, state.gone, leaving)
+        return Decided(SummaryState(state.window, place, gone), changes, probe, fired=True)
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        """Return what is looked at, and its threshold."""
+        trigger = (state.window - self.reserve) * self.at
+        return Probe("tokens of the request", view.total, trigger)
+
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first item that stays word for word."""
+        raise NotImplementedError
+
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
+        """Return the items that the summary replaces; those alone that may be reduced are."""
+        return range(cut)
+
+    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
+        """Return what else is shown otherwise when it acts."""
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutAtTokens(Summarise):
+    """Over a threshold of tokens a summary replaces all but the newest ``keep`` tokens."""
+
     keep: int = 20_000
     keep_share: float = 0.0
     """Share of the tokens that stays word for word, where it is no fixed number."""
-    summary: int = SUMMARY_TOKENS
 
-    def start(self, facts: SessionFacts) -> tuple[int, int]:
-        """Return the first item that is shown word for word, and the window."""
-        return 0, self.window or facts.window
+    def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return the tokens that stay word for word."""
+        return self.keep_share * view.total if self.keep_share else self.keep
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Cut where the request is over the threshold."""
-        first, window = state
-        trigger = (window - self.reserve) * self.at
-        probe = Probe("tokens of the request", view.total, trigger)
-        if view.total <= trigger:
-            return Decided(state, probe=probe)
-        cut = self._cut(first, view)
-        if cut <= first:
-            return Decided(state, probe=probe)
-        changes = [Change(0, "summarised", tokens=self.summary, numbers={"covers": cut})]
-        changes += [Change(one, "summarised", tokens=0) for one in range(max(first, 1), cut)]
-        return Decided((cut, window), changes, probe, fired=True)
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first item that stays: the beginning of a message and never a result.
 
-    def _cut(self, first: int, view: PolicyView) -> int:
-        """Return the first item that stays: never a result, whose call would be gone."""
-        keep = self.keep_share * view.total if self.keep_share else self.keep
+        Where only results follow, it is the message with their calls.
+        """
+        keep = self.kept(state, view)
+        if not keep:
+            return view.count
         kept, cut = 0, view.count
-        while cut > first and (kept < keep or not self._begins(view, cut)):
+        while cut > 0 and (kept < keep or not _begins(view, cut)):
             cut -= 1
             kept += view.tokens(cut)
-        while cut < view.count and view.item(cut).kind == "output":
-            cut += 1
-        return first if cut == view.count else cut
-
-    def _begins(self, view: PolicyView, index: int) -> bool:
-        """Return whether an item is the first of its message."""
-        return index == 0 or view.item(index - 1).block != view.item(index).block
+        forward = cut
+        while forward < view.count and view.item(forward).kind == "output":
+            forward += 1
+        if forward < view.count:
+            return forward
+        while cut > 0 and (cut == view.count or view.item(cut).kind == "output"):
+            cut -= 1
+        while not _begins(view, cut):
+            cut -= 1
+        return cut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +139,174 @@ class PiCompact(CutAtTokens):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OpenClawCompact(CutAtTokens):
+    """OpenClaw's compaction: pi's, with at least 20,000 tokens free."""
+
+    preset: ClassVar[str] = "openclaw.compact"
+    source: ClassVar[str] = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
+    reserve: int = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCodeCompact(CutAtTokens):
+    """OpenCode's compaction: over the window less the answer, a quarter of that stays, within bounds."""
+
+    preset: ClassVar[str] = "opencode.compact"
+    source: ClassVar[str] = "OpenCode 31e22f65, session/compaction.ts: usable, preserve_recent"
+    reserve: int = 32_000
+    """The longest answer; of a model with a limit of its input it is 20,000."""
+    keep: int = 15_000
+    keep_least: int = 2_000
+    keep_share: float = 0.25
+
+    def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return a share of what can be used, neither less nor more than the bounds."""
+        share = self.keep_share * (state.window - self.reserve)
+        return min(self.keep, max(self.keep_least, share))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCodeCompactV2(CutAtTokens):
+    """OpenCode's second compaction: over the window less the answer, the newest 8,000 tokens stay."""
+
+    preset: ClassVar[str] = "opencode.compact_v2"
+    source: ClassVar[str] = "OpenCode, compaction of version 2: max(output, 20,000), keep.tokens"
+    reserve: int = 32_000
+    keep: int = 8_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaudeCodeAuto(CutAtTokens):
+    """Claude Code's auto-compaction: nothing stays, and the files that were read last are shown again.
+
+    It acts over the window less 20,000 tokens for the answer and 13,000 more.
+    """
+
+    preset: ClassVar[str] = "claude_code.auto"
+    source: ClassVar[str] = "Claude Code 2.1, by third parties' analyses"
+    third_party: ClassVar[bool] = True
+    reserve: int = 33_000
+    keep: int = 0
+    files: int = 5
+    """The newest files that are shown again."""
+    file_tokens: int = 5_000
+
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+        """Return all items but the newest reads of some files, with their calls."""
+        stay: set[int] = set()
+        for result in self._reads(view):
+            call = call_of_result(view, result)
+            stay |= {result} if call is None else {result, call}
+        return [one for one in range(cut) if one not in stay]
+
+    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
+        """Return those files, cut to their number of tokens."""
+        return [
+            change
+            for one in self._reads(view)
+            if view.tokens(one) > self.file_tokens
+            for change in shortened(view, one, 4 * self.file_tokens)
+        ]
+
+    def _reads(self, view: PolicyView) -> list[int]:
+        paths: set[str] = set()
+        found: list[int] = []
+        for one in reversed(view.outputs):
+            if len(found) == self.files:
+                break
+            if is_read(view.item(one).tool) and is_shown(view, one):
+                call = call_of_result(view, one)
+                path = path_of(view, call) if call is not None else ""
+                if path and path not in paths:
+                    paths.add(path)
+                    found.append(one)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodexCompact(CutAtTokens):
+    """Codex's compaction: over nine tenths of the window only the newest 20,000 tokens of prompts stay."""
+
+    preset: ClassVar[str] = "codex.compact"
+    source: ClassVar[str] = "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS"
+    window: int = 272_000
+    at: float = 0.9
+    keep: int = 0
+    prompts: int = 20_000
+    """Tokens of the newest prompts, which stay."""
+
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+        """Return all items but the newest prompts."""
+        left, found = self.prompts, []
+        for one in range(cut - 1, -1, -1):
+            if view.item(one).kind == "user" and is_reducible(view, one):
+                left -= view.tokens(one)
+                if left >= 0:
+                    continue
+            found.append(one)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
 class GeminiCompress(CutAtTokens):
-    """Gemini CLI's compression: over half of the window, the newest 30 per cent stay."""
+    """Gemini CLI's compression: over half of the window, the newest 30 per cent stay.
+
+    Of the results in them those beyond 50,000 tokens show their last lines.
+    """
 
     preset: ClassVar[str] = "gemini.compress"
     source: ClassVar[str] = "Gemini CLI 5411f11, services/chatCompressionService.ts"
     window: int = 1_048_576
     at: float = 0.5
     keep_share: float = 0.3
+    results: int = 50_000
+    """Tokens of results that stay whole."""
+    lines: int = 30
+
+    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
+        """Return the older results of what stays, cut to their last lines."""
+        stay = [one for one in view.outputs if one >= cut and one not in leaving]
+        return last_lines(view, stay, self.results, self.lines)
 
 
-PRESETS: tuple[type[Preset], ...] = (PiCompact, GeminiCompress)
+@dataclass(frozen=True, kw_only=True)
+class DeepAgentsSummarise(CutAtTokens):
+    """Deepagents' summarisation: over 85 per cent of the window, a tenth of the window stays."""
+
+    preset: ClassVar[str] = "deepagents.summarization"
+    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
+    at: float = 0.85
+    keep_share: float = 0.10
+
+    def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return a share of the window."""
+        return self.keep_share * state.window
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClineCompact(CutAtTokens):
+    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay."""
+
+    preset: ClassVar[str] = "cline.compact"
+    source: ClassVar[str] = "Cline SDK 21cb8d2, agentic compaction: 0.9 of 0.9, 20,000"
+    at: float = 0.81
+
+
+def _begins(view: PolicyView, index: int) -> bool:
+    """Return whether an item is the first of its message, or the end of all."""
+    if index in (0, view.count):
+        return True
+    return view.item(index - 1).block != view.item(index).block
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    PiCompact,
+    OpenClawCompact,
+    OpenCodeCompact,
+    OpenCodeCompactV2,
+    ClaudeCodeAuto,
+    CodexCompact,
+    GeminiCompress,
+    DeepAgentsSummarise,
+    ClineCompact,
+)

@@ -1,0 +1,187 @@
+"""Policies that clear what a later call made needless: repeated reads, repeated calls, files that were read after.
+
+Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from palimpsest.review.policies.clearing import without_inputs
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import (
+    call_of_result,
+    dropped,
+    is_reducible,
+    is_shown,
+    replaced,
+    shown_messages,
+)
+from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.tool_calls import is_read, is_write, path_of
+
+CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
+LEAST_SHARE = 0.8
+"""Share of the window below which Cline never acts, however much is to be kept free."""
+DCP_NOTICE = "[An older result of the same call was removed to save context.]"
+DCP_PROTECTED = ("task", "skill", "todowrite", "todoread", "compress", "batch", "plan_")
+
+Known = tuple[tuple[str, int], ...]
+"""The newest result of each subject, by a file's path or the digest of a call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClineLegacy(Preset):
+    """Cline's older rule: near the window, only the newest read of each file stays.
+
+    Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped.
+    """
+
+    preset: ClassVar[str] = "cline.legacy"
+    source: ClassVar[str] = "Cline 3.x, core/context/context-management: duplicate file reads"
+    window: int = 200_000
+    reserve: int = 40_000
+    """Tokens of the window that are kept free."""
+    enough: float = 0.3
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window or facts.window
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Clear older reads where the request is over the threshold."""
+        trigger = max(state - self.reserve, round(LEAST_SHARE * state))
+        probe = Probe("tokens of the request", view.total, trigger)
+        if view.total <= trigger:
+            return Decided(state, probe=probe)
+        whole = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
+        changes = self._older_reads(view)
+        saved = sum(view.chars(one.item) - one.length for one in changes)
+        if saved < self.enough * whole:
+            starts = shown_messages(view)
+            half = (len(starts) - 2) // 4 * 2
+            if half > 0:
+                gone = dropped(view, range(starts[2], starts[2 + half]))
+                items = {one.item for one in gone}
+                changes = [one for one in changes if one.item not in items] + gone
+        return Decided(state, changes, probe, fired=bool(changes))
+
+    def _older_reads(self, view: PolicyView) -> list[Change]:
+        newest: set[str] = set()
+        found: list[Change] = []
+        for one in reversed(view.outputs):
+            if not is_read(view.item(one).tool) or view.state(one) != "whole":
+                continue
+            call = call_of_result(view, one)
+            path = path_of(view, call) if call is not None else ""
+            if path and path in newest:
+                found += replaced(view, [one], "cleared", CLINE_NOTICE)
+            newest.add(path)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcpDeduplicate(Preset):
+    """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
+
+    preset: ClassVar[str] = "dcp.deduplicate"
+    source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: deduplication"
+    protected: tuple[str, ...] = DCP_PROTECTED
+    """Beginnings of the names of tools whose results stay."""
+
+    def start(self, facts: SessionFacts) -> tuple[int, Known]:  # noqa: ARG002
+        """Return how many results were looked at, and the newest of each call."""
+        return 0, ()
+
+    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
+        """Clear what was asked again."""
+        seen, known = state
+        newest = dict(known)
+        changes: list[Change] = []
+        for one in view.outputs[seen:]:
+            call = call_of_result(view, one)
+            digest = view.item(call).input_hash if call is not None else ""
+            if not digest or view.item(one).tool.startswith(self.protected):
+                continue
+            before = newest.get(digest)
+            if before is not None:
+                changes += replaced(view, [before], "cleared", DCP_NOTICE)
+            newest[digest] = one
+        probe = Probe("repeated calls", len(changes), 0, "calls")
+        state = (len(view.outputs), tuple(newest.items()))
+        return Decided(state, changes, probe, fired=bool(changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcpSupersedeWrites(Preset):
+    """DCP's superseded writes: the input of a call that wrote a file goes once that file was read afterwards."""
+
+    preset: ClassVar[str] = "dcp.supersede_writes"
+    source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
+
+    def start(self, facts: SessionFacts) -> tuple[int, Known]:  # noqa: ARG002
+        """Return how many results were looked at, and the writes that no read followed."""
+        return 0, ()
+
+    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
+        """Clear the inputs of writes whose files were read."""
+        seen, written = state
+        pending = list(written)
+        changes: list[Change] = []
+        for one in view.outputs[seen:]:
+            item = view.item(one)
+            if item.is_error or not (is_read(item.tool) or is_write(item.tool)):
+                continue
+            call = call_of_result(view, one)
+            path = path_of(view, call) if call is not None else ""
+            if not path:
+                continue
+            if is_write(item.tool):
+                pending.append((path, one))
+            else:
+                changes += without_inputs(view, [each for name, each in pending if name == path])
+                pending = [each for each in pending if each[0] != path]
+        probe = Probe("writes whose file was read afterwards", len(changes), 0, "writes")
+        return Decided((len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcpPurgeErrors(Preset):
+    """DCP's purge of errors: the input of a call that failed goes after four requests; the error stays."""
+
+    preset: ClassVar[str] = "dcp.purge_errors"
+    source: ClassVar[str] = (
+        "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
+    )
+    requests: int = 4
+    protected: tuple[str, ...] = DCP_PROTECTED
+
+    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
+        """Return how many results were looked at, and the failed ones whose calls are whole."""
+        return 0, ()
+
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+        """Clear the inputs of calls that failed long enough ago."""
+        seen, failed = state
+        waiting = [
+            *failed,
+            *(
+                one
+                for one in view.outputs[seen:]
+                if view.item(one).is_error and not view.item(one).tool.startswith(self.protected)
+            ),
+        ]
+        border = view.request.index - self.requests
+        old = [one for one in waiting if view.item(one).entered <= border]
+        changes = without_inputs(view, [one for one in old if is_reducible(view, one)])
+        oldest = max((view.request.index - view.item(one).entered for one in waiting), default=0)
+        probe = Probe("requests since a call failed", oldest, self.requests - 1, "requests")
+        kept = tuple(one for one in waiting if view.item(one).entered > border)
+        return Decided((len(view.outputs), kept), changes, probe, fired=bool(changes))
+
+
+PRESETS: tuple[type[Preset], ...] = (
+    ClineLegacy,
+    DcpDeduplicate,
+    DcpSupersedeWrites,
+    DcpPurgeErrors,
+)

@@ -1,0 +1,199 @@
+"""Every preset keeps the laws of a policy, on any session."""
+
+from collections import defaultdict
+from dataclasses import fields, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.review.policies.made_timeline import Call, TimelineMaker
+
+from palimpsest.review.policies import (
+    clearing,
+    cutting,
+    duplicates,
+    idle,
+    masking,
+    shortening,
+    summarising,
+    summarising_all,
+    summarising_messages,
+)
+from palimpsest.review.policies.settings import Preset
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.transcript.timeline import Timeline
+
+PRESETS = [
+    one
+    for module in (
+        clearing,
+        masking,
+        shortening,
+        duplicates,
+        idle,
+        cutting,
+        summarising,
+        summarising_all,
+        summarising_messages,
+    )
+    for one in module.PRESETS
+]
+RULER = Ruler(unseen=100)
+GONE = {"out", "summarised", "reverted"}
+EAGER = {
+    "window": 3_000,
+    "reserve": 200,
+    "trigger": 1_500,
+    "max_tokens": 1_500,
+    "protect": 500,
+    "minimum": 200,
+    "at_least": 100,
+    "keep": 2,
+    "n": 2,
+    "turns": 1,
+    "messages": 4,
+    "most": 8,
+    "left": 4,
+    "longest": 300,
+    "kept": 200,
+    "result_tokens": 300,
+    "prompt_tokens": 300,
+    "summary": 30,
+    "idle_seconds": 10,
+    "ttl_seconds": 10,
+    "least_chars": 100,
+    "image_turns": 1,
+    "interval": 2,
+    "prompts": 100,
+    "file_tokens": 100,
+    "results": 100,
+    "keep_least": 50,
+    "head": 50,
+    "tail": 50,
+    "soft": 0.05,
+    "hard": 0.1,
+}
+"""Numbers so small that every rule acts within a few requests."""
+
+
+def eager(preset: type[Preset]) -> Preset:
+    """Return a preset with small numbers."""
+    small = {one.name: EAGER[one.name] for one in fields(preset) if one.name in EAGER}
+    if issubclass(preset, summarising.CutAtTokens):
+        small["keep"] = 300 if preset().keep else 0
+    return preset(**small)
+
+
+LONG = st.integers(200, 3_000).map(lambda n: "some words of it\n" * (n // 16))
+CALLS = st.builds(
+    Call,
+    tool=st.sampled_from(["read", "bash", "edit", "browse", "skill"]),
+    result=st.one_of(LONG, LONG, LONG, st.none()),
+    given=st.sampled_from(["a.py", "b.py"]).map(lambda name: (("path", name), ("text", "x" * 400))),
+    failed=st.booleans(),
+)
+ANSWERS = st.tuples(LONG, st.lists(CALLS, max_size=3), LONG, st.sampled_from([1, 1, 1, 20, 4_000]))
+TURNS = st.tuples(LONG, st.booleans(), st.lists(ANSWERS, max_size=4))
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> Timeline:
+    maker = TimelineMaker()
+    maker.system(draw(LONG))
+    for words, pinned, answers in draw(st.lists(TURNS, min_size=1, max_size=5)):
+        maker.prompt(words, media="picture-of-a-window.png" * 4, pinned=pinned)
+        for said, calls, thought, pause in answers:
+            maker.answer(said, calls, reasoning=thought, pause=pause)
+    return maker.made()
+
+
+def busy() -> Timeline:
+    """Return a session in which every rule with small numbers has something to do."""
+    maker = TimelineMaker()
+    maker.system("You help." * 30)
+    view = "[File: /a.py (90 lines total)]\n" + "1: a line\n" * 60
+    for turn in range(6):
+        maker.prompt("Do it. " * 40, media="picture-of-a-window.png" * 4)
+        for step in range(4):
+            calls = [
+                Call("read", view, (("path", f"{step % 2}.py"),)),
+                Call(
+                    "bash",
+                    "one\n" * 300 + "<diff>some</diff>",
+                    (("command", "make"),),
+                    turn % 2 > 0,
+                ),
+                Call("write", "Done. " * 60, (("path", f"{step % 2}.py"), ("text", "x" * 400))),
+                Call("browse", "a page " * 90, (("url", "b"),)),
+            ]
+            maker.answer("Well. " * 40, calls, reasoning="Hm. " * 60, pause=20 if step else 1)
+    return maker.made()
+
+
+def decisions(replay: Simulation, until: int) -> list[object]:
+    return [one for one in replay.timeline.transitions if one.request < until]
+
+
+def cut_short(timeline: Timeline, requests: int) -> Timeline:
+    """Return the session as it was before a request: nothing of it is there that came later."""
+    kept = timeline.requests[:requests]
+    end = kept[-1].items
+    kept = (*kept[:-1], replace(kept[-1], answer=(end, end)))
+    return replace(timeline, items=timeline.items[:end], requests=kept, _weights={})
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one.preset)
+def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]) -> None:
+    timeline = busy()
+    replay = keeps_the_laws(timeline, eager(preset), until=len(timeline.requests) // 2)
+
+    assert replay.fired
+    assert replay.timeline.transitions
+
+
+@settings(max_examples=150)
+@given(preset=st.sampled_from(PRESETS), timeline=timelines(), share=st.floats(0, 1))
+def test_presets_keep_the_laws_on_any_session(
+    preset: type[Preset], timeline: Timeline, share: float
+) -> None:
+    until = 1 + round(share * (len(timeline.requests) - 1))
+
+    keeps_the_laws(timeline, eager(preset), until=until)
+
+
+def keeps_the_laws(timeline: Timeline, policy: Preset, until: int) -> Simulation:
+    """Check that a replay is the same again, sees no future, never grows and keeps requests valid."""
+    replay = simulate(timeline, policy, RULER)
+    raw = simulate(timeline, None, RULER)
+
+    assert simulate(timeline, policy, RULER) == replay
+    begun = simulate(cut_short(timeline, until), policy, RULER)
+    assert decisions(begun, until) == decisions(replay, until)
+    for mine, whole in zip(replay.sizes, raw.sizes, strict=True):
+        assert mine.total <= whole.total
+    for request in timeline.requests:
+        shown = {
+            one.index: replay.timeline.state(one.index, request.index) or ""
+            for one in timeline.items[: request.items]
+        }
+        keeps_what_it_must(timeline, shown, request.index)
+    return replay
+
+
+def keeps_what_it_must(timeline: Timeline, shown: dict[int, str], request: int) -> None:
+    """Check one request: calls with results, nothing pinned reduced, the system prompt and the newest there."""
+    groups: dict[str, dict[str, bool]] = defaultdict(dict)
+    newest = timeline.items[len(shown) - 1].block
+    for index, state in shown.items():
+        item = timeline.items[index]
+        if item.group:
+            groups[item.group][item.kind] = state not in GONE
+        if item.pinned or item.kind == "system":
+            assert state == "whole"
+        before = timeline.requests[request - 1].items if request else index + (item.block < newest)
+        if index >= before and item.kind in ("user", "assistant"):
+            assert state not in GONE
+    for one in groups.values():
+        if len(one) == 2:
+            assert one["call"] == one["output"]
