@@ -1,19 +1,16 @@
 """Every policy keeps to the laws on any session, and sees no future; a breach is named."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.policies.generated_timelines import Growing, prefix, reverted, timelines
 
-from palimpsest.review.policies import laws, registry
-from palimpsest.review.policies.custom import policy
-from palimpsest.review.policies.decisions import clear, drop
-from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, CheckedPolicy, PolicyBreach
-from palimpsest.review.policies.policy import Change, ContextPolicy, Decided
+from palimpsest.review.policies import registry
+from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, CheckedPolicy
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import simulate

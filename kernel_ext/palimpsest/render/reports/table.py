@@ -54,8 +54,8 @@ class ReportTable:
     @property
     def text(self) -> str:
         """The table as plain text."""
-        head = [_titled(column) for column in self.columns]
-        body = [self._shown(row) for row in self.rows]
+        head = [_plain(_titled(column)) for column in self.columns]
+        body = [[_plain(cell) for cell in self._shown(row)] for row in self.rows]
         widths = [max(map(len, one)) for one in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
@@ -64,7 +64,8 @@ class ReportTable:
             ).rstrip()
             for row in (head, *body)
         ]
-        return "\n\n".join([self.title, "\n".join(lines), *self.notes])
+        told = [_plain(one) for one in (self.title, *self.notes)]
+        return "\n\n".join([told[0], "\n".join(lines), *told[1:]])
 
     @property
     def markdown(self) -> str:
@@ -166,6 +167,11 @@ def _titled(column: TableColumn) -> str:
 def _style(column: TableColumn) -> str:
     side = "left" if column.form == "text" else "right;font-variant-numeric:tabular-nums"
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
+
+
+def _plain(text: str) -> str:
+    """Return text as one line without control characters, since a recording may hold a terminal's commands."""
+    return " ".join(clean(text).split())
 
 
 def _cell(text: str) -> str:

@@ -14,6 +14,7 @@ from palimpsest.review.importing.journal_writer import ImportLog, import_recordi
 from palimpsest.review.importing.sources import head_of
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
+from palimpsest.store.project_folder.layout import FOLDER
 from palimpsest.transcript.errors import NotFound, UserError
 
 GROUP = "palimpsest.importers"
@@ -72,6 +73,15 @@ class ImporterRegistry:
             )
         return ImportReport(tuple(log.sessions.values()), tuple(log.problems))
 
+    def recordings(self, path: Path) -> Iterator[Path]:
+        """Yield the recordings at or below a path, sorted; a project's own folder is none."""
+        if self._recognised(path) is not None:
+            yield path
+        elif path.is_dir():
+            for one in self._recordings(path, MOST_DEPTH):
+                if self._recognised(one) is not None:
+                    yield one
+
     def _import_folder(
         self,
         store: Store,
@@ -109,7 +119,7 @@ class ImporterRegistry:
         yield from files
         for path in inside:
             # A folder beside a recording of its name holds what belongs to it, such as its subagents.
-            if path.is_symlink() or not path.is_dir() or path.name in named:
+            if path.is_symlink() or not path.is_dir() or path.name in {*named, FOLDER}:
                 continue
             if self._recognised(path) is not None:
                 yield path

@@ -18,7 +18,7 @@ FILE_NOTE_CHARS = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShortenedOutput(Preset):
+class ShortenedResults(Preset):
     """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
 
     longest: int = 10_000
@@ -47,7 +47,7 @@ class ShortenedOutput(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MiniSweAgentOutput(ShortenedOutput):
+class MiniSweAgentOutput(ShortenedResults):
     """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
 
     preset: ClassVar[str] = "mini_swe_agent.output"
@@ -56,7 +56,7 @@ class MiniSweAgentOutput(ShortenedOutput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmolagentsOutput(ShortenedOutput):
+class SmolagentsOutput(ShortenedResults):
     """Smolagents shows 20,000 characters of an output: half of them from its head, half from its tail."""
 
     preset: ClassVar[str] = "smolagents.output"
@@ -67,7 +67,7 @@ class SmolagentsOutput(ShortenedOutput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeminiTruncate(ShortenedOutput):
+class GeminiTruncate(ShortenedResults):
     """Gemini CLI shows 40,000 characters of a longer result and writes the whole to a file."""
 
     preset: ClassVar[str] = "gemini.truncate"
@@ -225,7 +225,7 @@ class OpenAIAgentsTrimmer(Preset):
     """OpenAI Agents' ToolOutputTrimmer: results over 500 characters of older turns show the first 200."""
 
     preset: ClassVar[str] = "openai_agents.tool_output_trimmer"
-    source: ClassVar[str] = "OpenAI Agents SDK 2026, extensions/tool_output_trimmer.py"
+    source: ClassVar[str] = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
     sticky: ClassVar[bool] = False
     turns: int = 2
     """The newest turns, whose results stay."""

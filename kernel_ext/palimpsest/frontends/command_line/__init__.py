@@ -1,0 +1,1 @@
+"""The console script ``palimpsest``: import, inspect and compare without a kernel."""

@@ -1,0 +1,63 @@
+"""Write a report of the command line: as text, as Markdown for a pull request, or as JSON with a version.
+
+The schema of the JSON is ``report.schema.json`` beside this file; keys are only added within a version.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.safety.escaping import clean
+from palimpsest.store.interface import Problem
+
+SCHEMA_VERSION = 1
+OutputForm = Literal["text", "json", "markdown"]
+
+
+@dataclass
+class CommandReport:
+    """What a command found."""
+
+    command: str
+    values: dict[str, Any]
+    """Plain values, for JSON."""
+    tables: Sequence[ReportTable] = ()
+    """The same for people."""
+    problems: Sequence[Problem] = ()
+    """What could not be read."""
+    words: Sequence[str] = field(default=())
+    """Lines instead of tables."""
+
+    def written(self, form: OutputForm) -> str:
+        """Return the report as text."""
+        if form == "json":
+            return json.dumps(self.json(), ensure_ascii=False, indent=2, allow_nan=False)
+        shown = [one.markdown if form == "markdown" else one.text for one in self.tables]
+        return "\n\n".join([*(["\n".join(map(clean, self.words))] if self.words else []), *shown])
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "command": self.command,
+            **self.values,
+            "problems": [{"where": one.where, "what": one.what} for one in self.problems],
+        }
+
+
+def write(text: str) -> None:
+    """Write to standard output; what its encoding lacks is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.flush()
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Write sentences to standard error, one a line."""
+    encoding = sys.stderr.encoding or "utf-8"
+    for one in sentences:
+        line = f"palimpsest: {clean(one)}"
+        sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -1,0 +1,128 @@
+"""What ``palimpsest inspect`` says of one session: totals, peak, breaks, costs, wastes, items by kind."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
+from palimpsest.review.comparison.cache_breaks import CacheBreaks
+from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.comparison.wastes import Wastes
+
+_TOTALS: tuple[tuple[str, str, Form], ...] = (
+    ("origin", "agent", "text"),
+    ("model", "model", "text"),
+    ("turns", "turns", "count"),
+    ("requests", "requests", "count"),
+    ("reported", "requests with usage", "count"),
+    ("input", "input tokens", "count"),
+    ("cached", "share read from the cache", "share"),
+    ("output", "output tokens", "count"),
+    ("peak", "largest request", "count"),
+    ("cost", "cost", "usd"),
+    ("breaks", "cache breaks", "count"),
+    ("break_tokens", "tokens lost by breaks", "count"),
+    ("break_cost", "cost of breaks", "usd"),
+    ("compactions", "compactions", "count"),
+    ("seconds", "time", "seconds"),
+)
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """One session's figures and tables."""
+
+    figures: SessionFigures
+    breaks: CacheBreaks
+    wastes: Wastes
+    kinds: ReportTable
+    gaps: tuple[str, ...]
+    """What the recording lacks, a sentence each."""
+
+    @property
+    def tables(self) -> tuple[ReportTable, ...]:
+        """All tables, in the order in which they are shown."""
+        found = [self._totals(), self.kinds]
+        if len(self.breaks):
+            found.append(self.breaks.table)
+        if len(self.wastes):
+            found.append(self.wastes.table)
+        return tuple(found)
+
+    def _totals(self) -> ReportTable:
+        one = self.figures
+        rows: list[tuple[Cell, ...]] = []
+        for key, title, form in _TOTALS:
+            words = f"{title}, {one.unit}" if key in ("cost", "break_cost") else title
+            rows.append((words, shown_cell(getattr(one, key), TableColumn(key, title, form))))
+        for name, number in one.tools.items():
+            rows.append((f"calls of {name}", f"{number:,}"))
+        notes = list(self.gaps)
+        if one.basis == "estimate":
+            notes.insert(0, "No usage was reported; tokens and cost are estimates.")
+        columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
+        return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes))
+
+    def json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            **self.figures.json(),
+            "items_by_kind": self.kinds.records(),
+            "cache_breaks": self.breaks.table.records(),
+            "wastes": self.wastes.table.records(),
+            "gaps": list(self.gaps),
+        }
+
+
+def session_report(review: SessionReview, price: str | None = None) -> SessionReport:
+    """Return the report of a session; raises UserError for an unknown price."""
+    profile = review.price(price)
+    return SessionReport(
+        session_figures(review, price),
+        review.breaks(profile),
+        review.wastes(profile),
+        items_by_kind(review),
+        review.timeline.gaps,
+    )
+
+
+def items_by_kind(review: SessionReview) -> ReportTable:
+    """Return one row a kind of items: how many, how large, and how much of them the largest request showed."""
+    timeline, ruler = review.timeline, review.ruler
+    weights = timeline.weights(ruler.estimator)
+    requests = timeline.requests
+    peak = max(requests, key=lambda one: one.reported or one.items, default=None)
+    number: dict[str, int] = defaultdict(int)
+    chars: dict[str, int] = defaultdict(int)
+    tokens: dict[str, float] = defaultdict(float)
+    shown: dict[str, float] = defaultdict(float)
+    for item, weight in zip(timeline.items, weights, strict=True):
+        number[item.kind] += 1
+        chars[item.kind] += item.chars
+        tokens[item.kind] += weight * ruler.factor
+        if peak is not None and item.index < peak.items:
+            found = timeline.at(item.index, peak.index)
+            seen = weight if found is None else (found.tokens or 0)
+            shown[item.kind] += seen * ruler.factor
+    total = sum(shown.values())
+    rows = tuple(
+        (
+            kind,
+            number[kind],
+            chars[kind],
+            round(tokens[kind]),
+            round(shown[kind]),
+            shown[kind] / total if total else None,
+        )
+        for kind in sorted(number, key=lambda one: (-tokens[one], one))
+    )
+    columns = (
+        TableColumn("kind", "kind"),
+        TableColumn("items", "items", "count", "fact"),
+        TableColumn("chars", "chars", "count", "fact"),
+        TableColumn("tokens", "tokens", "count", "estimate"),
+        TableColumn("peak_tokens", "in the largest request", "count", "estimate"),
+        TableColumn("peak_share", "share of its items", "share", "estimate"),
+    )
+    return ReportTable("Items by kind", columns, rows, (ruler.words,))

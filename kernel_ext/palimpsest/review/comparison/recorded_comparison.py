@@ -1,0 +1,168 @@
+"""Two recorded sessions side by side, such as one task given to two agents: facts only, nothing is replayed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
+from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.replay.ruler import PriceProfile
+
+SCHEMA_VERSION = 1
+GROWTH_POINTS = 5
+"""Requests at whose share of the session the context is told: the first, three between, and the last."""
+HEAD_CHARS = 32
+"""A longer title is cut in the head of its column."""
+_ROWS: tuple[tuple[str, str, Form], ...] = (
+    ("origin", "agent", "text"),
+    ("model", "model", "text"),
+    ("turns", "turns", "count"),
+    ("requests", "requests", "count"),
+    ("input", "input tokens", "count"),
+    ("output", "output tokens", "count"),
+    ("peak", "largest request", "count"),
+    ("growth", "median growth a request", "count"),
+    ("cached", "share read from the cache", "share"),
+    ("cost", "cost", "usd"),
+    ("breaks", "cache breaks", "count"),
+    ("break_tokens", "tokens lost by breaks", "count"),
+    ("break_cost", "cost of breaks", "usd"),
+    ("compactions", "compactions", "count"),
+    ("seconds", "time", "seconds"),
+)
+
+
+@dataclass(frozen=True)
+class RecordedComparison:
+    """Two sessions side by side."""
+
+    first: SessionFigures
+    second: SessionFigures
+    first_growth: tuple[int, ...]
+    """Tokens of the context at even distances through the session."""
+    second_growth: tuple[int, ...]
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a figure, one column a session, and the second as a multiple of the first."""
+        rows: list[tuple[Cell, ...]] = []
+        for key, title, form in _ROWS:
+            one, other = getattr(self.first, key), getattr(self.second, key)
+            is_comparable = key not in _MONEY or self.first.unit == self.second.unit
+            ratio = _ratio(one, other) if is_comparable else None
+            unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
+            rows.append((title + unit, _shown(one, form), _shown(other, form), ratio))
+        for place, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
+            share = 100 * place // (GROWTH_POINTS - 1)
+            words = f"context after {share} % of the requests"
+            rows.append((words, *(_shown(one, "count") for one in pair), _ratio(*pair)))
+        for name in dict.fromkeys([*self.first.tools, *self.second.tools]):
+            one, other = self.first.tools.get(name, 0), self.second.tools.get(name, 0)
+            rows.append((f"calls of {name}", str(one), str(other), _ratio(one, other)))
+        for name in dict.fromkeys([*self.first.causes, *self.second.causes]):
+            one, other = self.first.causes.get(name, 0), self.second.causes.get(name, 0)
+            rows.append((f"breaks: {name}", str(one), str(other), _ratio(one, other)))
+        columns = (
+            TableColumn("figure", "figure"),
+            TableColumn("first", _head(self.first)),
+            TableColumn("second", _head(self.second)),
+            TableColumn("ratio", "second / first", "share"),
+        )
+        return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = [
+            f"{one.title or one.session} reported no usage; its tokens and cost are estimates."
+            for one in (self.first, self.second)
+            if one.basis == "estimate"
+        ]
+        if self.first.unit != self.second.unit:
+            notes.append('Only one of them has a known price; give price="units" to compare costs.')
+        return tuple(notes)
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        return self.table.text
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        return self.table.markdown
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        return self.table.html
+
+    def to_dataframe(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_dataframe()
+
+    def json(self) -> dict[str, Any]:
+        """Return the figures of both as plain values."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "sessions": [
+                {**self.first.json(), "context": list(self.first_growth)},
+                {**self.second.json(), "context": list(self.second_growth)},
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_MONEY = frozenset({"cost", "break_cost"})
+
+
+def compare_recorded(
+    first: SessionReview, second: SessionReview, price: str | PriceProfile | None = None
+) -> RecordedComparison:
+    """Return two recorded sessions side by side; ``price`` as for a comparison of policies."""
+    return RecordedComparison(
+        session_figures(first, price),
+        session_figures(second, price),
+        _context(first),
+        _context(second),
+    )
+
+
+def _context(review: SessionReview) -> tuple[int, ...]:
+    table = review.requests
+    sizes: list[int] = []
+    has_usage = any(one.reported for one in review.timeline.requests)
+    for row in table.records():
+        value = row["input"] if has_usage else row["estimated"]
+        if isinstance(value, int | float):
+            sizes.append(round(value))
+    if not sizes:
+        return (0,) * GROWTH_POINTS
+    last = len(sizes) - 1
+    return tuple(sizes[round(last * one / (GROWTH_POINTS - 1))] for one in range(GROWTH_POINTS))
+
+
+def _head(one: SessionFigures) -> str:
+    name = one.title or one.session
+    return name if len(name) <= HEAD_CHARS else f"{name[: HEAD_CHARS - 1]}…"
+
+
+def _ratio(one: Any, other: Any) -> float | None:
+    if isinstance(one, int | float) and isinstance(other, int | float) and one:
+        return other / one
+    return None
+
+
+def _shown(value: Any, form: Form) -> str:
+    from_form = TableColumn("", "", form)
+    return shown_cell(value, from_form)

@@ -1,0 +1,203 @@
+"""The figures of one recorded session: how large, how much cached, at what price, and with which tools.
+
+Facts where the session reported its usage; where it reported none, size and cost are estimates by the ruler,
+and ``basis`` says so. A cost of 0 for tokens that were read is taken for unknown, not for free.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.replay.fit import recorded
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFigures:
+    """One row of a table of sessions."""
+
+    session: str
+    title: str
+    origin: str
+    """The agent that recorded it."""
+    parent: str | None
+    model: str
+    """The one that answered most requests."""
+    turns: int
+    requests: int
+    reported: int
+    """Requests with reported usage."""
+    items: int
+    basis: Literal["fact", "estimate"]
+    """Whether tokens and cost were reported or are estimated."""
+    input: int
+    """Tokens of all requests together, cached ones included."""
+    uncached: int | None
+    cache_read: int | None
+    cache_write: int | None
+    output: int
+    peak: int
+    """Tokens of the largest request."""
+    growth: float
+    """Tokens by which the median request is larger than the one before."""
+    cached: float | None
+    """Share of the input that was read from the cache."""
+    cost: float | None
+    unit: Literal["USD", "units"]
+    breaks: int
+    """Requests that lost the cache."""
+    break_tokens: int
+    break_cost: float
+    causes: Mapping[str, int]
+    """How many breaks each cause has."""
+    tools: Mapping[str, int]
+    """How often each tool was called."""
+    compactions: int
+    seconds: float | None
+    """From the first request to the end of the last one."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return asdict(self)
+
+
+def session_figures(
+    review: SessionReview, price: str | PriceProfile | None = None
+) -> SessionFigures:
+    """Return a session's figures; ``price`` is a model's id or ``units``, None for what was recorded."""
+    timeline = review.timeline
+    profile = review.price(price)
+    broken = review.breaks(profile)
+    known = [one for one in timeline.requests if one.reported is not None]
+    is_fact = bool(known)
+    sizes = _reported(known) if is_fact else _estimated(review)
+    totals = [total for total, _ in sizes]
+    usages = [one.usage for one in known if one.usage is not None]
+    read = sum(one.cache_read for one in usages)
+    given = sum(totals)
+    if is_fact:
+        cost = _cost(timeline, profile, asked=price is not None)
+    else:
+        cost = sum(
+            profile.cost(0, one.read, one.written, one.output)
+            for one in recorded(timeline, review.ruler).sizes
+        )
+    models = Counter(one.model for one in timeline.requests if one.model)
+    return SessionFigures(
+        session=timeline.session,
+        title=timeline.title,
+        origin=timeline.origin,
+        parent=timeline.parent,
+        model=models.most_common(1)[0][0] if models else "",
+        turns=max((one.turn for one in timeline.requests), default=0),
+        requests=len(timeline.requests),
+        reported=len(known),
+        items=len(timeline.items),
+        basis="fact" if is_fact else "estimate",
+        input=round(given),
+        uncached=sum(one.input for one in usages) if is_fact else None,
+        cache_read=read if is_fact else None,
+        cache_write=sum(one.cache_write for one in usages) if is_fact else None,
+        output=round(sum(output for _, output in sizes)),
+        peak=round(max(totals, default=0)),
+        growth=_growth(totals),
+        cached=(read / given if given else 0.0) if is_fact else None,
+        cost=cost if timeline.requests else 0.0,
+        unit=profile.unit,
+        breaks=len(broken),
+        break_tokens=sum(one.loss for one in broken),
+        break_cost=broken.cost,
+        causes=broken.causes,
+        tools=dict(Counter(one.tool for one in timeline.items if one.kind == "call").most_common()),
+        compactions=sum(one.kind == "compact" for one in timeline.events),
+        seconds=_seconds(timeline),
+    )
+
+
+def _reported(known: list[TimelineRequest]) -> list[tuple[float, float]]:
+    return [
+        (one.reported or 0, one.usage.output + one.usage.reasoning if one.usage is not None else 0)
+        for one in known
+    ]
+
+
+def _estimated(review: SessionReview) -> list[tuple[float, float]]:
+    return [(one.total, one.output) for one in recorded(review.timeline, review.ruler).sizes]
+
+
+def _cost(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> float | None:
+    """Return the recorded costs, or what the usage costs by the profile where it was asked for or none is known."""
+    total = 0.0
+    for one in timeline.requests:
+        if one.cost and not asked and profile.unit == "USD":
+            total += one.cost
+        elif one.usage is not None:
+            usage = one.usage
+            output = usage.output + usage.reasoning
+            total += profile.cost(usage.input, usage.cache_read, usage.cache_write, output)
+    return total
+
+
+def _growth(totals: list[float]) -> float:
+    grown = sorted(now - before for before, now in pairwise(totals))
+    return float(grown[len(grown) // 2]) if grown else 0.0
+
+
+def _seconds(timeline: Timeline) -> float | None:
+    """Return the time between the first request and the end of the last; None where the recording has no times."""
+    started = [one.started for one in timeline.requests if one.started is not None]
+    ended = [one.ended or one.started for one in timeline.requests]
+    last = max((one for one in ended if one is not None), default=0)
+    return (last - min(started)) / 1000 if started and last > min(started) else None
+
+
+_COLUMNS: tuple[tuple[str, str, Form], ...] = (
+    ("session", "session", "text"),
+    ("title", "title", "text"),
+    ("origin", "origin", "text"),
+    ("model", "model", "text"),
+    ("turns", "turns", "count"),
+    ("requests", "requests", "count"),
+    ("input", "input", "count"),
+    ("peak", "peak", "count"),
+    ("output", "output", "count"),
+    ("cached", "cached", "share"),
+    ("growth", "growth", "count"),
+    ("cost", "cost", "usd"),
+    ("unit", "unit", "text"),
+    ("basis", "known as", "text"),
+    ("breaks", "breaks", "count"),
+    ("break_tokens", "lost", "count"),
+    ("break_cost", "cost of breaks", "usd"),
+    ("causes", "causes", "text"),
+    ("tools", "tools", "text"),
+    ("compactions", "compactions", "count"),
+    ("seconds", "time", "seconds"),
+)
+
+
+def figures_table(
+    title: str, figures: list[SessionFigures], notes: tuple[str, ...] = ()
+) -> ReportTable:
+    """Return one row a session."""
+    basis: Basis = "fact"
+    rows = tuple(tuple(_cell(getattr(one, key)) for key, _, _ in _COLUMNS) for one in figures)
+    columns = tuple(
+        TableColumn(key, shown, form, "" if form == "text" else basis)
+        for key, shown, form in _COLUMNS
+    )
+    links = tuple(link_to(one.session) for one in figures)
+    return ReportTable(title, columns, rows, notes, links)
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{number} {name}" for name, number in value.items())
+    cell: Cell = value
+    return cell

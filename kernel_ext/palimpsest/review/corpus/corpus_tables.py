@@ -1,0 +1,166 @@
+"""A comparison of policies over many sessions: one row a policy, and one a policy and session."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
+from palimpsest.review.corpus.session_work import Rows
+from palimpsest.transcript.errors import UserError
+
+NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
+_SUMS = frozenset(
+    {
+        *("input", "breaks", "break_tokens", "cost", "summaries", "repair", "cost_uncached"),
+        *("repeated", "fired"),
+    }
+)
+_ABOUT = (
+    TableColumn("session", "session"),
+    TableColumn("title", "title"),
+    TableColumn("origin", "origin"),
+    TableColumn("requests", "requests", "count", "fact"),
+    TableColumn("unit", "unit"),
+)
+
+
+@dataclass(frozen=True)
+class CorpusComparison:
+    """Policies over all sessions of a corpus."""
+
+    policies: tuple[Rows, ...]
+    """Of each policy, a row a session."""
+    problems: tuple[str, ...]
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a policy: sums over all sessions, the largest peak, shares weighted by what they are shares of."""
+        unit = self._unit()
+        shown = [one for one in columns(unit or "USD") if one.key != "distance"]
+        head = (shown[0], TableColumn("sessions", "sessions", "count"), *shown[1:])
+        rows = tuple(
+            tuple(_total(one.key, rows, priced=unit is not None) for one in head)
+            for rows in self.policies
+            if rows
+        )
+        sessions = max((len(rows) for rows in self.policies), default=0)
+        notes = [COUNTERFACTUAL]
+        if unit is None:
+            notes.append(
+                "Some sessions have prices in USD and some in units, so costs do not add up; give one price."
+            )
+        if self.problems:
+            notes.append(f"{len(self.problems)} problems; `problems` names them.")
+        title = f"{len(rows)} policies over {sessions} sessions"
+        return ReportTable(title, head, rows, tuple(notes))
+
+    @cached_property
+    def sessions(self) -> ReportTable:
+        """One row a policy and session."""
+        own = columns("USD")
+        head = (own[0], *_ABOUT, *(replace(one, title=one.title) for one in own[1:]))
+        rows = tuple(
+            tuple(_cell(row.get(one.key)) for one in head) for rows in self.policies for row in rows
+        )
+        return ReportTable(f"{len(rows)} replays", head, rows, (COUNTERFACTUAL,))
+
+    def _unit(self) -> str | None:
+        units = {str(row.get("unit")) for rows in self.policies for row in rows}
+        return units.pop() if len(units) == 1 else None
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        return self.table.text
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        return self.table.markdown
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        return self.table.html
+
+    def json(self) -> dict[str, Any]:
+        """Return both tables as plain values."""
+        return {
+            "schema": 1,
+            "policies": self.table.records(),
+            "sessions": self.sessions.records(),
+            "problems": list(self.problems),
+        }
+
+    def to_dataframe(self) -> Any:
+        """Return one row a policy and session as a pandas DataFrame."""
+        return data_frame(self.sessions)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write one row a policy and session to a Parquet file."""
+        write_parquet(self.sessions, path)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def data_frame(table: ReportTable) -> Any:
+    """Return a table as a pandas DataFrame; raises UserError where pandas is not installed."""
+    try:
+        return table.to_dataframe()
+    except ImportError as error:
+        raise UserError(NEEDS) from error
+
+
+def write_parquet(table: ReportTable, path: str | Path) -> None:
+    """Write a table to a Parquet file; raises UserError where pyarrow is not installed."""
+    try:
+        data_frame(table).to_parquet(Path(path).expanduser(), engine="pyarrow", index=False)
+    except ImportError as error:
+        raise UserError(NEEDS) from error
+
+
+def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell:
+    """Return what one column comes to over all sessions of a policy."""
+    known: list[float] = [row[key] for row in rows if isinstance(row.get(key), int | float)]
+    if key == "policy":
+        return str(rows[0].get("policy"))
+    if key == "sessions":
+        return len(rows)
+    if key == "verdict":
+        acted = sum(bool(row.get("fired")) for row in rows)
+        return f"Acted in {acted} of {len(rows)} sessions."
+    if key in _MONEY and not priced:
+        return None
+    if key in _SUMS:
+        return sum(known)
+    if key == "peak":
+        return max(known, default=None)
+    return _weighted(key, rows)
+
+
+_MONEY = frozenset({"cost", "summaries", "repair", "cost_uncached"})
+
+
+def _weighted(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the mean of a share: by input, the rewrite factor by the peak, what was kept by requests."""
+    by = {"cached": "input", "rewrite": "peak"}.get(key, "requests")
+    pairs = [(row[key], row[by]) for row in rows if isinstance(row.get(key), int | float)]
+    weight = sum(one for _, one in pairs)
+    return sum(value * one for value, one in pairs) / weight if weight else None
+
+
+def _cell(value: Any) -> Cell:
+    return value if value is None or isinstance(value, str | int | float) else str(value)

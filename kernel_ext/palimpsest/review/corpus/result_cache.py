@@ -1,0 +1,96 @@
+"""Keep what was found of each source in files, so that a stopped run goes on and a repeated one is fast.
+
+Derived and deletable. A file is named by a hash of the source's content, of what was asked and of the version;
+what a file holds is numbers and names that are shown, and one that is not of that form is made anew.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from palimpsest import __version__
+from palimpsest.review.corpus.session_work import Rows
+from palimpsest.store.disk import read_small, write_atomically
+from palimpsest.store.project_folder.layout import (
+    FOLDER,
+    find_project,
+    foreign_folder_reason,
+    prepare,
+)
+from palimpsest.transcript.errors import PalimpsestError
+
+CACHE_VERSION = 1
+"""Raised when rows are measured otherwise."""
+ENDING = ".rows"
+MOST_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class ResultCache:
+    """Reads and writes rows in one folder; without a folder it keeps nothing."""
+
+    folder: Path | None
+
+    def get(self, key: str) -> tuple[Rows, tuple[str, ...]] | None:
+        """Return rows and problems that were kept; None where there are none."""
+        if self.folder is None:
+            return None
+        try:
+            found = json.loads(read_small(self.folder / f"{key}{ENDING}", MOST_BYTES))
+        except (OSError, ValueError, RecursionError, PalimpsestError):
+            return None
+        if not isinstance(found, dict):
+            return None
+        rows, problems = found.get("rows"), found.get("problems")
+        if not _are_rows(rows) or not isinstance(problems, list):
+            return None
+        return rows, tuple(str(one) for one in problems)
+
+    def put(self, key: str, rows: Rows, problems: Sequence[str]) -> None:
+        """Keep rows; where the disk refuses, they are not kept."""
+        if self.folder is None:
+            return
+        content = json.dumps({"rows": rows, "problems": list(problems)}).encode()
+        with suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(self.folder / f"{key}{ENDING}", content)
+
+
+def result_key(content: str, *asked: Any) -> str:
+    """Return the name under which an answer about a content is kept."""
+    words = json.dumps([CACHE_VERSION, __version__, content, *asked], sort_keys=True, default=str)
+    return hashlib.sha256(words.encode()).hexdigest()[:40]
+
+
+def default_folder() -> Path | None:
+    """Return ``.palimpsest/review`` of the current folder's project; None where it cannot be written."""
+    project = find_project(Path.cwd())
+    try:
+        if foreign_folder_reason(project):
+            return None
+        if not (project / FOLDER).is_dir():
+            prepare(project)
+    except (OSError, PalimpsestError):
+        return None
+    folder = project / FOLDER / "review"
+    return None if folder.is_symlink() else folder
+
+
+def _are_rows(rows: Any) -> TypeGuard[Rows]:
+    """Return whether a value is rows of names, numbers and counts."""
+    return isinstance(rows, list) and all(
+        isinstance(row, dict) and all(_is_cell(one) for one in row.values()) for row in rows
+    )
+
+
+def _is_cell(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(one, int) for one in value.values())
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)

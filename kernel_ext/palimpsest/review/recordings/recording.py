@@ -1,0 +1,167 @@
+"""The sessions of a recording, or of a project's folder, opened for review.
+
+A recording is imported into a store in a private temporary folder, so its size is no matter of memory; the
+folder is removed when nothing reads from it any more. A project's own folder is read where it lies. Nothing
+is written beside either, and nothing that they hold is run.
+"""
+
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.prices import PriceOf
+from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
+from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.interface import Problem, Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import FOLDER, Layout, prepare
+from palimpsest.store.project_folder.layout_file import read_layout
+from palimpsest.store.project_folder.migration_run import refuse_newer
+from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
+from palimpsest.transcript.errors import NotFound, UserError
+
+
+class Recording(Sequence[SessionReview]):
+    """The sessions of one recording; a sequence of reviews, each made when it is asked for.
+
+    Responsibilities: give the sessions by number or id, say what could not be read, remove the temporary
+    folder when it is closed or no review of it is left.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        ids: Sequence[str],
+        problems: Sequence[Problem] = (),
+        *,
+        get_policy: GetPolicy = get,
+        price_of: PriceOf = offline_price,
+        remove: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._store = store
+        self.ids = tuple(ids)
+        """The sessions' ids, in the order in which they were recorded."""
+        self.problems = tuple(problems)
+        """What could not be read."""
+        self._get_policy = get_policy
+        self._price_of = price_of
+        self._remove = remove
+
+    @overload
+    def __getitem__(self, place: int | str) -> SessionReview: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[SessionReview]: ...
+
+    def __getitem__(self, place: int | str | slice) -> SessionReview | Sequence[SessionReview]:
+        """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
+        if isinstance(place, slice):
+            return [self._review(one) for one in self.ids[place]]
+        if isinstance(place, int):
+            return self._review(self.ids[place])
+        if place not in self.ids:
+            raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
+        return self._review(place)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[SessionReview]:
+        return (self._review(one) for one in self.ids)
+
+    def _review(self, session_id: str) -> SessionReview:
+        timeline = timeline_of(self._store, session_id, counter, self._price_of)
+        return SessionReview(timeline, self._get_policy, self._price_of)
+
+    def close(self) -> None:
+        """Remove the temporary folder; texts of its sessions can no longer be read."""
+        self._remove()
+
+    def __enter__(self) -> "Recording":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Recording({len(self)} sessions: {', '.join(self.ids[:3])}{', ...' if len(self) > 3 else ''})"
+
+
+def open_recording(
+    path: str | Path,
+    *,
+    session: str = "",
+    get_policy: GetPolicy = get,
+    price_of: PriceOf = offline_price,
+    control: ImportControl | None = None,
+) -> Recording:
+    """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
+
+    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
+    its sessions are read, or the one named. Nothing is written beside it. Raises UserError with one sentence.
+    """
+    target = Path(path).expanduser()
+    root = project_root(target)
+    if root is not None:
+        return _project(root, session, get_policy, price_of)
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-recording-"))
+    try:
+        store = JsonlStore(prepare(folder))
+        remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+        report = REGISTRY.import_from(store, target, _now, control)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Recording(
+        store,
+        [one.id for one in report.sessions],
+        report.problems,
+        get_policy=get_policy,
+        price_of=price_of,
+        remove=remove,
+    )
+
+
+def project_root(path: Path) -> Path | None:
+    """Return the ``.palimpsest`` folder that a path names or holds, if it has sessions; links are not followed."""
+    for root in (path, path / FOLDER):
+        sessions = root / "sessions"
+        if root.name == FOLDER and sessions.is_dir() and not root.is_symlink():
+            return None if sessions.is_symlink() else root
+    return None
+
+
+def _project(root: Path, session: str, get_policy: GetPolicy, price_of: PriceOf) -> Recording:
+    refuse_newer(root, newest_version(STEPS))
+    if is_older(root, STEPS):
+        raise UserError(
+            f"{str(root)!r} was written by an older version; open a notebook of the project once, and it is renewed."
+        )
+    if (root / "blobs").is_symlink():
+        raise UserError(f"{str(root / 'blobs')!r} is a link, so it is not read.")
+    store = JsonlStore(_ReadOnlyLayout(root, read_layout(root).project_id))
+    if session and not store.layout.session(session).is_dir():
+        raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
+    ids = [session] if session else [one.id for one in store.list()]
+    return Recording(store, ids, get_policy=get_policy, price_of=price_of)
+
+
+class _ReadOnlyLayout(Layout):
+    """A project's folder whose list of sessions is not written: its file lies nowhere."""
+
+    @property
+    def index(self) -> Path:
+        """Return a file in a folder that does not exist, so that the list is made anew and not kept."""
+        return self.root / "index.json" / "not written"
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

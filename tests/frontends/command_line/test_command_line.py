@@ -1,0 +1,279 @@
+"""The console script inspects, compares and imports recordings, and its exit code says what it found."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.frontends.command_line.command_line import PACKAGE, run
+from tests.review.importers.sample_files import sample
+
+from palimpsest.frontends.command_line.main import main
+
+SCHEMA = json.loads((PACKAGE / "frontends/command_line/report.schema.json").read_text("utf-8"))
+PI = "pi_large_session.jsonl"
+
+
+def valid(report: Any) -> Any:
+    """Return a report that the schema allows."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(report, SCHEMA, jsonschema.Draft202012Validator)
+    return report
+
+
+def listing(folder: Path) -> set[str]:
+    return {one.relative_to(folder).as_posix() for one in folder.rglob("*")}
+
+
+@pytest.mark.slow
+def test_inspect_gives_the_numbers_of_the_recording_and_writes_nothing(tmp_path: Path) -> None:
+    sample(PI, tmp_path)
+    before = listing(tmp_path)
+
+    ran = run("inspect", PI, "--json", cwd=tmp_path)
+
+    assert (ran.code, ran.err) == (0, "")
+    (session,) = valid(ran.json)["sessions"]
+    wanted = {
+        "origin": "pi",
+        "model": "anthropic/claude-sonnet-4-5",
+        "requests": 453,
+        "reported": 439,
+        "basis": "fact",
+        "input": 47_526_750,
+        "uncached": 1_049,
+        "cache_write": 4_296_232,
+        "output": 83_156,
+        "peak": 177_604,
+        "unit": "USD",
+        "breaks": 37,
+        "compactions": 0,
+    }
+    assert {key: session[key] for key in wanted} == wanted
+    assert session["cost"] == pytest.approx(30.3302, abs=1e-4)
+    assert session["break_cost"] == pytest.approx(14.21, abs=0.01)
+    assert session["cached"] == pytest.approx(0.9096, abs=1e-4)
+    assert session["causes"]["idle"] == 4
+    assert sum(session["causes"].values()) == len(session["cache_breaks"]) == 37
+    outputs = next(one for one in session["items_by_kind"] if one["kind"] == "output")
+    assert outputs["peak_share"] == pytest.approx(0.517, abs=0.005)
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_inspect_in_plain_text_names_the_figures_and_the_breaks(tmp_path: Path) -> None:
+    sample("codex_rollout.jsonl", tmp_path)
+
+    ran = run("inspect", "codex_rollout.jsonl", cwd=tmp_path)
+
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert "input tokens 160,333" in lines
+    assert "share read from the cache .564" in lines
+    assert "Items by kind" in lines
+
+
+@pytest.mark.slow
+def test_compare_gives_one_row_a_policy_and_markdown_for_a_pull_request(tmp_path: Path) -> None:
+    sample(PI, tmp_path)
+    policies = ("recorded", "opencode.prune", "sweagent.last_n n=10")
+
+    told = run("compare", PI, "--json", "--policy", *policies, cwd=tmp_path)
+    shown = run("compare", PI, "--markdown", "--policy", *policies, cwd=tmp_path)
+
+    (compared,) = valid(told.json)["comparisons"]
+    assert [one["policy"] for one in compared["rows"]] == list(policies)
+    assert [one["fired"] for one in compared["rows"]] == [0, 1, 362]
+    rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
+    assert [row.split("|")[1].strip() for row in rows] == ["policy", *policies]
+
+
+@pytest.mark.slow
+def test_two_recordings_are_compared_by_facts(tmp_path: Path) -> None:
+    sample(PI, tmp_path)
+    sample("codex_rollout.jsonl", tmp_path)
+
+    ran = run("compare", PI, "codex_rollout.jsonl", "--json", cwd=tmp_path)
+
+    first, second = valid(ran.json)["sessions"]
+    assert (first["origin"], first["input"], first["tools"]["bash"]) == ("pi", 47_526_750, 192)
+    assert (second["origin"], second["input"], second["requests"]) == ("codex", 160_333, 6)
+    assert (first["context"][-1], second["context"][-1]) == (177_604, 42_519)
+
+
+@pytest.mark.slow
+def test_import_brings_sessions_into_a_project_once(tmp_path: Path) -> None:
+    source = sample("codex_rollout.jsonl", tmp_path)
+    project = tmp_path / "project"
+    project.mkdir()
+
+    first = run("import", source.name, "--project", "project", "--json", cwd=tmp_path)
+    again = run("import", source.name, "--project", "project", "--json", cwd=tmp_path)
+    inspected = run("inspect", "project", "--json", cwd=tmp_path)
+
+    assert [one["outcome"] for one in valid(first.json)["sessions"]] == ["new"]
+    assert [one["outcome"] for one in valid(again.json)["sessions"]] == ["same"]
+    (session,) = valid(inspected.json)["sessions"]
+    assert session["session"] == first.json["sessions"][0]["session"]
+    assert session["input"] == 160_333
+
+
+@pytest.mark.slow
+def test_a_project_is_inspected_without_a_change_in_its_folder(tmp_path: Path) -> None:
+    source = sample("codex_rollout.jsonl", tmp_path)
+    run("import", source.name, "--project", ".", cwd=tmp_path)
+    root = tmp_path / ".palimpsest"
+    before = {one: one.stat().st_mtime_ns for one in root.rglob("*")}
+
+    ran = run("inspect", ".palimpsest", cwd=tmp_path)
+
+    assert ran.code == 0
+    assert {one: one.stat().st_mtime_ns for one in root.rglob("*")} == before
+
+
+@pytest.mark.slow
+def test_a_report_is_the_baseline_of_a_later_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(sample("codex_rollout.jsonl", tmp_path))
+    assert main(["inspect", path, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    report["sessions"][0]["cost"] /= 2
+    baseline = tmp_path / "main.json"
+    baseline.write_text(json.dumps(report))
+    against = ["inspect", path, "--baseline", str(baseline), "--fail-if"]
+
+    assert main([*against, "cost > 1.1 * baseline"]) == 1
+    assert "cost > 1.1 * baseline holds for" in capsys.readouterr().err
+    assert main([*against, "cost > 2.1 * baseline or breaks > 1"]) == 0
+    assert main([*against, "cost > 2.1 * baseline or input > 160_000"]) == 1
+
+
+@pytest.mark.slow
+def test_the_first_row_of_a_comparison_is_its_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(sample(PI, tmp_path))
+    policies = ["--policy", "raw", "sweagent.last_n n=10"]
+
+    dearer = main(["compare", path, *policies, "--fail-if", "cost > baseline"])
+    broken = main(["compare", path, *policies, "--fail-if", "breaks > baseline + 300"])
+
+    assert (dearer, broken) == (0, 1)
+    assert "holds for 'sweagent.last_n n=10': breaks 362, baseline 0." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["inspect", "missing.jsonl"], "There is no 'missing.jsonl'."),
+        (["inspect", "notes.json"], "'notes.json' holds no session that can be imported"),
+        (["compare", "s.jsonl", "--policy", "magic"], "There is no policy 'magic'"),
+        (["compare", "s.jsonl", "--policy", "sweagent.last_n m=1"], "has no number 'm'"),
+        (["compare", "s.jsonl", "s.jsonl", "--policy", "raw"], "over one recording"),
+        (["compare", "s.jsonl", "s.jsonl", "s.jsonl"], "or two recordings"),
+        (["inspect", "s.jsonl", "--price", "nobody/knows"], "price of 'nobody/knows'"),
+        (["inspect", "s.jsonl", "--session", "9"], "no session number 9"),
+        (["inspect", "s.jsonl", "--fail-if", "costs > 1"], "There is no column 'costs'"),
+        (["inspect", "s.jsonl", "--fail-if", "cost > 1", "--baseline", "s.jsonl"], "by --json"),
+        (["inspect", "s.jsonl", "--baseline", "s.jsonl"], "give --fail-if as well"),
+        (["import", "s.jsonl", "--project", "nowhere"], "There is no folder 'nowhere'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_ends_with_two(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sample("codex_rollout.jsonl", tmp_path).rename("s.jsonl")
+    Path("notes.json").write_text('{"a": 1}')
+
+    code = main(arguments)
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert told in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["look"], ["inspect"], ["compare", "a", "--window", "x"]]
+)
+def test_a_wrong_use_ends_with_two(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 2
+    assert "usage: palimpsest" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_terminals_commands_in_a_recording_are_not_sent_to_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = {
+        "messages": [
+            {"role": "user", "content": "\x1b]0;owned\x07\x1b[31mred\u202e"},
+            {"role": "assistant", "content": "Well."},
+        ]
+    }
+    path = tmp_path / "chat.jsonl"
+    path.write_text(json.dumps(chat) + "\n")
+
+    for form in ([], ["--markdown"], ["--json"]):
+        assert main(["inspect", str(path), *form]) == 0
+        told = capsys.readouterr().out
+        assert not {"\x1b", "\x07"} & set(told)
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    path = sample(PI, tmp_path)
+    command = f'"{sys.executable}" -m palimpsest inspect "{path}" | head -1'
+
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=False,
+    )
+
+    assert (ran.stdout.strip(), ran.stderr) == ("/mode", "")
+
+
+@pytest.mark.slow
+def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_path: Path) -> None:
+    path = sample("codex_rollout.jsonl", tmp_path)
+    script = (
+        "import sys\n"
+        "from palimpsest.frontends.command_line.main import main\n"
+        f"assert main(['inspect', {str(path)!r}]) == 0\n"
+        "heavy = {'litellm', 'tiktoken', 'IPython', 'ipykernel', 'jupyter_client', 'pandas', 'httpx'}\n"
+        "print('imported:', *(heavy & sys.modules.keys()))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=False,
+    )
+
+    helped = run("--help", cwd=tmp_path)
+
+    assert ran.stdout.splitlines()[-1].strip() == "imported:", ran.stderr
+    assert (
+        'compare session.jsonl --policy recorded opencode.prune "sweagent.last_n n=10"'
+        in helped.out
+    )

@@ -1,0 +1,267 @@
+"""A folder of sessions is one table, reviewed by any executor; what was found is kept, what is broken is named."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.command_line.command_line import run
+from tests.review.corpus.corpus_folder import broken, recordings
+from tests.review.corpus.policies_of_others import EndsItsProcess
+
+import palimpsest
+from palimpsest.review.corpus.corpus import Corpus
+from palimpsest.transcript.errors import UserError
+
+POLICIES = ["recorded", "opencode.prune", "sweagent.last_n n=3"]
+
+
+class Counted(Executor):
+    """An executor that does the work here and counts it."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.asked += 1
+        made: Future[Any] = Future()
+        made.set_result(fn(*args, **kwargs))
+        return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return recordings(tmp_path / "recordings")
+
+
+def opened(folder: Path, executor: Executor | None = None, **options: Any) -> Corpus:
+    return palimpsest.corpus(folder, executor or Counted(), cache=folder.parent / "kept", **options)
+
+
+@pytest.mark.slow
+def test_one_row_a_session_with_the_recorded_figures(folder: Path) -> None:
+    found = {one.origin: one for one in opened(folder)}
+
+    codex, swe = found["codex"], found["swe-agent"]
+    assert (codex.requests, codex.input, codex.peak, codex.unit) == (6, 160_333, 42_519, "USD")
+    assert (swe.requests, swe.basis, swe.unit, swe.seconds) == (13, "estimate", "units", None)
+    assert swe.tools["bash"] == 6
+    assert found["claude-code"].compactions == 1
+    assert len(found) == 4
+
+
+def test_nothing_is_read_before_a_table_is_asked_for(folder: Path) -> None:
+    executor = Counted()
+
+    corpus = opened(folder, executor)
+
+    assert (len(corpus.sources), executor.asked) == (4, 0)
+    assert repr(corpus) == "Corpus(4 sources)"
+
+
+@pytest.mark.slow
+def test_policies_are_compared_over_all_sessions(folder: Path) -> None:
+    compared = opened(folder).compare(POLICIES, price="units")
+
+    table = compared.table.records()
+    rows = compared.sessions.records()
+    assert [one["policy"] for one in table] == POLICIES
+    for row in table:
+        own = [one for one in rows if one["policy"] == row["policy"]]
+        assert len(own) == row["sessions"]
+        assert row["input"] == sum(int(one["input"] or 0) for one in own)
+        assert row["peak"] == max(int(one["peak"] or 0) for one in own)
+        assert row["cost"] == pytest.approx(sum(float(one["cost"] or 0) for one in own))
+    assert int(table[2]["fired"] or 0) > 0
+
+
+@pytest.mark.slow
+def test_costs_in_dollars_and_in_units_are_not_added(folder: Path) -> None:
+    compared = opened(folder).compare(["raw"])
+
+    assert compared.table.records()[0]["cost"] is None
+    assert "give one price" in compared.text
+
+
+@pytest.mark.slow
+def test_only_what_is_new_is_reviewed_again(folder: Path) -> None:
+    first, second, third, changed = Counted(), Counted(), Counted(), Counted()
+    before = opened(folder, first).compare(POLICIES[:2])
+
+    again = opened(folder, second).compare(POLICIES[:2])
+    opened(folder, third).compare(POLICIES)
+    path = folder / "codex_rollout" / "codex_rollout.jsonl"
+    path.write_bytes(path.read_bytes()[:-1])
+    opened(folder, changed).compare(POLICIES)
+
+    assert [one.asked for one in (first, second, third, changed)] == [4, 0, 4, 1]
+    assert again == before
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, _total: int) -> None:
+        if done == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        opened(folder, progress=stop).table  # noqa: B018
+    rest = Counted()
+
+    sessions = len(opened(folder, rest))
+
+    assert (rest.asked, sessions) == (2, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "content", ["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}']
+)
+def test_kept_results_that_are_damaged_are_made_anew(folder: Path, content: str) -> None:
+    before = opened(folder).json()
+    for one in (folder.parent / "kept").iterdir():
+        one.write_text(content)
+
+    assert opened(folder).json() == before
+
+
+@pytest.mark.slow
+def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
+    broken(folder)
+
+    corpus = opened(folder)
+
+    assert (
+        len({one.origin for one in corpus} & {"codex", "swe-agent", "claude-code", "gemini-cli"})
+        == 4
+    )
+    assert [one for one in corpus.problems if "broken.jsonl" in one]
+
+
+@pytest.mark.slow
+def test_progress_is_told_from_none_to_all(folder: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    opened(folder, progress=lambda done, total: told.append((done, total))).compare(["raw"])
+
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.slow
+def test_threads_and_processes_give_the_same(folder: Path) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        one = palimpsest.corpus(folder, threads, cache=False).compare(POLICIES)
+
+    other = palimpsest.corpus(folder, cache=False).compare(POLICIES)
+
+    assert one == other
+
+
+@pytest.mark.slow
+def test_a_session_that_ends_its_process_costs_only_itself(folder: Path) -> None:
+    policy = EndsItsProcess(origin="swe-agent", spared=os.getpid())
+
+    compared = palimpsest.corpus(folder, cache=False).compare([policy])
+
+    assert {one["origin"] for one in compared.sessions.records()} == {
+        "codex",
+        "claude-code",
+        "gemini-cli",
+    }
+    (problem,) = compared.problems
+    assert "marshmallow-1867.traj" in problem
+    assert "Its process ended" in problem
+
+
+@pytest.mark.slow
+def test_a_script_needs_no_guard_around_its_main_part(folder: Path) -> None:
+    script = folder.parent / "script.py"
+    script.write_text(
+        "import palimpsest\nprint('begun')\n"
+        f"print(len(palimpsest.corpus({str(folder)!r}, cache=False)))\n"
+    )
+
+    ran = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=folder.parent,
+        env={**os.environ, "PYTHONPATH": str(Path(palimpsest.__file__).parent.parent)},
+        check=False,
+    )
+
+    assert (ran.stdout, ran.stderr) == ("begun\n4\n", "")
+
+
+@pytest.mark.slow
+def test_results_are_kept_in_the_projects_own_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = folder.parent / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+
+    palimpsest.corpus(folder, Counted()).table  # noqa: B018
+    second = Counted()
+    palimpsest.corpus(folder, second).table  # noqa: B018
+
+    assert second.asked == 0
+    assert len(list((project / ".palimpsest" / "review").iterdir())) == 4
+    assert (project / ".palimpsest" / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.slow
+def test_projects_below_a_folder_are_part_of_it(folder: Path) -> None:
+    project = folder / "project"
+    project.mkdir()
+    run("import", str(folder / "codex_rollout"), "--project", str(project), cwd=folder)
+
+    corpus = opened(folder)
+
+    named = [one for one in corpus.sources if one.session]
+    assert [one.path for one in named] == [str(project / ".palimpsest")]
+    assert [one.input for one in corpus if one.origin == "codex"] == [160_333, 160_333]
+
+
+@pytest.mark.slow
+def test_the_table_is_a_dataframe_and_a_parquet_file(folder: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: the extra [corpus]")
+    pandas = pytest.importorskip("pandas")
+    corpus = opened(folder)
+
+    corpus.to_parquet(folder / "sessions.parquet")
+    read = pandas.read_parquet(folder / "sessions.parquet")
+
+    assert list(read["session"]) == [one.session for one in corpus]
+    assert list(read["input"]) == list(corpus.to_dataframe()["input"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_is_an_executor(folder: Path) -> None:
+    distributed = pytest.importorskip(
+        "distributed", reason="dask[distributed] is not installed: the extra [corpus]"
+    )
+    here = opened(folder).compare(POLICIES)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+    ):
+        there = palimpsest.corpus(folder, executor, cache=False).compare(POLICIES)
+
+    assert there == here
+
+
+def test_a_folder_without_sessions_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no session"):
+        palimpsest.corpus(tmp_path)
