@@ -158,6 +158,34 @@ def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]
     assert replay.timeline.transitions
 
 
+@pytest.mark.parametrize(
+    "preset",
+    [
+        one
+        for one in PRESETS
+        if "window" in {each.name for each in fields(one)}
+        and one is not summarising_messages.AiderHistory  # has bounds of its own
+    ],
+    ids=lambda one: one.preset,
+)
+def test_a_preset_takes_the_recorded_window_and_without_one_does_nothing(
+    preset: type[Preset],
+) -> None:
+    policy: Any = eager(preset)
+    numbers = {"window": 0}
+    if "trigger" in {one.name for one in fields(preset)}:
+        numbers["trigger"] = 0
+    if hasattr(policy, "image_turns"):
+        numbers["image_turns"] = 100
+    if hasattr(policy, "most"):
+        numbers["most"] = 0
+    policy = replace(policy, **numbers)
+
+    assert not simulate(busy(), policy, RULER).fired
+    if "trigger" not in numbers and "most" not in numbers:
+        assert simulate(busy(), policy, RULER, window=3_000).fired
+
+
 @settings(max_examples=150)
 @given(preset=st.sampled_from(PRESETS), timeline=timelines(), share=st.floats(0, 1))
 def test_presets_keep_the_laws_on_any_session(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
-from palimpsest.review.policies.reducible import is_reducible, is_shown, shortened
+from palimpsest.review.policies.reducible import is_reducible, is_shown, shortened, start_of_newest
 from palimpsest.review.policies.settings import Preset
 from palimpsest.transcript.timeline import ItemState
 
@@ -136,27 +136,29 @@ class DeepAgentsTruncateArgs(Preset):
     kept: int = 20
     tools: tuple[str, ...] = ("write_file", "edit_file", "write", "edit")
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and how many items were cut: none."""
+        return self.window or facts.window, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Cut the inputs where the request is over the threshold."""
-        probe = Probe("tokens of the request", view.total, self.at * state)
-        if view.total <= self.at * state:
+        window, first = state
+        if window <= 0:  # none is known
+            return Decided(state)
+        probe = Probe("tokens of the request", view.total, self.at * window)
+        if view.total <= self.at * window:
             return Decided(state, probe=probe)
-        newest = view.item(view.count - 1).block
+        until = max(first, start_of_newest(view, self.messages))
         changes = [
             change
-            for one in range(view.count)
+            for one in range(first, until)
             if view.item(one).kind == "call"
             and view.item(one).tool.lower() in self.tools
-            and view.item(one).block <= newest - self.messages
             and view.item(one).chars > self.longest
             and view.state(one) == "whole"
             for change in shortened(view, one, self.kept + len("...(argument truncated)"))
         ]
-        return Decided(state, changes, probe, fired=bool(changes))
+        return Decided((window, until), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,24 +202,28 @@ class StrandsTruncateResults(Preset):
     """Share of the window; 0.7 is the proactive option."""
     kept: int = 400
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and how many results were looked at."""
+        return self.window or facts.window, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Shorten results, the oldest first, until the request fits."""
-        trigger = self.at * state
+        window, seen = state
+        if window <= 0:  # none is known
+            return Decided(state)
+        trigger = self.at * window
         total = view.total
         probe = Probe("tokens of the request", total, trigger)
         changes: list[Change] = []
-        for one in view.outputs:
+        for one in view.outputs[seen:]:
             if total <= trigger:
                 break
+            seen += 1
             if view.state(one) == "whole":
                 found = shortened(view, one, self.kept + len("... [truncated] ..."))
                 total -= sum(view.tokens(one) - -(-change.length // 4) for change in found)
                 changes += found
-        return Decided(state, changes, probe, fired=bool(changes))
+        return Decided((window, seen), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
