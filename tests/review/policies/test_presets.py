@@ -414,7 +414,8 @@ def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: 
         # At the ends of the third, fifth and seventh turn: over 4,000 tokens, of which 2,000 stay.
         (AiderHistory(window=64_000, summary=100), [6, 10, 14], [*range(41, 56)]),
         # After three turns and after six; the newest of them waits for the next time.
-        (GoogleAdkCompaction(summary=100), [6, 12], [*range(35, 56)]),
+        # The turns 1 to 3 and 4 to 6; the answer that ended the sixth is summarised with the next three.
+        (GoogleAdkCompaction(summary=100), [6, 12], [*range(41, 56)]),
         # Prompts alone are left of what was answered.
         (CodexCompact(window=6_000, prompts=900, summary=100), [6, 11, 16], [42, 49, 55]),
     ],

@@ -64,9 +64,9 @@ class OpenCodePrune(Preset):
                 continue
             if item.tool in OPENCODE_PROTECTED or item.pinned or not is_shown(view, index):
                 continue
-            passed += view.weight(index)
+            passed += view.tokens(index)
             if passed > self.protect:
-                freed += view.weight(index)
+                freed += view.tokens(index)
                 found.append(index)
         probe = Probe("tokens of results that may be cleared", freed, self.minimum)
         if freed <= self.minimum:

@@ -17,7 +17,7 @@ from palimpsest.review.policies.reducible import (
     shown_messages,
 )
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.policies.tool_calls import is_read, is_write, path_of
+from palimpsest.review.policies.tool_calls import is_read, path_of, writes_whole
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
 LEAST_SHARE = 0.8
@@ -115,7 +115,10 @@ class DcpDeduplicate(Preset):
 
 @dataclass(frozen=True, kw_only=True)
 class DcpSupersedeWrites(Preset):
-    """DCP's superseded writes: the input of a call that wrote a file goes once that file was read afterwards."""
+    """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
+
+    The input of an edit stays.
+    """
 
     preset: ClassVar[str] = "dcp.supersede_writes"
     source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
@@ -131,13 +134,13 @@ class DcpSupersedeWrites(Preset):
         changes: list[Change] = []
         for one in view.outputs[seen:]:
             item = view.item(one)
-            if item.is_error or not (is_read(item.tool) or is_write(item.tool)):
+            if item.is_error or not (is_read(item.tool) or writes_whole(item.tool)):
                 continue
             call = call_of_result(view, one)
             path = path_of(view, call) if call is not None else ""
             if not path:
                 continue
-            if is_write(item.tool):
+            if writes_whole(item.tool):
                 pending.append((path, one))
             else:
                 changes += without_inputs(view, [each for name, each in pending if name == path])

@@ -48,9 +48,10 @@ class GeminiMask(Preset):
         found: list[int] = []
         outputs = view.outputs
         for index in reversed(outputs[state:]):
-            if view.state(index) != "whole" or view.item(index).pinned:
+            # A result that an earlier policy of a pipeline shortened is as long as it left it.
+            if view.state(index) == "masked" or not is_reducible(view, index):
                 continue
-            weight = view.weight(index)
+            weight = view.tokens(index)
             passed += weight
             if passed > self.protect and view.item(index).turn < view.turn:
                 freed += weight

@@ -171,16 +171,16 @@ class AiderHistory(CutAtTokens):
 class GoogleAdkCompaction(Preset):
     """Google ADK's compaction: after every three invocations a summary of its own replaces their events.
 
-    With ``overlap`` the newest turns are summarised only with the next ones.
+    ADK's overlap lets the next summary read the turns before it once more; they are gone from the request
+    all the same, so that it is no number here.
     """
 
     preset: ClassVar[str] = "google_adk.compaction"
     source: ClassVar[str] = (
-        "Google ADK 1.x, EventsCompactionConfig; 3 and 1 are its guide's example"
+        "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
     )
     when: ClassVar[When] = "turn end"
     interval: int = 3
-    overlap: int = 1
     summary: int = SUMMARY_TOKENS
 
     def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
@@ -193,9 +193,7 @@ class GoogleAdkCompaction(Preset):
         probe = Probe("turns since the last summary", turns, self.interval - 1, "turns")
         if turns < self.interval:
             return Decided(state, probe=probe)
-        until = view.turn - self.overlap
-        old = (one for one in range(view.count) if view.item(one).turn <= until)
-        leaving = with_partners(view, old)
+        leaving = with_partners(view, range(view.count))
         if sum(view.tokens(one) for one in leaving) <= self.summary:
             return Decided(view.turn, probe=probe)
         changes = [

@@ -19,22 +19,10 @@ PATH_NAMES = (
 )
 """Fields of an input that name a file, in the order in which they are looked for."""
 READ_TOOLS = frozenset({"read", "read_file", "readfile", "view", "view_file", "open", "open_file"})
-WRITE_TOOLS = frozenset(
-    {
-        "write",
-        "write_file",
-        "writefile",
-        "write_to_file",
-        "create",
-        "create_file",
-        "edit",
-        "edit_file",
-        "multiedit",
-        "replace",
-        "replace_in_file",
-        "str_replace",
-    }
+WHOLE_WRITE_TOOLS = frozenset(
+    {"write", "write_file", "writefile", "write_to_file", "create", "create_file"}
 )
+"""Tools whose input is a whole file; one that edits tells only what it changes."""
 
 
 def is_read(tool: str) -> bool:
@@ -42,9 +30,9 @@ def is_read(tool: str) -> bool:
     return tool.lower() in READ_TOOLS
 
 
-def is_write(tool: str) -> bool:
-    """Return whether a tool writes or edits a file, by its name."""
-    return tool.lower() in WRITE_TOOLS
+def writes_whole(tool: str) -> bool:
+    """Return whether a tool writes a whole file, by its name; one that edits a file does not."""
+    return tool.lower() in WHOLE_WRITE_TOOLS
 
 
 def path_of(view: PolicyView, call: int) -> str:

@@ -1,0 +1,68 @@
+"""In a pipeline a rule counts what the policies before it left, not what was there."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.review.policies.pi_session import pi_timeline
+
+import palimpsest
+from palimpsest import policies
+from palimpsest.review.policies.custom import CustomPolicy
+from palimpsest.review.policies.past_view import PastView
+from palimpsest.review.policies.policy import Change
+from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.review.replay.simulation import Simulation, simulate
+
+RULER = Ruler(unseen=1600)
+
+
+def shortening(chars: int) -> CustomPolicy:
+    """Return a policy that shows so many characters of each result."""
+
+    @palimpsest.policy(sticky=True)
+    def short(view: PastView) -> Iterator[Change]:
+        for index in view.outputs:
+            yield policies.truncate(index, chars)
+
+    return short
+
+
+def states(found: Simulation) -> set[str]:
+    return {one.state for one in found.timeline.transitions}
+
+
+def test_results_that_were_shortened_before_are_not_worth_a_prune() -> None:
+    # 373 results of 100 tokens at most: fewer than the 40,000 that are protected.
+    found = simulate(pi_timeline(), shortening(400) | get("opencode.prune"), RULER)
+
+    assert states(found) == {"truncated"}
+
+
+def test_what_was_shortened_and_is_still_worth_it_is_pruned() -> None:
+    pipeline = shortening(2_000) | get("opencode.prune protect=20000 minimum=10000")
+
+    assert states(simulate(pi_timeline(), pipeline, RULER)) == {"truncated", "cleared"}
+
+
+def test_results_that_were_shortened_before_are_masked_too() -> None:
+    found = simulate(
+        pi_timeline(), shortening(4_000) | get("gemini.mask protect=10000 minimum=10000"), RULER
+    )
+
+    made = found.timeline.transitions
+    shortened = {one.item for one in made if one.state == "truncated"}
+    masked = {one.item for one in made if one.state == "masked"}
+    assert shortened & masked
+
+
+@pytest.mark.parametrize("rule", ["opencode.prune", "gemini.mask"])
+def test_a_pipeline_never_sends_more_than_its_first_policy(rule: str) -> None:
+    first = simulate(pi_timeline(), shortening(2_000), RULER)
+
+    both = simulate(
+        pi_timeline(), shortening(2_000) | get(f"{rule} protect=5000 minimum=2000"), RULER
+    )
+
+    pairs = zip(first.sizes, both.sizes, strict=True)
+    assert all(two.total <= one.total for one, two in pairs)
