@@ -101,17 +101,28 @@ class SessionReview:
         return decisions_table(self.timeline, self.ruler)
 
     def breaks(self, price: str | PriceProfile | None = None) -> CacheBreaks:
-        """Return where the cache was lost, why, and at what price."""
+        """Return where the cache was lost, why, and at what price.
+
+        >>> len(session.breaks())
+        0
+        """
         return cache_breaks(self.timeline, self.price(price))
 
     def wastes(self, price: str | PriceProfile | None = None, most: int = MOST) -> Wastes:
-        """Return the largest wastes as sentences."""
+        """Return the largest wastes as sentences.
+
+        >>> len(session.wastes(price="units")) <= 10
+        True
+        """
         return largest_wastes(self.timeline, self.ruler, self.price(price), self.references, most)
 
     def why(self, item: int | str, request: int) -> str:
         """Return in one sentence why a request showed an item as it did.
 
         ``item`` is its number in ``items``, from 1, or the id of a part or message; ``request`` its number, from 1.
+
+        >>> session.why(1, 1)[-1]
+        '.'
         """
         try:
             return why(self.timeline, self._item(item), request - 1)
@@ -152,7 +163,14 @@ class SessionReview:
         window: int = 0,
         ruler: Ruler | None = None,
     ) -> PolicyComparison:
-        """Return policies side by side: what each would have sent, cached, cost and lost."""
+        """Return policies side by side: what each would have sent, cached, cost and lost.
+
+        Raises UserError for an unknown policy, a price that is not known, and a session without requests.
+
+        >>> table = session.compare(["raw", "sweagent.last_n n=3"], price="units")
+        >>> table.figures[1].fired
+        0
+        """
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
         wanted = [policies] if policies is None or isinstance(policies, str) else policies
@@ -181,6 +199,9 @@ class SessionReview:
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
         the same. A list of windows is a number of the policy, like the others.
+
+        >>> session.sweep("sweagent.last_n.n", [2, 5], price="units").values
+        (2, 5)
         """
         if not isinstance(window, int):
             numbers, window = {**numbers, "window": window}, 0
