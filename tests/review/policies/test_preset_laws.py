@@ -1,7 +1,9 @@
 """Every preset keeps the laws of a policy, on any session."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from palimpsest.review.policies import (
     summarising_all,
     summarising_messages,
 )
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
@@ -77,12 +80,15 @@ EAGER = {
 """Numbers so small that every rule acts within a few requests."""
 
 
-def eager(preset: type[Preset]) -> Preset:
+def eager(preset: type[Preset]) -> ContextPolicy:
     """Return a preset with small numbers."""
-    small = {one.name: EAGER[one.name] for one in fields(preset) if one.name in EAGER}
-    if issubclass(preset, summarising.CutAtTokens):
-        small["keep"] = 300 if preset().keep else 0
-    return preset(**small)
+    small: dict[str, Any] = {
+        one.name: EAGER[one.name] for one in fields(preset) if one.name in EAGER
+    }
+    whole: Any = preset()
+    if isinstance(whole, summarising.CutAtTokens):
+        small["keep"] = 300 if whole.keep else 0
+    return cast("ContextPolicy", replace(whole, **small))
 
 
 LONG = st.integers(200, 3_000).map(lambda n: "some words of it\n" * (n // 16))
@@ -152,6 +158,34 @@ def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]
     assert replay.timeline.transitions
 
 
+@pytest.mark.parametrize(
+    "preset",
+    [
+        one
+        for one in PRESETS
+        if "window" in {each.name for each in fields(one)}
+        and one is not summarising_messages.AiderHistory  # has bounds of its own
+    ],
+    ids=lambda one: one.preset,
+)
+def test_a_preset_takes_the_recorded_window_and_without_one_does_nothing(
+    preset: type[Preset],
+) -> None:
+    policy: Any = eager(preset)
+    numbers = {"window": 0}
+    if "trigger" in {one.name for one in fields(preset)}:
+        numbers["trigger"] = 0
+    if hasattr(policy, "image_turns"):
+        numbers["image_turns"] = 100
+    if hasattr(policy, "most"):
+        numbers["most"] = 0
+    policy = replace(policy, **numbers)
+
+    assert not simulate(busy(), policy, RULER).fired
+    if "trigger" not in numbers and "most" not in numbers:
+        assert simulate(busy(), policy, RULER, window=3_000).fired
+
+
 @settings(max_examples=150)
 @given(preset=st.sampled_from(PRESETS), timeline=timelines(), share=st.floats(0, 1))
 def test_presets_keep_the_laws_on_any_session(
@@ -162,7 +196,7 @@ def test_presets_keep_the_laws_on_any_session(
     keeps_the_laws(timeline, eager(preset), until=until)
 
 
-def keeps_the_laws(timeline: Timeline, policy: Preset, until: int) -> Simulation:
+def keeps_the_laws(timeline: Timeline, policy: ContextPolicy, until: int) -> Simulation:
     """Check that a replay is the same again, sees no future, never grows and keeps requests valid."""
     replay = simulate(timeline, policy, RULER)
     raw = simulate(timeline, None, RULER)
@@ -181,7 +215,7 @@ def keeps_the_laws(timeline: Timeline, policy: Preset, until: int) -> Simulation
     return replay
 
 
-def keeps_what_it_must(timeline: Timeline, shown: dict[int, str], request: int) -> None:
+def keeps_what_it_must(timeline: Timeline, shown: Mapping[int, str], request: int) -> None:
     """Check one request: calls with results, nothing pinned reduced, the system prompt and the newest there."""
     groups: dict[str, dict[str, bool]] = defaultdict(dict)
     newest = timeline.items[len(shown) - 1].block

@@ -1,11 +1,26 @@
 """Policies are found by name, version and numbers, and a wrong one is refused in one sentence."""
 
+from dataclasses import fields
+from typing import Any
+
 import pytest
 
 from palimpsest.review.policies import registry
 from palimpsest.review.policies.preset_text import LONGEST, UnknownPolicy
-from palimpsest.review.policies.settings import version_of
+from palimpsest.review.policies.settings import Preset, number_text, version_of
 from palimpsest.transcript.errors import ConfigError
+
+UNVERSIONED = {
+    "anthropic_sdk.compaction_control",
+    "codex.compact",
+    "learn_claude_code.auto",
+    "learn_claude_code.micro",
+    "openai.compact",
+    "openai.truncation",
+    "openai_agents.tool_output_trimmer",
+    "opencode.compact_v2",
+}
+"""Services and pages, whose rules have no version."""
 
 
 @pytest.mark.parametrize(
@@ -58,6 +73,7 @@ def test_numbers_are_given_as_values_too_and_on_top_of_a_policys_own() -> None:
         ("opencode.prune protect=1.5", "takes a whole number from 0, not '1.5'."),
         ("opencode.prune protect=-1", "takes a whole number from 0, not '-1'."),
         ("opencode.prune protect=nan", "takes a whole number from 0, not 'nan'."),
+        ("langchain.trim_messages strategy=middle", "takes 'last' or 'first', not 'middle'."),
         ("sweagent.last_n polling=0", "takes a whole number from 1, not '0'."),
         ("langchain.clear_tool_uses recomputed=perhaps", "takes true or false, not 'perhaps'."),
         ("opencode.prune 20000", "Write '20000' behind 'opencode.prune' as number=value."),
@@ -118,5 +134,33 @@ def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
     for one in found:
         assert one.preset.count(".") == 1, one
         assert one.source, one
-        assert version_of(one), one
-        assert registry.get(f"{one.preset}@{version_of(one)}") == one()
+        version = version_of(one)
+        assert (not version) == (one.preset in UNVERSIONED), one
+        assert not version or registry.get(f"{one.preset}@{version}") == one()
+
+
+@pytest.mark.parametrize("preset", registry.presets(), ids=lambda one: one.preset)
+def test_each_number_is_read_as_it_is_written(preset: type[Preset]) -> None:
+    for one in fields(preset):
+        other: Any = _another(one.default)
+        changed = registry.get(preset.preset, **{one.name: other})
+
+        assert getattr(changed, one.name) == other
+        assert registry.get(changed.name) == changed
+        assert registry.get(f"{preset.preset} {one.name}={number_text(one.default)}") == preset()
+
+
+def _another(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case tuple() | frozenset():
+            return type(value)(["one", "two words"])
+        case "chars/4":
+            return "tiktoken/o200k_base"
+        case "last":
+            return "first"
+        case _:
+            return "it's | one"

@@ -140,16 +140,20 @@ class ClearThinking(Preset):
     sticky: ClassVar[bool] = False
     keep: int = 1
 
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return the first item whose reasoning was not looked at."""
-        return 0
+    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
+        """Return how many items were looked at, and the reasoning of the newest turns."""
+        return 0, ()
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
         """Drop the reasoning of older turns."""
-        border, turns = border_of_thinking(view, state, self.keep)
-        changes = dropped(view, reasoning_in(view, state, border))
-        probe = Probe("turns with reasoning", turns, self.keep, "turns")
-        return Decided(border, changes, probe, fired=bool(changes))
+        seen, newest = state
+        known = [*newest, *reasoning_in(view, seen, view.count)]
+        turns = sorted({view.item(one).turn for one in known})
+        kept = turns[-self.keep :] if self.keep else []
+        changes = dropped(view, [one for one in known if view.item(one).turn not in kept])
+        left = {*known} - {one.item for one in changes}
+        probe = Probe("turns with reasoning", len(turns), self.keep, "turns")
+        return Decided((view.count, tuple(sorted(left))), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +175,8 @@ class InspectEdit(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop and clear where the request is over the threshold."""
+        if state <= 0:  # no window is known
+            return Decided(state)
         probe = Probe("tokens of the request", view.total, self.at * state)
         if view.total <= self.at * state:
             return Decided(state, probe=probe)

@@ -94,22 +94,23 @@ class AtOverflow(Preset):
     at: float = 1.0
     """Share of the window above which it acts."""
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+    def start(self, facts: SessionFacts) -> tuple[int, int, int]:
+        """Return the window, the recorded one where none is assumed, and the range that is dropped: none."""
+        return self.window or facts.window, 0, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int, int], view: PolicyView) -> Decided:
         """Drop messages where the request is too large."""
-        trigger = self.trigger(state)
+        window, *gone = state
+        trigger = self.at * window
+        if trigger <= 0:  # no window is known
+            return Decided(state)
         probe = Probe("tokens of the request", view.total, trigger)
         if view.total <= trigger:
             return Decided(state, probe=probe)
-        changes = dropped(view, self.chosen(view, shown_messages(view), round(trigger)))
-        return Decided(state, changes, probe, fired=bool(changes))
-
-    def trigger(self, window: int) -> float:
-        """Return the tokens above which it acts."""
-        return self.at * window
+        known = (gone[0], gone[1])
+        changes = dropped(view, self.chosen(view, shown_messages(view, known), round(trigger)))
+        known = gone_range(view, known, [one.item for one in changes])
+        return Decided((window, *known), changes, probe, fired=bool(changes))
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the items that are dropped, given the first item of each message."""

@@ -49,6 +49,8 @@ class ClineLegacy(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Clear older reads where the request is over the threshold."""
+        if state <= 0:  # no window is known
+            return Decided(state)
         trigger = max(state - self.reserve, round(LEAST_SHARE * state))
         probe = Probe("tokens of the request", view.total, trigger)
         if view.total <= trigger:

@@ -13,8 +13,16 @@ CUT = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
 )
 IMAGE_REMOVED = "[image data removed - already processed by model]"
-COMPACTABLE = frozenset(
-    {"read", "bash", "grep", "glob", "websearch", "webfetch", "edit", "write", "multiedit"}
+COMPACTABLE = (
+    "read",
+    "bash",
+    "grep",
+    "glob",
+    "websearch",
+    "webfetch",
+    "edit",
+    "write",
+    "multiedit",
 )
 """Tools whose results Claude Code clears, in small letters."""
 
@@ -42,18 +50,19 @@ class OpenClawCacheTtl(Preset):
     """Characters that can be cleared, below which nothing is."""
     image_turns: int = 3
 
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many items were looked at for images: none."""
-        return 0
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and how many items were looked at."""
+        return self.window or facts.window, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Remove old images; trim and clear after a pause."""
+        window, seen = state
         gap = view.gap_seconds or 0.0
         probe = Probe("seconds since the request before", gap, self.ttl_seconds, "seconds")
-        state, changes = self._images(state, view)
-        if gap >= self.ttl_seconds:
-            changes += self._after_pause(view)
-        return Decided(state, changes, probe, fired=bool(changes))
+        seen, changes = self._images(seen, view)
+        if gap >= self.ttl_seconds and window > 0:
+            changes += self._after_pause(window * 4, view)
+        return Decided((window, seen), changes, probe, fired=bool(changes))
 
     def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
         border = first
@@ -65,8 +74,7 @@ class OpenClawCacheTtl(Preset):
             if view.item(one).kind == "media" and is_reducible(view, one)
         ]
 
-    def _after_pause(self, view: PolicyView) -> list[Change]:
-        chars = self.window * 4
+    def _after_pause(self, chars: int, view: PolicyView) -> list[Change]:
         border = self._border(view)
         first = self._first_user(view)
         able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
@@ -81,11 +89,11 @@ class OpenClawCacheTtl(Preset):
                 total += size - view.item(one).chars
                 changes[one] = Change(one, "truncated", chars=size)
         if total / chars >= self.hard:
-            self._clear(able, view, total, changes)
+            self._clear(able, view, total - self.hard * chars, changes)
         return list(changes.values())
 
     def _clear(
-        self, able: Sequence[int], view: PolicyView, total: int, changes: dict[int, Change]
+        self, able: Sequence[int], view: PolicyView, over: float, changes: dict[int, Change]
     ) -> None:
         def length(index: int) -> int:
             change = changes.get(index)
@@ -94,16 +102,16 @@ class OpenClawCacheTtl(Preset):
         if sum(length(one) for one in able if view.state(one) != "cleared") < self.least_chars:
             return
         for one in able:
-            if total / (self.window * 4) < self.hard:
+            if over < 0:
                 return
             if view.state(one) != "cleared":
-                total += len(RESULT_CLEARED) - length(one)
+                over += len(RESULT_CLEARED) - length(one)
                 changes[one] = Change(one, "cleared", RESULT_CLEARED)
 
     def _border(self, view: PolicyView) -> int:
         """Return the first item of the newest answers that are kept, empty ones counted."""
         oldest = view.request.index - self.keep_assistants
-        return view.timeline.requests[oldest].answer[0] if oldest >= 0 else 0
+        return view.timeline.requests[oldest].items if oldest >= 0 else 0
 
     def _first_user(self, view: PolicyView) -> int:
         return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
@@ -118,7 +126,7 @@ class ClaudeCodeMicrocompact(Preset):
     third_party: ClassVar[bool] = True
     idle_seconds: float = 3_600
     keep: int = 5
-    tools: frozenset[str] = COMPACTABLE
+    tools: tuple[str, ...] = COMPACTABLE
     """Tools whose results may be cleared, in small letters."""
 
     def start(self, facts: SessionFacts) -> None:

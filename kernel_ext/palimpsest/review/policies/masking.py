@@ -38,14 +38,16 @@ class GeminiMask(Preset):
     preview_chars: int = 500
     """Characters of head and of tail that stay."""
 
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: what is masked is seen in the view."""
+    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
+        """Return the place of the first result that is not masked."""
+        return 0
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: int, view: PolicyView) -> Decided:
         """Mask what lies beyond the protected tokens, if it is enough."""
         passed = freed = 0
         found: list[int] = []
-        for index in reversed(view.outputs):
+        outputs = view.outputs
+        for index in reversed(outputs[state:]):
             if view.state(index) != "whole" or view.item(index).pinned:
                 continue
             weight = view.weight(index)
@@ -55,10 +57,12 @@ class GeminiMask(Preset):
                 found.append(index)
         probe = Probe("tokens of results that may be masked", freed, self.minimum)
         if freed <= self.minimum:
-            return Decided(None, probe=probe)
+            return Decided(state, probe=probe)
         size = 2 * self.preview_chars + PREVIEW_NOTE_CHARS
         changes = [change for one in found for change in shortened(view, one, size, "masked")]
-        return Decided(None, changes, probe, fired=bool(changes))
+        while state < len(outputs) and outputs[state] <= found[0]:
+            state += 1
+        return Decided(state, changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)

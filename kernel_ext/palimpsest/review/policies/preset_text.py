@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.settings import Preset, version_of
@@ -115,16 +115,25 @@ def meant(given: str, known: Iterable[str]) -> str:
 
 def _value(given: Any, kind: Any) -> Any:
     """Return a value of a field's type; None where it is none."""
-    if get_origin(kind) is tuple:
-        words = given.split(",") if isinstance(given, str) else given
-        if isinstance(words, list | tuple) and all(isinstance(word, str) for word in words):
-            return tuple(word.strip() for word in words if word.strip())
-        return None
+    if get_origin(kind) in (tuple, frozenset):
+        return _words(given, get_origin(kind))
+    if get_origin(kind) is Literal:
+        return given if given in get_args(kind) else None
     if kind is str:
         return given if isinstance(given, str) else None
     if kind is bool:
         return WORDS.get(given.casefold()) if isinstance(given, str) else _same(given, bool)
     return _number(given, kind)
+
+
+def _words(given: Any, kind: Any) -> Any:
+    """Return words as a tuple or a set; None where they are none."""
+    words = given.split(",") if isinstance(given, str) else given
+    if not isinstance(words, list | tuple | set | frozenset):
+        return None
+    if not all(isinstance(word, str) for word in words):
+        return None
+    return kind(word.strip() for word in words if word.strip())
 
 
 def _number(given: Any, kind: Any) -> int | float | None:
@@ -147,16 +156,18 @@ def _same(given: Any, kind: type) -> Any:
 def _allowed(preset: type[Preset], key: str, value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
-    return value >= preset.least.get(key, 0)
+    return value >= preset.smallest.get(key, 0)
 
 
 def _kind(preset: type[Preset], key: str, kind: Any) -> str:
     """Return what a field takes, in words."""
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, frozenset):
         return "names separated by commas"
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
     if kind is str:
         return "text"
     if kind is bool:
         return "true or false"
     whole = "a whole number" if kind is int else "a number"
-    return f"{whole} from {preset.least.get(key, 0):g}"
+    return f"{whole} from {preset.smallest.get(key, 0):g}"

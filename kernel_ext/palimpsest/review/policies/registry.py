@@ -4,6 +4,7 @@ Every module of this folder that has a tuple ``PRESETS`` adds to them.
 """
 
 import pkgutil
+import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from functools import cache
@@ -85,7 +86,7 @@ def _changed(policy: ContextPolicy, numbers: dict[str, Any]) -> ContextPolicy:
 
 
 def _row(preset: type[Preset]) -> tuple[Cell, ...]:
-    project = preset.source.partition(",")[0].replace(version_of(preset), "").strip()
+    project = re.split(r"[,:]", preset.source)[0].replace(version_of(preset), "").strip(" ()")
     return (
         preset.preset,
         summary(preset),

@@ -11,6 +11,9 @@ from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
 from palimpsest.transcript.timeline import CHARS4
 
+A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
+"""A number with points, a commit or a date, as sources are written."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
@@ -25,7 +28,7 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
-    least: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
+    smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
@@ -54,15 +57,16 @@ class Preset:
 
 
 def version_of(preset: type[Preset]) -> str:
-    """Return the version of a preset's source: the first word in it that has a digit; empty for none."""
+    """Return the version or commit that a preset's source names; empty for a service or page without one."""
     words = re.split(r"[\s_@,:()]+", preset.source)
-    return next((word for word in words if re.search(r"\d", word)), "")
+    return next((word for word in words if A_VERSION.fullmatch(word)), "")
 
 
 def number_text(value: Any) -> str:
     """Return the value of a number or choice as it is written behind a preset's name."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple):
-        return shlex.quote(",".join(map(str, value)))
+    if isinstance(value, tuple | frozenset):
+        words = map(str, sorted(value) if isinstance(value, frozenset) else value)
+        return shlex.quote(",".join(words))
     return shlex.quote(value) if isinstance(value, str) else str(value)

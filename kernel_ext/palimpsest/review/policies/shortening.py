@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
-from palimpsest.review.policies.reducible import is_reducible, is_shown, shortened
+from palimpsest.review.policies.reducible import is_reducible, is_shown, shortened, start_of_newest
 from palimpsest.review.policies.settings import Preset
 from palimpsest.transcript.timeline import ItemState
 
@@ -18,7 +18,7 @@ FILE_NOTE_CHARS = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShortenedOutput(Preset):
+class ShortenedResults(Preset):
     """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
 
     longest: int = 10_000
@@ -47,7 +47,7 @@ class ShortenedOutput(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MiniSweAgentOutput(ShortenedOutput):
+class MiniSweAgentOutput(ShortenedResults):
     """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
 
     preset: ClassVar[str] = "mini_swe_agent.output"
@@ -56,7 +56,7 @@ class MiniSweAgentOutput(ShortenedOutput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmolagentsOutput(ShortenedOutput):
+class SmolagentsOutput(ShortenedResults):
     """Smolagents shows 20,000 characters of an output: half of them from its head, half from its tail."""
 
     preset: ClassVar[str] = "smolagents.output"
@@ -67,7 +67,7 @@ class SmolagentsOutput(ShortenedOutput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeminiTruncate(ShortenedOutput):
+class GeminiTruncate(ShortenedResults):
     """Gemini CLI shows 40,000 characters of a longer result and writes the whole to a file."""
 
     preset: ClassVar[str] = "gemini.truncate"
@@ -136,27 +136,29 @@ class DeepAgentsTruncateArgs(Preset):
     kept: int = 20
     tools: tuple[str, ...] = ("write_file", "edit_file", "write", "edit")
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and how many items were cut: none."""
+        return self.window or facts.window, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Cut the inputs where the request is over the threshold."""
-        probe = Probe("tokens of the request", view.total, self.at * state)
-        if view.total <= self.at * state:
+        window, first = state
+        if window <= 0:  # none is known
+            return Decided(state)
+        probe = Probe("tokens of the request", view.total, self.at * window)
+        if view.total <= self.at * window:
             return Decided(state, probe=probe)
-        newest = view.item(view.count - 1).block
+        until = max(first, start_of_newest(view, self.messages))
         changes = [
             change
-            for one in range(view.count)
+            for one in range(first, until)
             if view.item(one).kind == "call"
             and view.item(one).tool.lower() in self.tools
-            and view.item(one).block <= newest - self.messages
             and view.item(one).chars > self.longest
             and view.state(one) == "whole"
             for change in shortened(view, one, self.kept + len("...(argument truncated)"))
         ]
-        return Decided(state, changes, probe, fired=bool(changes))
+        return Decided((window, until), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,24 +202,28 @@ class StrandsTruncateResults(Preset):
     """Share of the window; 0.7 is the proactive option."""
     kept: int = 400
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and how many results were looked at."""
+        return self.window or facts.window, 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Shorten results, the oldest first, until the request fits."""
-        trigger = self.at * state
+        window, seen = state
+        if window <= 0:  # none is known
+            return Decided(state)
+        trigger = self.at * window
         total = view.total
         probe = Probe("tokens of the request", total, trigger)
         changes: list[Change] = []
-        for one in view.outputs:
+        for one in view.outputs[seen:]:
             if total <= trigger:
                 break
+            seen += 1
             if view.state(one) == "whole":
                 found = shortened(view, one, self.kept + len("... [truncated] ..."))
                 total -= sum(view.tokens(one) - -(-change.length // 4) for change in found)
                 changes += found
-        return Decided(state, changes, probe, fired=bool(changes))
+        return Decided((window, seen), changes, probe, fired=bool(changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +231,7 @@ class OpenAIAgentsTrimmer(Preset):
     """OpenAI Agents' ToolOutputTrimmer: results over 500 characters of older turns show the first 200."""
 
     preset: ClassVar[str] = "openai_agents.tool_output_trimmer"
-    source: ClassVar[str] = "OpenAI Agents SDK 2026, extensions/tool_output_trimmer.py"
+    source: ClassVar[str] = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
     sticky: ClassVar[bool] = False
     turns: int = 2
     """The newest turns, whose results stay."""

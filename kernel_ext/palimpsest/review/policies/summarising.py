@@ -7,7 +7,7 @@ where a project would summarise them as well.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
@@ -25,8 +25,7 @@ from palimpsest.review.policies.tool_calls import is_read, path_of
 SUMMARY_TOKENS = 1_500
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryState:
+class SummaryState(NamedTuple):
     """What a compactor remembers between requests."""
 
     window: int
@@ -57,10 +56,12 @@ class Summarise(Preset):
     def step(self, state: SummaryState, view: PolicyView) -> Decided:
         """Cut where the request is over the threshold."""
         probe = self.probe(state, view)
+        if probe.threshold <= 0:  # no window is known
+            return Decided(state)
         if probe.value <= probe.threshold:
             return Decided(state, probe=probe)
         cut = self.cut(state, view)
-        leaving = with_partners(view, self.covered(view, cut))
+        leaving = with_partners(view, self.covered(state, view, cut))
         place = state.place
         if place < 0 or view.state(place) != "summarised":
             place = leaving[0] if leaving else -1
@@ -84,9 +85,10 @@ class Summarise(Preset):
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return the items that the summary replaces; those alone that may be reduced are."""
-        return range(cut)
+        first, end = state.gone
+        return [*range(first), *range(end, cut)]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
         """Return what else is shown otherwise when it acts."""
@@ -191,13 +193,13 @@ class ClaudeCodeAuto(CutAtTokens):
     """The newest files that are shown again."""
     file_tokens: int = 5_000
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
         """Return all items but the newest reads of some files, with their calls."""
         stay: set[int] = set()
         for result in self._reads(view):
             call = call_of_result(view, result)
             stay |= {result} if call is None else {result, call}
-        return [one for one in range(cut) if one not in stay]
+        return [one for one in Summarise.covered(self, state, view, cut) if one not in stay]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
         """Return those files, cut to their number of tokens."""
@@ -235,7 +237,7 @@ class CodexCompact(CutAtTokens):
     prompts: int = 20_000
     """Tokens of the newest prompts, which stay."""
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items but the newest prompts."""
         left, found = self.prompts, []
         for one in range(cut - 1, -1, -1):

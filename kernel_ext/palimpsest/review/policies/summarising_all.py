@@ -94,7 +94,7 @@ class InspectSummary(SummariseAll):
     source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionSummary, threshold 0.9"
     at: float = 0.9
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items after the first message."""
         starts = shown_messages(view)
         return range(starts[1], cut) if len(starts) > 1 else ()

@@ -45,9 +45,9 @@ class OpenHandsLlm(Summarise):
         """Return the first item of the newest half."""
         return self._middle(state, view).stop
 
-    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
         """Return what lies between the first messages and the newest half."""
-        starts = shown_messages(view)
+        starts = shown_messages(view, state.gone)
         return range(starts[self.first], cut) if len(starts) > self.first else ()
 
     def _middle(self, state: SummaryState, view: PolicyView) -> range:
