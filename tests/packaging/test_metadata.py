@@ -88,8 +88,11 @@ def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
     sources = {one.relative_to(package).as_posix() for one in package.glob("palimpsest/**/*.py")}
     assert {*sources, "palimpsest/py.typed", "palimpsest/__init__.pyi"} <= names
     assert all(f"{name}," in held(release, ".dist-info/RECORD") for name in sources)
-    # %load_ext palimpsest is the only entry point: no program and no plugin is installed.
-    assert [one for one in names if one.endswith("entry_points.txt")] == []
+    assert "palimpsest/frontends/command_line/report.schema.json" in names
+    # Beside %load_ext palimpsest there is one program, and no plugin is installed.
+    assert held(release, ".dist-info/entry_points.txt").split("\n\n") == [
+        "[console_scripts]\npalimpsest = palimpsest.frontends.command_line.main:main\n"
+    ]
 
 
 @pytest.mark.slow

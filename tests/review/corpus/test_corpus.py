@@ -164,7 +164,11 @@ def test_threads_and_processes_give_the_same(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_session_that_ends_its_process_costs_only_itself(folder: Path) -> None:
+def test_a_session_that_ends_its_process_costs_only_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A process that ends so cannot remove its temporary folder.
+    monkeypatch.setenv("TMPDIR", str(folder.parent))
     policy = EndsItsProcess(origin="swe-agent", spared=os.getpid())
 
     compared = palimpsest.corpus(folder, cache=False).compare([policy])

@@ -1,0 +1,131 @@
+"""Measure review: a recording imported and its first table, policies over it and over a large session, 200 MB.
+
+The recording is pi's sample; the large session repeats it until it has over 2,000 requests and 6,000 items. The
+import of 200 MB runs in a process of its own, whose memory is measured from before its first byte is read.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.bench.figure import Figure
+from tests.review.importers.sample_files import sample
+
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import presets
+from palimpsest.review.recordings.recording import open_recording
+
+POLICIES = (
+    *("raw", "opencode.prune", "opencode.prune protect=20000 minimum=5000", "gemini.mask"),
+    *("sweagent.last_n", "sweagent.last_n n=10", "sweagent.last_n n=5 polling=10"),
+    *("complexity_trap.mask", "openhands.observation_masking", "anthropic.clear_tool_uses"),
+    *("langchain.clear_tool_uses", "strands.sliding_window", "openhands.recent"),
+    *("openhands.amortized", "openclaw.cache_ttl", "pi.compact", "gemini.compress"),
+)
+"""The seventeen of spec/review.md 3.3, as far as they are presets."""
+REQUESTS = 2_450
+"""So many of pi's requests have 6,000 items."""
+LARGE_BYTES = 200_000_000
+IMPORT = """
+import sys, time
+from pathlib import Path
+from palimpsest.review.recordings.recording import open_recording
+def most():
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
+before, began = most(), time.perf_counter()
+with open_recording(sys.argv[1]) as recording:
+    print(time.perf_counter() - began, before, most(), len(recording))
+"""
+
+
+def measure() -> list[Figure]:
+    """Return the figures of review."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        path = sample("pi_large_session.jsonl", root)
+        return [*_small(path), *_large(root, path), *_huge(root, path)]
+
+
+def _small(path: Path) -> Iterator[Figure]:
+    def first() -> None:
+        with open_recording(path) as recording:
+            _ = recording[0].compare(["recorded"]).table
+
+    yield Figure("pi: import and first table", _seconds(first), "s", 1.0)
+    with open_recording(path) as recording:
+        review = recording[0]
+        taken = _replayed(review, POLICIES)
+        yield Figure(f"pi: {len(POLICIES)} policies", taken, "s", 0.3)
+        names = list(dict.fromkeys(one.preset for one in presets()))
+        yield Figure(f"pi: all {len(names)} presets", _replayed(review, names), "s")
+
+
+def _large(root: Path, path: Path) -> Iterator[Figure]:
+    large = root / "large.jsonl"
+    _repeat(path, large, lambda _size, requests: requests >= REQUESTS)
+    with open_recording(large) as recording:
+        review = recording[0]
+        timeline = review.timeline
+        note = f"{len(timeline.requests):,} requests, {len(timeline.items):,} items"
+        yield Figure(f"{len(POLICIES)} policies", _replayed(review, POLICIES), "s", 2.0, note)
+
+
+def _huge(root: Path, path: Path) -> Iterator[Figure]:
+    huge = root / "huge.jsonl"
+    _repeat(path, huge, lambda size, _requests: size >= LARGE_BYTES)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT, str(huge)], capture_output=True, text=True, check=True
+    )
+    taken, before, most, _ = map(float, done.stdout.split())
+    yield Figure("import of 200 MB", taken, "s")
+    yield Figure("import of 200 MB, memory", most, "MB", 300, f"{before:.0f} MB before it")
+
+
+def _repeat(path: Path, target: Path, enough: Callable[[int, int], bool]) -> None:
+    """Write a recording again and again into one, each time with calls of their own, until it is enough."""
+    begin, *lines = path.read_text("utf-8").splitlines()
+    size = requests = 0
+    with target.open("w", encoding="utf-8") as file:
+        file.write(begin + "\n")
+        for turn in count():
+            for line in lines:
+                value = json.loads(line)
+                if value.get("type") == "message":
+                    requests += _renamed(value["message"], turn)
+                size += file.write(json.dumps(value) + "\n")
+                if enough(size, requests):
+                    return
+
+
+def _renamed(message: dict[str, Any], turn: int) -> bool:
+    """Give the calls of a message ids of their own; returns whether it is an answer."""
+    if "toolCallId" in message:
+        message["toolCallId"] += f"-{turn}"
+    for block in message["content"] if isinstance(message["content"], list) else ():
+        if block.get("type") == "toolCall":
+            block["id"] += f"-{turn}"
+        if isinstance(block.get("text"), str) and turn:
+            block["text"] += f" {turn}"
+    return bool(message.get("role") == "assistant")
+
+
+def _replayed(review: SessionReview, policies: Any) -> float:
+    """Return how long a table of policies takes, the timeline and its names known."""
+    _ = review.ruler, review.references
+    return _seconds(lambda: review.compare(list(policies)).table)
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    """Return the lowest CPU time of three runs."""
+    taken = []
+    for _ in range(3):
+        before = time.process_time()
+        run()
+        taken.append(time.process_time() - before)
+    return min(taken)
