@@ -124,7 +124,7 @@ class CacheBreaks:
     @cached_property
     def table(self) -> ReportTable:
         """The breaks as a table for any renderer."""
-        unit = "USD" if self.price.unit == "USD" else "units (M)"
+        unit = "USD" if self.price.unit == "USD" else "units"
         told = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
         many = "break" if len(self) == 1 else "breaks"
         title = f"{len(self)} cache {many} in {self.followers} requests: {self.cost:,.2f} {unit}"
@@ -137,7 +137,7 @@ class CacheBreaks:
                 TableColumn("expected", "expected", "count", "fact"),
                 TableColumn("read", "read", "count", "fact"),
                 TableColumn("loss", "lost", "count", "fact"),
-                TableColumn("cost", unit, "usd", "fact"),
+                TableColumn("cost", unit, "usd" if unit == "USD" else "count", "fact"),
                 TableColumn("words", "why"),
             ),
             rows=tuple(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
@@ -28,7 +28,8 @@ STUB = "A summary that was never written is a placeholder of {tokens} tokens; it
 
 def columns(unit: str) -> tuple[TableColumn, ...]:
     """Return the columns of a comparison; money in US dollars or in units."""
-    money = "USD" if unit == "USD" else "units (M)"
+    money = "USD" if unit == "USD" else "units"
+    form: Form = "usd" if unit == "USD" else "count"
     return (
         TableColumn("policy", "policy"),
         TableColumn("input", "input", "count", "estimate", "Tokens of all requests together."),
@@ -58,17 +59,17 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
             "Tokens written to the cache as a multiple of the peak.",
         ),
         TableColumn(
-            "cost", money, "usd", "estimate", "With the cache, without calls for summaries."
+            "cost", money, form, "estimate", "With the cache, without calls for summaries."
         ),
-        TableColumn("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
+        TableColumn("summaries", "+ summaries", form, "estimate", "The calls for summaries."),
         TableColumn(
             "repair",
             "+ repair",
-            "usd",
+            form,
             "estimate",
             "Fetching again each name that was needed and gone.",
         ),
-        TableColumn("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
+        TableColumn("cost_uncached", "without cache", form, "estimate", "If nothing were cached."),
         TableColumn(
             "repeated",
             "repeated",

@@ -71,11 +71,11 @@ def largest_wastes(
         *_aborted(timeline),
     ]
     largest = sorted(found, key=lambda one: -one.cost)[:most]
-    unit = "USD" if price.unit == "USD" else "units (M)"
+    unit = "USD" if price.unit == "USD" else "units"
     table = ReportTable(
         title=f"The {len(largest)} largest wastes of {timeline.title or timeline.session}",
         columns=(
-            TableColumn("cost", unit, "usd"),
+            TableColumn("cost", unit, "usd" if unit == "USD" else "count"),
             TableColumn("basis", "known as"),
             TableColumn("sentence", "what"),
             TableColumn("request", "request", "count"),
