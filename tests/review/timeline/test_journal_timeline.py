@@ -8,13 +8,17 @@ from tests.review.importers.sample_files import sample
 from tests.review.importing.recordings import BEGIN, answer, called, result, tell, user
 from tests.review.policies.pi_session import pi_timeline
 
+from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.model.script import calls, says
 from palimpsest.review.importing.recorded import (
     CompactionRead,
+    Media,
     MessageRead,
     Recorded,
     ReducedRead,
     RemovedRead,
+    ResultRead,
+    Text,
 )
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.log.memory_store import MemoryStore
@@ -113,6 +117,24 @@ def test_a_result_that_was_not_recorded_is_no_item(tmp_path: Path) -> None:
     timeline = told(tmp_path, user("u", "Look."), answer("a", called("one")), answer("b", "Well."))
 
     assert "output" not in [item.kind for item in timeline.items[: timeline.requests[1].items]]
+
+
+def test_a_picture_weighs_what_the_engine_takes_it_for(tmp_path: Path) -> None:
+    picture = Media("image/png", "iVBORw0KGgo=", "plot.png")
+    timeline = told(
+        tmp_path,
+        MessageRead("u", "user", (Text("See."), picture)),
+        answer("a", called("one")),
+        ResultRead("one", "drawn", media=(picture,)),
+        answer("b", "Nice."),
+    )
+
+    media = [item for item in timeline.items if item.kind == "media"]
+    weights = timeline.weights()
+    assert [weights[item.index] for item in media] == [MEDIA_TOKENS, MEDIA_TOKENS]
+    output = next(item for item in timeline.items if item.kind == "output")
+    assert media[1].group == output.group
+    assert media[1].block == output.block
 
 
 def test_times_that_a_recording_has_not_are_none(tmp_path: Path) -> None:

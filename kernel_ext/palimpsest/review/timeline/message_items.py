@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.render.content.phrases import subject
 from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
@@ -20,11 +21,14 @@ from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
     TextPart,
+    ToolCompleted,
     ToolPart,
 )
 from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
+MEDIA_CHARS = 4 * MEDIA_TOKENS
+"""Characters that a picture or file counts as, so that it weighs what the engine takes it for."""
 _BESIDE = ("system", "tools")
 
 
@@ -122,6 +126,11 @@ class ItemList:
             pinned=part.pinned,
             created=getattr(getattr(part.state, "time", None), "end", None),
         )
+        attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+        for number, one in enumerate(attached):
+            name = f"{part.id}{RESULT}/{number}"
+            label = one.filename or one.mime
+            self._item(name, info, "media", label, tool=part.tool, group=part.call_id)
 
     def _item(
         self,
@@ -148,11 +157,11 @@ class ItemList:
                 message=info.id,
                 turn=self.turn,
                 entered=self.entered,
-                chars=len(text) if chars is None else chars,
+                chars=MEDIA_CHARS if kind == "media" else len(text) if chars is None else chars,
                 label=_label(label or text),
                 block=self._block,
                 hash=digest or _digest(text),
-                text="encrypted" if encrypted else "kept",
+                text="encrypted" if encrypted else "none" if kind == "media" else "kept",
                 created=created if created is not None else info.time.created,
                 **more,
             )
