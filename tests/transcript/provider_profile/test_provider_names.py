@@ -51,6 +51,11 @@ WORDS = {
     "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
 }
+ROOMS = {
+    "review/importers/": "the formats of other agents' recordings, and the models that they name",
+    "review/policies/": "the rules of other agents and providers, by their names",
+}
+"""Folders in which every file may name providers."""
 ALLOWED = RULES | ACCESS | FORMATS | WORDS
 
 
@@ -60,6 +65,10 @@ def test_only_the_profile_knows_providers_by_name() -> None:
         for path in sorted(PACKAGE.rglob("*.py"))
         if (names := sorted(set(named_in(path))))
     }
+    for room in ROOMS:
+        inside = {path for path in found if path.startswith(room)}
+        assert inside, room
+        found = {path: names for path, names in found.items() if path not in inside}
 
     assert {path: names for path, names in found.items() if path not in ALLOWED} == {}
     assert sorted(set(ALLOWED) - set(found)) == []
