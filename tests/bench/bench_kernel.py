@@ -145,7 +145,7 @@ def speaking() -> list[Figure]:
             for number in range(FIRST_WORDS + 1):
                 server.script(says(f"word{number} and ").pauses(0.3).says("more words after it."))
                 times.append(first_words(running, server, f"word{number}"))
-            after = running.memory() / MEGABYTE
+            after = running.memory_bytes() / MEGABYTE
     note = f"slowest of {FIRST_WORDS} after the first ever ({times[0]:.0f} ms)"
     return [
         Figure("first words after the server's first byte", max(times[1:]), "ms", 100, note),
@@ -159,7 +159,7 @@ def settled_memory(running: Kernel) -> float:
     before = 0.0
     while True:
         loaded = running.value("'litellm' in __import__('sys').modules") == "True"
-        memory = running.memory() / MEGABYTE
+        memory = running.memory_bytes() / MEGABYTE
         if loaded and abs(memory - before) < 1:
             return memory
         before = memory
