@@ -21,7 +21,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View
-from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.adapter.litellm_model import LitellmModel, wait
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import can_think, sendable, to_provider, with_marks
@@ -126,7 +126,7 @@ class RequestPath:
     def body(self, messages: list[Body]) -> Body:
         """Return the body, translated by litellm's own functions."""
         around = copy.deepcopy(self._around[can_think(messages, self.info)])
-        utils = importlib.import_module("litellm.utils")
+        utils = _litellm_module("utils")
         messages = utils.validate_and_fix_openai_messages(copy.deepcopy(messages))
         if self.dialect != "gemini":
             messages = utils._remove_thought_signatures_from_messages(messages, "__thought__")
@@ -135,15 +135,15 @@ class RequestPath:
         return json.loads(json.dumps(around | made))  # type: ignore[no-any-return]
 
     def _openai(self, messages: list[Body], around: Body) -> Body:
-        config = importlib.import_module("litellm.llms.openai.chat.gpt_transformation")
+        config = _litellm_module("llms.openai.chat.gpt_transformation")
         return self._chat(config.OpenAIGPTConfig(), messages, around)
 
     def _mistral(self, messages: list[Body], around: Body) -> Body:
-        config = importlib.import_module("litellm.llms.mistral.chat.transformation")
+        config = _litellm_module("llms.mistral.chat.transformation")
         return self._chat(config.MistralConfig(), messages, around)
 
     def _anthropic(self, messages: list[Body], around: Body) -> Body:
-        config = importlib.import_module("litellm.llms.anthropic.chat.transformation")
+        config = _litellm_module("llms.anthropic.chat.transformation")
         around.pop("system", None)
         return self._chat(config.AnthropicConfig(), messages, around)
 
@@ -159,7 +159,7 @@ class RequestPath:
         return made
 
     def _gemini(self, messages: list[Body], _around: Body) -> Body:
-        config = importlib.import_module("litellm.llms.vertex_ai.gemini.transformation")
+        config = _litellm_module("llms.vertex_ai.gemini.transformation")
         made: Body = config.transform_request_body(
             messages=messages,
             model=self.info.ref.name,
@@ -213,3 +213,9 @@ async def _send(request: ModelRequest) -> None:
     except ModelFailed:
         # The server recorded the refusal.
         pass
+
+
+def _litellm_module(name: str) -> Any:
+    """Import a module of litellm as the product does: whoever is first in a process sets litellm up for all."""
+    wait(60)
+    return importlib.import_module(f"litellm.{name}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.model.adapter_requests import PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model.adapter.body_validation import PLACES, unchecked
+from palimpsest.model.adapter.body_validation import PLACES, leave_bodies_unchecked, unchecked
 from palimpsest.model.adapter.litellm_model import LIBRARY
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import fails, says
@@ -50,6 +50,17 @@ def asked(provider: str, server: FaultServer, steps: int, **parameters: Any) -> 
     base = server.url if provider == "azure" else server.openai_base
     model = info(provider, api_base=base)
     return request(model, *story(steps), tools=(PYTHON, NESTED), **parameters)
+
+
+@pytest.fixture(autouse=True)
+def unchecked_bodies() -> None:
+    """Patch litellm as the product does, also where another test of this process imported it first.
+
+    The product leaves a litellm alone that somebody else imported (``LIBRARY.ours``).
+    """
+    main = LIBRARY.wait().main
+    if not LIBRARY.ours and not all(method in vars(getattr(main, name)) for name, method in PLACES):
+        leave_bodies_unchecked(main)
 
 
 @pytest.fixture
