@@ -234,16 +234,18 @@ class Timeline:
         return "whole" if found is None else found.state
 
     def with_transitions(
-        self,
-        transitions: Sequence[Transition],
-        events: Sequence[TimelineEvent],
-        facts_until: int | None,
+        self, transitions: Sequence[Transition], facts_until: int | None
     ) -> "Timeline":
-        """Return a simulated timeline, which shares items and requests and has no reported usage."""
+        """Return a simulated timeline with the same items; from the first other request on no usage is known."""
+        until = len(self.requests) if facts_until is None else facts_until
         return replace(
             self,
+            requests=(
+                *self.requests[:until],
+                *(replace(one, usage=None, cost=None) for one in self.requests[until:]),
+            ),
             transitions=tuple(transitions),
-            events=tuple(events),
+            events=tuple(one for one in self.events if one.request < until),
             facts_until=facts_until,
             _weights=self._weights,
         )

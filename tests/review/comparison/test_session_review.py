@@ -11,6 +11,7 @@ from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Price
 
 PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
@@ -139,3 +140,19 @@ def test_requests_and_items_are_data_frames() -> None:
     assert len(items) == 1_115
     assert (requests["input"] - requests["estimated"] - requests["remainder"]).abs().max() <= 1
     assert SONNET.unit == "USD"
+
+
+def test_a_session_without_requests_has_empty_tables_and_one_sentence_for_a_comparison() -> None:
+    empty = SessionReview(Timeline("ses_none", title="Nothing"), get, lambda _model: None)
+
+    assert empty.requests.rows == empty.items.rows == empty.adding_up.rows == ()
+    assert len(empty.breaks()) == len(empty.wastes()) == 0
+    assert empty.wastes().table.title == "No waste was found in Nothing"
+    with pytest.raises(UserError, match="no request yet"):
+        empty.compare(["raw"])
+
+
+def test_the_parts_of_every_request_add_up_to_what_was_reported() -> None:
+    for row in review().adding_up.records():
+        parts = [row[name] for name in ("unseen", "items", "remainder")]
+        assert round(sum(float(one or 0) for one in parts), 6) == row["reported"]

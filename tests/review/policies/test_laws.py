@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.review.policies.checked_policy import CheckedPolicy
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.test_preset_laws import busy, cut_short, eager, timelines
 
 from palimpsest.review.policies import laws, registry
-from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, CheckedPolicy, PolicyBreach
+from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, PolicyBreach
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import (
     Change,

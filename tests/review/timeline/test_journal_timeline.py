@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.harness.session import SessionHarness, ask
+from tests.review.decision_sessions import SCENES
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.importing.recordings import BEGIN, answer, called, result, tell, user
@@ -10,8 +11,10 @@ from tests.review.policies.pi_session import pi_timeline
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.model.script import calls, says
+from palimpsest.model.tokenizer import counter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
+    GapRead,
     Media,
     MessageRead,
     Recorded,
@@ -187,3 +190,32 @@ def test_recorded_reductions_of_swe_agent_are_transitions(tmp_path: Path) -> Non
     assert len(timeline.requests) == 13
     assert [one.request for one in timeline.transitions] == [6, 7, 8, 9, 10, 11, 12]
     assert all(one.usage is None for one in timeline.requests)
+
+
+async def test_what_a_person_pins_excludes_and_restores_is_on_its_items(tmp_path: Path) -> None:
+    harness, session = await SCENES["edited"](tmp_path)
+    timeline = timeline_of(harness.store, session.id, counter)
+    excluded, pinned = [one.index for one in timeline.items if one.kind == "output"][:2]
+    call = next(one.index for one in timeline.items if one.group == timeline.items[excluded].group)
+
+    states = [timeline.state(excluded, request) for request in range(len(timeline.requests))]
+    assert timeline.items[pinned].pinned
+    assert states[:6] == [None, "whole", "whole", "whole", "out", "out"]
+    assert states[-1] == "whole"
+    assert [timeline.state(call, request) for request in (3, 4)] == ["whole", "out"]
+
+
+def test_gaps_are_sentences_each_told_once(tmp_path: Path) -> None:
+    timeline = told(
+        tmp_path,
+        user("u", "Look."),
+        GapRead("Records are missing."),
+        answer("a", "Yes."),
+        GapRead("Records are missing."),
+        GapRead("The tools are not in the recording."),
+    )
+
+    assert timeline.gaps == (
+        "Records are missing. (2 times)",
+        "The tools are not in the recording.",
+    )

@@ -4,7 +4,6 @@ Border: pure; values in, markup out. Facts and estimates are told apart in the h
 not by colour alone; a value that is not known is a dash, never 0.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -35,8 +34,48 @@ class TableColumn:
     """A sentence that says what it counts."""
 
 
+class ShownAsTable:
+    """What has a table, and is shown as it: as text, Markdown and HTML, by ``print`` and in a cell."""
+
+    @property
+    def table(self) -> "ReportTable":
+        """The table for any renderer."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        return self.table.text
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        return self.table.markdown
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        return self.table.html
+
+    def to_dataframe(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_dataframe()
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
-class ReportTable:
+class ReportTable(ShownAsTable):
     """A table with a title and notes."""
 
     title: str
@@ -45,6 +84,11 @@ class ReportTable:
     notes: tuple[str, ...] = ()
     links: tuple[str, ...] = field(default=())
     """A link for each row, which later views open; empty for none."""
+
+    @property
+    def table(self) -> "ReportTable":
+        """The table itself."""
+        return self
 
     def records(self) -> list[dict[str, Cell]]:
         """Return the rows as dicts by the columns' keys."""
@@ -121,18 +165,6 @@ class ReportTable:
     def _shown(self, row: Sequence[Cell]) -> list[str]:
         return [shown_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]
 
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
 
 def shown_cell(value: Cell, column: TableColumn) -> str:
     """Return a value as it is shown in its column; a dash where it is not known."""
@@ -176,8 +208,3 @@ def _plain(text: str) -> str:
 
 def _cell(text: str) -> str:
     return inline(text).replace("|", "\\|")
-
-
-def to_json(value: dict[str, Any]) -> str:
-    """Return plain values as JSON text."""
-    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
-from palimpsest.render.reports.table import ReportTable, TableColumn
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -67,7 +68,7 @@ class CacheBreak:
 
 
 @dataclass(frozen=True)
-class CacheBreaks:
+class CacheBreaks(ShownAsTable):
     """The breaks of a session, in the order of requests."""
 
     timeline: Timeline
@@ -117,9 +118,8 @@ class CacheBreaks:
         if not unexplained or not first:
             return ()
         found = f"{first} of {len(unexplained)} unexplained breaks come right after a prompt; "
-        return (
-            f"{found}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing.",
-        )
+        told = f"{found}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
+        return (told,)
 
     @cached_property
     def table(self) -> ReportTable:
@@ -127,7 +127,7 @@ class CacheBreaks:
         unit = "USD" if self.price.unit == "USD" else "units"
         told = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
         many = "break" if len(self) == 1 else "breaks"
-        title = f"{len(self)} cache {many} in {self.followers} requests: {self.cost:,.2f} {unit}"
+        title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.cost:,.2f} {unit}"
         return ReportTable(
             title=title,
             columns=(
@@ -153,22 +153,13 @@ class CacheBreaks:
                 )
                 for one in self.breaks
             ),
-            notes=((told,) if told else ()) + self.correlations,
+            notes=(*((told,) if told else ()), *self._unexplained(), *self.correlations),
             links=tuple(link_to(self.timeline.session, one.request) for one in self.breaks),
         )
 
-    def to_dataframe(self) -> Any:
-        """Return the breaks as a pandas DataFrame."""
-        return self.table.to_dataframe()
-
-    def _repr_html_(self) -> str:
-        return self.table.html
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.table.text)
-
-    def __str__(self) -> str:
-        return self.table.text
+    def _unexplained(self) -> tuple[str, ...]:
+        share = self.unexplained_share
+        return (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
 
 
 def cache_breaks(timeline: Timeline, price: PriceProfile, lifetime: float = 300) -> CacheBreaks:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.policy import ContextPolicy
-from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
@@ -97,7 +96,7 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
 
 
 @dataclass(frozen=True)
-class PolicyComparison:
+class PolicyComparison(ShownAsTable):
     """A table of policies over one session."""
 
     timeline: Timeline
@@ -129,25 +128,6 @@ class PolicyComparison:
             if one.policy == name:
                 return one
         raise KeyError(name)
-
-    @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
-
-    def to_dataframe(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return self.table.to_dataframe()
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with how it was measured."""
@@ -200,18 +180,6 @@ class PolicyComparison:
             notes.append(STUB.format(tokens=f"{max(stubs):,}"))
         return tuple(notes)
 
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
 
 def compare_policies(
     timeline: Timeline,
@@ -232,14 +200,6 @@ def compare_policies(
         simulations,
         tuple(policy_figures(one, names, price) for one in simulations),
     )
-
-
-def with_recorded(
-    timeline: Timeline, ruler: Ruler, price: PriceProfile, references: References
-) -> tuple[Simulation, PolicyFigures]:
-    """Return the session as it was recorded, measured in the same way."""
-    simulation = recorded(timeline, ruler)
-    return simulation, policy_figures(simulation, references, price)
 
 
 def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, ...], ...]:

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
+from palimpsest.render.reports.table import (
+    Cell,
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    shown_cell,
+)
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.ruler import PriceProfile
@@ -34,7 +41,7 @@ _ROWS: tuple[tuple[str, str, Form], ...] = (
 
 
 @dataclass(frozen=True)
-class RecordedComparison:
+class RecordedComparison(ShownAsTable):
     """Two sessions side by side."""
 
     first: SessionFigures
@@ -81,25 +88,6 @@ class RecordedComparison:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
         return tuple(notes)
 
-    @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
-
-    def to_dataframe(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return self.table.to_dataframe()
-
     def json(self) -> dict[str, Any]:
         """Return the figures of both as plain values."""
         return {
@@ -109,18 +97,6 @@ class RecordedComparison:
                 {**self.second.json(), "context": list(self.second_growth)},
             ],
         }
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 _MONEY = frozenset({"cost", "break_cost"})

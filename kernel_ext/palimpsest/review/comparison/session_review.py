@@ -15,6 +15,7 @@ from palimpsest.review.comparison.policy_comparison import (
 from palimpsest.review.comparison.prices import PriceOf, profile_of
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.session_tables import (
+    adding_up_table,
     decisions_table,
     items_table,
     requests_table,
@@ -24,9 +25,9 @@ from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
-from palimpsest.review.replay.ruler import Prefix, PriceProfile, Ruler
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import CHARS4, Timeline
+from palimpsest.transcript.timeline import Timeline
 
 PolicyLike = str | ContextPolicy | None
 GetPolicy = Callable[..., ContextPolicy]
@@ -57,25 +58,6 @@ class SessionReview:
         """How tokens are counted: fitted to the reported usage where there is some."""
         return fit_ruler(self.timeline)
 
-    def ruler_with(
-        self,
-        estimator: str | None = None,
-        unseen: float | None = None,
-        factor: float | None = None,
-        prefix: Prefix = "message",
-    ) -> Ruler:
-        """Return a ruler: fitted, unless ``unseen`` or ``factor`` say otherwise."""
-        if unseen is None and factor is None:
-            if estimator is None and prefix == "message":
-                return self.ruler
-            return fit_ruler(self.timeline, estimator or CHARS4, prefix)
-        return Ruler(
-            estimator=estimator or CHARS4,
-            unseen=unseen or 0.0,
-            factor=1.0 if factor is None else factor,
-            prefix=prefix,
-        )
-
     def price(self, price: str | PriceProfile | None = None) -> PriceProfile:
         """Return the prices: of the recorded model, of the one named, or units where none is known."""
         try:
@@ -89,6 +71,11 @@ class SessionReview:
     def requests(self) -> ReportTable:
         """One row a request."""
         return requests_table(self.timeline, self.ruler)
+
+    @property
+    def adding_up(self) -> ReportTable:
+        """One row a request with reported usage: what is unseen, the scaled items, and the remainder."""
+        return adding_up_table(self.timeline, self.ruler)
 
     @property
     def items(self) -> ReportTable:

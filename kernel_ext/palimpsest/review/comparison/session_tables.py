@@ -2,7 +2,7 @@
 
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.replay.fit import recorded
+from palimpsest.review.replay.fit import added_up, recorded
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.timeline import Timeline
 
@@ -53,7 +53,25 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         )
     links = tuple(link_to(timeline.session, one.index) for one in timeline.requests)
     title = f"{len(rows)} requests of {timeline.title or timeline.session}"
-    return ReportTable(title, columns, tuple(rows), (ruler.words,), links)
+    return ReportTable(title, columns, tuple(rows), (ruler.words, *timeline.gaps), links)
+
+
+def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row a request with reported usage: the three parts that are its tokens exactly."""
+    columns = (
+        TableColumn("request", "request", "count"),
+        TableColumn("reported", "reported", "count", "fact"),
+        TableColumn("unseen", "unseen", "count", "estimate"),
+        TableColumn("items", "items", "count", "estimate"),
+        TableColumn("remainder", "remainder", "count", "estimate"),
+    )
+    rows = tuple(
+        (one.request + 1, one.reported, one.unseen, one.items, one.remainder)
+        for one in added_up(timeline, ruler)
+    )
+    links = tuple(link_to(timeline.session, int(row[0]) - 1) for row in rows)
+    title = f"How the tokens of {timeline.title or timeline.session} add up"
+    return ReportTable(title, columns, rows, (ruler.words, *timeline.gaps), links)
 
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.reports.table import ReportTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 
 
 @dataclass(frozen=True)
-class PolicySweep:
+class PolicySweep(ShownAsTable):
     """A comparison whose rows are values of one number."""
 
     policy: str
@@ -43,40 +43,9 @@ class PolicySweep:
         costs = [one.cost_with_repair for one in self.comparison.figures]
         return self.values[costs.index(min(costs))]
 
-    @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
-
-    def to_dataframe(self) -> Any:
-        """Return the sweep as a pandas DataFrame."""
-        return self.table.to_dataframe()
-
     def json(self) -> dict[str, Any]:
         """Return the sweep as plain values."""
         return self.comparison.json() | self.table.json()
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def sweep_policy(

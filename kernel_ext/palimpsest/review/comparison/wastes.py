@@ -6,8 +6,9 @@ request that shows it. Breaks of the cache are facts of the reported usage.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from palimpsest.render.reports.table import ReportTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
@@ -35,11 +36,41 @@ class Waste:
 
 
 @dataclass(frozen=True)
-class Wastes:
+class Wastes(ShownAsTable):
     """The largest wastes, largest first."""
 
     wastes: tuple[Waste, ...]
-    table: ReportTable
+    session: str
+    """The session's title."""
+    unit: str
+    """``USD`` or ``units``."""
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The wastes as a table for any renderer."""
+        return ReportTable(
+            title=f"The {len(self)} largest wastes of {self.session}"
+            if len(self) > 1
+            else f"{'One waste was' if self.wastes else 'No waste was'} found in {self.session}",
+            columns=(
+                TableColumn("cost", self.unit, "usd" if self.unit == "USD" else "count"),
+                TableColumn("basis", "known as"),
+                TableColumn("sentence", "what"),
+                TableColumn("request", "request", "count"),
+                TableColumn("link", "link"),
+            ),
+            rows=tuple(
+                (
+                    one.cost,
+                    "fact" if one.is_fact else "estimate",
+                    one.sentence,
+                    one.request + 1,
+                    one.link,
+                )
+                for one in self.wastes
+            ),
+            links=tuple(one.link for one in self.wastes),
+        )
 
     def __iter__(self) -> Iterator[Waste]:
         return iter(self.wastes)
@@ -49,12 +80,6 @@ class Wastes:
 
     def __getitem__(self, place: int) -> Waste:
         return self.wastes[place]
-
-    def _repr_html_(self) -> str:
-        return self.table.html
-
-    def __str__(self) -> str:
-        return self.table.text
 
 
 def largest_wastes(
@@ -68,32 +93,10 @@ def largest_wastes(
     found = [
         *_breaks(timeline, price),
         *_results(timeline, ruler, price, references),
-        *_aborted(timeline),
+        *_aborted(timeline, price),
     ]
     largest = sorted(found, key=lambda one: -one.cost)[:most]
-    unit = "USD" if price.unit == "USD" else "units"
-    table = ReportTable(
-        title=f"The {len(largest)} largest wastes of {timeline.title or timeline.session}",
-        columns=(
-            TableColumn("cost", unit, "usd" if unit == "USD" else "count"),
-            TableColumn("basis", "known as"),
-            TableColumn("sentence", "what"),
-            TableColumn("request", "request", "count"),
-            TableColumn("link", "link"),
-        ),
-        rows=tuple(
-            (
-                one.cost,
-                "fact" if one.is_fact else "estimate",
-                one.sentence,
-                one.request + 1,
-                one.link,
-            )
-            for one in largest
-        ),
-        links=tuple(one.link for one in largest),
-    )
-    return Wastes(tuple(largest), table)
+    return Wastes(tuple(largest), timeline.title or timeline.session, price.unit)
 
 
 def _breaks(timeline: Timeline, price: PriceProfile) -> Iterator[Waste]:
@@ -107,11 +110,13 @@ def _breaks(timeline: Timeline, price: PriceProfile) -> Iterator[Waste]:
         )
 
 
-def _aborted(timeline: Timeline) -> Iterator[Waste]:
+def _aborted(timeline: Timeline, price: PriceProfile) -> Iterator[Waste]:
     for request in timeline.requests:
-        if request.status != "ok" and request.cost:
+        usage = request.usage
+        if request.status != "ok" and usage is not None:
+            output = usage.output + usage.reasoning
             yield Waste(
-                request.cost,
+                price.cost(usage.input, usage.cache_read, usage.cache_write, output),
                 f"Request {request.index + 1} was {request.status} after {request.reported or 0:,} tokens were read.",
                 link_to(timeline.session, request.index),
                 request.index,

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.comparison.session_figures import SessionFigures, figures_table
 from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
@@ -31,7 +31,7 @@ FIGURES = "figures"
 Kept = tuple[Rows, tuple[str, ...]]
 
 
-class Corpus:
+class Corpus(ShownAsTable):
     """The sessions of a folder.
 
     Responsibilities: find the sources, have them reviewed where that was not done yet, keep what was found,
@@ -89,21 +89,6 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.figures)
 
-    @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
-
     def json(self) -> dict[str, Any]:
         """Return the figures as plain values."""
         return {
@@ -119,15 +104,6 @@ class Corpus:
     def to_parquet(self, path: str | Path) -> None:
         """Write one row a session to a Parquet file."""
         write_parquet(self.table, path)
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
 
     def __repr__(self) -> str:
         return f"Corpus({len(self.sources)} sources)"

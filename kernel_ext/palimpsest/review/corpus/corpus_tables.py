@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
 from palimpsest.review.corpus.session_work import Rows
 from palimpsest.transcript.errors import UserError
@@ -28,7 +28,7 @@ _ABOUT = (
 
 
 @dataclass(frozen=True)
-class CorpusComparison:
+class CorpusComparison(ShownAsTable):
     """Policies over all sessions of a corpus."""
 
     policies: tuple[Rows, ...]
@@ -71,21 +71,6 @@ class CorpusComparison:
         units = {str(row.get("unit")) for rows in self.policies for row in rows}
         return units.pop() if len(units) == 1 else None
 
-    @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
-
     def json(self) -> dict[str, Any]:
         """Return both tables as plain values."""
         return {
@@ -102,18 +87,6 @@ class CorpusComparison:
     def to_parquet(self, path: str | Path) -> None:
         """Write one row a policy and session to a Parquet file."""
         write_parquet(self.sessions, path)
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def data_frame(table: ReportTable) -> Any:

@@ -4,18 +4,13 @@ A policy decides the same twice, knows only what was sent so far, keeps calls wi
 is pinned and what waits for a result, makes nothing longer, and remembers only what JSON can hold.
 """
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 from palimpsest.review.policies.policy import (
     Change,
-    ContextPolicy,
-    Decided,
     PolicyView,
-    SessionFacts,
-    When,
 )
 from palimpsest.review.policies.stage_view import GONE
 from palimpsest.transcript.errors import UserError
@@ -138,60 +133,3 @@ def _is_newest(index: int, view: PolicyView) -> bool:
         return False
     first, end = view.timeline.requests[number - 1].answer
     return first <= index < end
-
-
-def check_json(state: Any, number: int) -> Iterator[Breach]:
-    """Yield the breach of a state that JSON cannot hold."""
-    try:
-        json.dumps(state, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        yield Breach(JSON, number)
-
-
-class CheckedPolicy:
-    """A policy that raises PolicyBreach at the first decision which breaks a law."""
-
-    def __init__(
-        self,
-        policy: ContextPolicy,
-        *,
-        placeholder: int = 0,
-        pins: bool = True,
-        except_laws: Collection[str] = (),
-    ) -> None:
-        self._policy = policy
-        self._placeholder = placeholder
-        self._pins = pins
-        self._except = except_laws
-        self.name = policy.name
-        self.source = policy.source
-        self.estimator = policy.estimator
-        self.when: When = policy.when
-
-    def start(self, facts: SessionFacts) -> Any:
-        """Return the policy's state before the first request."""
-        state = self._policy.start(facts)
-        for one in check_json(state, 0):
-            raise one.error(self.name)
-        return state
-
-    def step(self, state: Any, view: PolicyView) -> Decided:
-        """Return what the policy decides, once it is checked."""
-        decided = self._policy.step(state, view)
-        for one in self._found(decided, state, view):
-            if one.law not in self._except:
-                raise one.error(self.name)
-        return decided
-
-    def _found(self, decided: Decided, state: Any, view: PolicyView) -> Iterator[Breach]:
-        again = self._policy.step(state, view)
-        if (list(again.changes), again.state) != (list(decided.changes), decided.state):
-            yield Breach(TWICE, view.request.index)
-        yield from breaches(
-            decided.changes,
-            view,
-            sticky=getattr(self._policy, "sticky", True),
-            placeholder=self._placeholder,
-            pins=self._pins,
-        )
-        yield from check_json(decided.state, view.request.index)

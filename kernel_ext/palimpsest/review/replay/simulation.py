@@ -21,7 +21,6 @@ from palimpsest.transcript.timeline import (
     CHARS4,
     ItemState,
     Timeline,
-    TimelineEvent,
     TimelineItem,
     TimelineRequest,
     Transition,
@@ -54,11 +53,6 @@ class RequestSize:
         """Tokens that the cache did not hold."""
         return self.total - self.read
 
-    @property
-    def depth(self) -> float:
-        """Tokens after the first change that the request before held, too."""
-        return self.total - self.prefix
-
 
 @dataclass(frozen=True, slots=True)
 class ProbeAt:
@@ -80,8 +74,7 @@ class Simulation:
     fired: tuple[int, ...]
     """The requests at which the policy's rule acted."""
     probes: tuple[ProbeAt, ...] = ()
-    """As runs: one for each request at which the signal rose to a new maximum, and the last."""
-    problems: tuple[str, ...] = ()
+    """One for each request at which the signal rose to a new maximum."""
 
     @property
     def facts_until(self) -> int | None:
@@ -188,7 +181,6 @@ class _Trace:
     """What is collected while a session is replayed."""
 
     transitions: list[Transition] = field(default_factory=list)
-    events: list[TimelineEvent] = field(default_factory=list)
     sizes: list[RequestSize] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     probes: list[ProbeAt] = field(default_factory=list)
@@ -199,6 +191,9 @@ def simulate(
     timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
 ) -> Simulation:
     """Return a session under a policy; None replays it with every item whole."""
+    if not timeline.requests:
+        name = "raw" if policy is None else policy.name
+        return Simulation(timeline, name, ruler, sizes=(), fired=())
     return _Replay(timeline, policy, ruler, window).run()
 
 
@@ -226,12 +221,22 @@ class _Replay:
         self._asked = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
         if not recorded:
-            summaries = [item.index for item in timeline.items if item.kind == "summary"]
-            self._measure.leave_out(summaries)
-            self._scale.leave_out(summaries)
+            self._leave_summaries_out()
             for one in timeline.transitions:
                 if one.state == "reverted" or one.rule.startswith(("user/", ANOTHER)):
                     self._by_hand.setdefault(one.request, []).append(one)
+
+    def _leave_summaries_out(self) -> None:
+        """Let the recorded summaries never exist: another policy would not have had them."""
+        found = [item.index for item in self._timeline.items if item.kind == "summary"]
+        self._measure.leave_out(found)
+        self._scale.leave_out(found)
+        for index in found:
+            self._view.states[index] = "out"
+            entered = self._timeline.items[index].entered
+            self._trace.transitions.append(
+                Transition(index, entered, "out", tokens=0, rule="recorded summary")
+            )
 
     def run(self) -> Simulation:
         """Replay every request."""
@@ -251,7 +256,8 @@ class _Replay:
             for one in self._by_hand.get(request.index, ()):
                 change = change_of(one)
                 self._held.decide(change)
-                self._apply(change, request, one.rule)
+                if change.state != self._view.states[change.item]:
+                    self._apply(change, request, one.rule)
             if self._decides("request"):
                 self._step(request)
             self._trace.sizes.append(self._size(before, request))
@@ -340,17 +346,12 @@ class _Replay:
 
     def _result(self) -> Simulation:
         trace = self._trace
-        own = (
-            one
-            for one in trace.transitions
-            if not any(other.item == one.item for other in self._by_hand.get(one.request, ()))
-        )
-        first = next((one.request for one in own), None)
+        recorded = isinstance(self._policy, RecordedPolicy)
+        transitions = sorted(trace.transitions, key=lambda one: one.request)
+        first = None if recorded else _first_difference(self._timeline.transitions, transitions)
         name = "raw" if self._policy is None else self._policy.name
-        if isinstance(self._policy, RecordedPolicy):
-            first = None
         return Simulation(
-            timeline=self._timeline.with_transitions(trace.transitions, trace.events, first),
+            timeline=self._timeline.with_transitions(transitions, first),
             policy=name,
             ruler=self._ruler,
             sizes=tuple(trace.sizes),
@@ -422,6 +423,13 @@ def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | No
     return None if start is None or end is None else (start - end) / 1000
 
 
-def total_of(sizes: Sequence[RequestSize]) -> float:
-    """Return all input tokens."""
-    return sum(one.total for one in sizes)
+def _first_difference(
+    recorded: Sequence[Transition], simulated: Sequence[Transition]
+) -> int | None:
+    """Return the first request that shows something otherwise than the recorded one; None where none does."""
+    changes: dict[int, list[set[tuple[int, str]]]] = {}
+    for side, those in enumerate((recorded, simulated)):
+        for one in those:
+            shown = one.state if one.shown is None else one.shown
+            changes.setdefault(one.request, [set(), set()])[side].add((one.item, shown))
+    return min((request for request, (was, now) in changes.items() if was != now), default=None)

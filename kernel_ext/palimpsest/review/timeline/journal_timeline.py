@@ -5,15 +5,16 @@ from the log when it is asked for. A message's items come when the next request 
 their results, which is the order in which a request holds them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from palimpsest.review.timeline.item_decisions import ItemDecisions
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.review.timeline.message_items import ItemList, part_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
-    RESTORE,
     UNDO,
     Decision,
     StepRequest,
@@ -119,6 +120,10 @@ class _Builder:
         self._open: dict[str, _Open] = {}
         self._infos: dict[str, MessageInfo] = {}
         self._decisions: list[Decision] = []
+        """Those whose items were not looked at yet."""
+        self._decided = ItemDecisions()
+        self._reduced: dict[int, Decision | None] = {}
+        """The reduction under which each item is shown."""
         self._markers: dict[str, CompactionPart] = {}
         self._removed: list[str] = []
 
@@ -294,20 +299,46 @@ class _Builder:
     def _take_decisions(self) -> None:
         """Make transitions of what was decided since the request before."""
         left: list[Decision] = []
+        touched: dict[int, Decision] = {}
         for decision in self._decisions:
             if decision.rule == UNDO:
                 self._undo_summary(decision.message_id or "")
                 continue
-            items = self._made.items_of(decision.part_id, decision.message_id)
+            items = self._made.items_of(decision)
             if not items:
                 left.append(decision)
-            for item in items:
-                self._decided(decision, item)
+                continue
+            self._decided.add(decision)
+            touched |= dict.fromkeys(items, decision)
+        for item, newest in touched.items():
+            self._settle(item, newest)
         self._decisions = [one for one in left if one.part_id is not None]
+
+    def _settle(self, item: int, newest: Decision) -> None:
+        """Show an item as all decisions about it say, if that is not how it is shown already."""
+        known = self._made.items[item]
+        reduction, pinned = self._decided.effect(part_of(known), known.message)
+        self._made.pin(item, pinned=pinned)
+        before = self._reduced.get(item)
+        if reduction == before:
+            return
+        self._reduced[item] = reduction
+        if reduction is None:
+            self._show(item, "whole", None, newest.rule)
+            return
+        shown = reduction.numbers.get("shown")
+        self._show(
+            item,
+            _STATES[reduction.action],
+            reduction.tokens_after if reduction.action != "drop" else 0,
+            str(reduction.numbers.get("rule") or reduction.rule),
+            shown=shown if isinstance(shown, str) else None,
+            numbers=reduction.numbers,
+        )
 
     def _undo_summary(self, message_id: str) -> None:
         """Show again what a summary replaced, since the user undid it."""
-        for summary in self._made.items_of(None, message_id):
+        for summary in self._made.items_of_message(message_id):
             self._show(summary, "out", 0, UNDO)
             for one in self._made.items[summary].covers:
                 self._show_as_before(one)
@@ -322,20 +353,6 @@ class _Builder:
             self._show(item, "whole", None, UNDO)
         else:
             self._transitions.append(replace(last, request=len(self._requests)))
-
-    def _decided(self, decision: Decision, item: int) -> None:
-        if decision.action == "restore" or decision.rule == RESTORE:
-            self._show(item, "whole", None, decision.rule)
-        elif decision.action in _STATES:
-            shown = decision.numbers.get("shown")
-            self._show(
-                item,
-                _STATES[decision.action],
-                decision.tokens_after if decision.action != "drop" else 0,
-                str(decision.numbers.get("rule") or decision.rule),
-                shown=shown if isinstance(shown, str) else None,
-                numbers=decision.numbers,
-            )
 
     def _show(
         self,
@@ -387,7 +404,6 @@ class _Builder:
         texts = ItemTexts(store, session_id, lambda index: items[index].id)
         texts.blobs = self._made.blobs
         session = self._session
-        gaps = self._imported.get("gaps")
         requests = tuple(self._finished(items))
         return Timeline(
             session=session_id,
@@ -398,7 +414,7 @@ class _Builder:
             transitions=tuple(one for one in self._transitions if one.request < len(requests)),
             events=tuple(sorted([*self._events, *_changes(requests)], key=lambda one: one.request)),
             parent=session.parent_id if session is not None else None,
-            gaps=tuple(str(one) for one in gaps) if isinstance(gaps, list) else (),
+            gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
             read=texts,
             count=count,
         )
@@ -427,6 +443,19 @@ def _changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
                 numbers = {"from": before.effort, "to": request.effort}
                 yield TimelineEvent(request.index, "effort", "", numbers)
         before = request
+
+
+def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
+    """Return what a recording lacks, each sentence once, with how often it was said."""
+    told = Counter(
+        str(one["what"])
+        for one in (gaps if isinstance(gaps, list) else ())
+        if isinstance(one, dict) and one.get("what")
+    )
+    found = [what if times == 1 else f"{what} ({times} times)" for what, times in told.items()]
+    if isinstance(more, int) and more > 0:
+        found.append(f"{more:,} more places are incomplete.")
+    return tuple(found)
 
 
 def _cost(usage: Any, price: Price | None) -> float | None:

@@ -7,11 +7,13 @@ message of the provider's own.
 import hashlib
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.render.content.phrases import subject
 from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import (
     COMPACTED,
@@ -55,12 +57,29 @@ class ItemList:
         self._block = 0
         self._sections: dict[str, int] = {}
 
-    def items_of(self, part_id: str | None, message_id: str | None) -> list[int]:
-        """Return the items that a decision is about: a call's result or a part, else the whole message."""
+    def items_of(self, decision: Decision) -> list[int]:
+        """Return the items that a decision is about: a call's result, a part, or a whole message.
+
+        What a person excludes goes with its call.
+        """
+        part_id = decision.part_id
         if part_id is None:
-            return [one.index for one in self.items if message_id and one.message == message_id]
-        found = self._places.get(part_id + RESULT, self._places.get(part_id))
-        return [] if found is None else [found]
+            return self.items_of_message(decision.message_id or "")
+        own, result = self._places.get(part_id), self._places.get(part_id + RESULT)
+        if decision.action in ("truncate", "clear"):
+            own = None if result is not None else own
+        return [one for one in (own, result) if one is not None]
+
+    def items_of_message(self, message_id: str) -> list[int]:
+        """Return the items of a message, its calls' results among them."""
+        first = self._first.get(message_id)
+        own = self.items[first:] if first is not None else ()
+        return [one.index for one in own if one.message == message_id]
+
+    def pin(self, item: int, *, pinned: bool) -> None:
+        """Note whether a person keeps an item from every reduction."""
+        if self.items[item].pinned != pinned:
+            self.items[item] = replace(self.items[item], pinned=pinned)
 
     def add_results(self) -> None:
         """Make the items of the results that have come for earlier calls."""
@@ -181,6 +200,7 @@ class ItemList:
         until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
         covered = tuple(one.index for one in self.items[:until] if one.kind not in _BESIDE)
         self._block += 1
+        self._first.setdefault(info.id, len(self.items))
         self._item(
             texts[0].id,
             info,
@@ -217,6 +237,11 @@ class ItemList:
         )
         self._block += 1
         return known
+
+
+def part_of(item: TimelineItem) -> str:
+    """Return the part of the log that an item stands for."""
+    return item.id.removeprefix(f"{item.message}/").split("/")[0]
 
 
 def _is_sent(part: Part) -> bool:
