@@ -16,6 +16,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.review.importers.sample_files import sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -90,6 +91,11 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     field.press("Enter")
     expect(panel.get_by_text("1 new.")).to_be_visible()
     expect(rows).to_have_count(1)
+    sample("pi_version_3.jsonl", lab.folder)
+    field.fill("pi_version_3.jsonl")
+    field.press("Enter")
+    recording = panel.locator(".plm-Sessions-row", has_text="imported from pi")
+    expect(recording.first).to_be_visible()
     page.set_viewport_size({"width": 720, "height": 900})
     checked(page, "files-import")
     assert seen.errors == []

@@ -217,8 +217,14 @@ def day(milliseconds: int) -> str:
 def opened_text(session: KernelSession) -> str:
     """Return one sentence about which session is the notebook's current one."""
     picture = session.snapshot()
-    title = picture.session.title if picture.session else ""
-    words = f"This notebook now goes on with {session.id} ({title}), {count(len(picture.messages))} messages."
+    info = picture.session
+    named = f"{session.id} ({info.title if info else ''}), {count(len(picture.messages))} messages"
+    if info is not None and info.read_only:
+        return (
+            f"This notebook now shows {named}: a recording of {info.imported_from}, which is only read. "
+            "%agent fork goes on from it."
+        )
+    words = f"This notebook now goes on with {named}."
     if session.read_only:
         words += " Another kernel writes it, so it can be read here, not asked."
     return words

@@ -127,7 +127,7 @@ class CacheBreaks(ShownAsTable):
         unit = "USD" if self.price.unit == "USD" else "units"
         told = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
         many = "break" if len(self) == 1 else "breaks"
-        title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.cost:,.2f} {unit}"
+        title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.cost:,.{2 if unit == 'USD' else 0}f} {unit}"
         return ReportTable(
             title=title,
             columns=(

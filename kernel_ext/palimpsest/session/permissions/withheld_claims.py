@@ -67,8 +67,8 @@ def with_rights_that_hold(
 
 
 def withheld_text(session: SessionInfo) -> str:
-    """Return one sentence that names what was withheld; empty where nothing was."""
-    names = claimed_names(session.claimed)
+    """Return one sentence that names what was withheld; empty where nothing was, or nothing can be asked anyway."""
+    names = [] if session.read_only else claimed_names(session.claimed)
     if not names:
         return ""
     named = ", ".join(names[:MOST_NAMED])
