@@ -22,6 +22,8 @@ ItemState = Literal[
     "whole", "truncated", "cleared", "masked", "summarised", "offloaded", "out", "reverted"
 ]
 """``summarised`` and ``out`` items take no tokens; the others take those of what is shown instead."""
+GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
+"""States in which an item is not in the request; what a summary takes is counted at the first item it covers."""
 Seen = Literal["exact", "rebuilt", "partial"]
 """How a request is known: as it was sent, from the messages before it, or in part."""
 RequestStatus = Literal["ok", "aborted", "refused"]

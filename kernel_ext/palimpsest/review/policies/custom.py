@@ -25,8 +25,8 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.review.policies.stage_view import GONE, StageView
-from palimpsest.transcript.timeline import CHARS4
+from palimpsest.review.policies.stage_view import StageView
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
 Held = Mapping[str, tuple[Any, ...]]
@@ -107,7 +107,7 @@ class CustomPolicy:
         fresh = [
             one
             for one, (item, row) in zip(found, rows, strict=True)
-            if one.state in GONE or tuple(state.get(item, ())) != row
+            if one.state in GONE_STATES or tuple(state.get(item, ())) != row
         ]
         for breach in breaches(fresh, base, sticky=self.sticky):
             raise breach.error(self.name)
@@ -216,7 +216,7 @@ def _row(change: Change) -> tuple[Any, ...]:
 
 def _is_due(change: Change, view: PolicyView) -> bool:
     """Return whether a decision would change anything: nothing is done to what is not shown anyway."""
-    if view.state(change.item) in GONE:
+    if view.state(change.item) in GONE_STATES:
         return False
     chars = view.item(change.item).chars
     if change.state == "truncated":

@@ -12,9 +12,8 @@ from palimpsest.review.policies.policy import (
     Change,
     PolicyView,
 )
-from palimpsest.review.policies.stage_view import GONE
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.timeline import GONE_STATES, ItemState
 
 TWICE = "with the same view it decides the same"
 KNOWN = (
@@ -89,7 +88,7 @@ def breaches(
 
 
 def _longer(change: Change, view: PolicyView, placeholder: int) -> bool:
-    if change.state in GONE or change.state == "whole":
+    if change.state in GONE_STATES or change.state == "whole":
         return False
     if change.tokens is not None:
         return change.tokens > view.weight(change.item)
@@ -101,7 +100,7 @@ def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
     touched = {
         view.item(index).group
         for index, one in changes.items()
-        if (one.state in GONE) != (view.state(index) in GONE)
+        if (one.state in GONE_STATES) != (view.state(index) in GONE_STATES)
     } - {""}
     if not touched:
         return
@@ -111,7 +110,7 @@ def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
         if group in touched:
             members.setdefault(group, []).append(index)
     for those in members.values():
-        gone = [_state(index, changes, view) in GONE for index in those]
+        gone = [_state(index, changes, view) in GONE_STATES for index in those]
         first = next(index for index in those if index in changes)
         label = view.item(first).label
         if any(gone) and not all(gone):

@@ -17,7 +17,8 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.review.policies.stage_view import GONE, StageView
+from palimpsest.review.policies.stage_view import StageView
+from palimpsest.transcript.timeline import GONE_STATES
 
 Layer = Mapping[str, tuple[Any, ...]]
 """What one policy shows of items, by their numbers: state, text, characters, tokens, numbers."""
@@ -119,7 +120,7 @@ def _effective(item: int, layers: list[Layer]) -> Change:
         if told is not None:
             state, shown, chars, tokens, numbers = told
             found = Change(item, state, shown, chars, tokens, numbers)
-            if state in GONE:
+            if state in GONE_STATES:
                 break
     return found
 

@@ -7,11 +7,10 @@ go together. A placeholder replaces also a result that is shorter than itself, a
 from collections.abc import Iterable, Sequence
 
 from palimpsest.review.policies.policy import Change, PolicyView
-from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.timeline import GONE_STATES, ItemState
 
 BESIDE = frozenset({"system", "tools", "summary"})
 """Kinds that no policy reduces; a recorded summary is in no request of another policy."""
-GONE_STATES = frozenset({"out", "reverted", "summarised"})
 
 
 def is_reducible(view: PolicyView, index: int) -> bool:

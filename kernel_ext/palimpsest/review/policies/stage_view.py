@@ -6,13 +6,13 @@ from functools import cached_property
 from palimpsest.review.policies.policy import Change, PolicyView
 from palimpsest.transcript.timeline import (
     CHARS4,
+    GONE_STATES,
     ItemState,
     Timeline,
     TimelineItem,
     TimelineRequest,
 )
 
-GONE: frozenset[str] = frozenset({"out", "summarised", "reverted"})
 """States in which an item is not there for later policies."""
 
 
@@ -132,7 +132,7 @@ class StageView:
             return self._weights[change.item]
         if change.tokens is not None:
             return change.tokens
-        if change.state in GONE - {"summarised"}:
+        if change.state in GONE_STATES - {"summarised"}:
             return 0
         if self._count is not None and change.shown:
             return self._count(change.shown)

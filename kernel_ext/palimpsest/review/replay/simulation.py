@@ -15,18 +15,16 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
 )
 from palimpsest.review.replay.held_items import HeldItems
+from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
+from palimpsest.review.replay.replay_view import ReplayView, TokenScale
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.timeline import (
-    CHARS4,
-    ItemState,
     Timeline,
-    TimelineItem,
     TimelineRequest,
     Transition,
 )
 
-GONE: frozenset[str] = frozenset({"out", "reverted"})
 ANOTHER = "another "
 """How the rule begins by which a system prompt or a set of tools is replaced; it is no policy's."""
 
@@ -82,100 +80,6 @@ class Simulation:
         return self.timeline.facts_until
 
 
-class _Scale:
-    """Tokens of the items by one estimator, as they are shown now."""
-
-    def __init__(self, timeline: Timeline, estimator: str, unseen: float) -> None:
-        self.estimator = estimator
-        self.weights = timeline.weights(estimator)
-        self.shown = list(self.weights)
-        self.unseen = unseen
-        self.count = 0
-        self.total = unseen
-        self.raw = unseen
-        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
-
-    def add(self, until: int) -> None:
-        """Let the items up to this one exist."""
-        more = sum(self.shown[self.count : until])
-        self.raw += more
-        self.total += more
-        self.count = until
-
-    def change(self, change: Change) -> None:
-        """Show an item otherwise."""
-        tokens = self._tokens(change)
-        self.total += tokens - self.shown[change.item]
-        self.shown[change.item] = tokens
-
-    def leave_out(self, items: Sequence[int]) -> None:
-        """Let items never exist: summaries that another policy would not have had."""
-        for one in items:
-            self.shown[one] = 0
-
-    def _tokens(self, change: Change) -> int:
-        if change.state == "whole":
-            return self.weights[change.item]
-        if change.tokens is not None:
-            return change.tokens
-        if change.state in GONE:
-            return 0
-        if self._count is not None and change.shown:
-            return self._count(change.shown)
-        return -(-change.length // 4)
-
-
-class _View:
-    """What a policy sees; see ``PolicyView``."""
-
-    def __init__(self, timeline: Timeline, scale: _Scale) -> None:
-        self.timeline = timeline
-        self.outputs: list[int] = []
-        self.count = 0
-        self.turn = 0
-        self.request: TimelineRequest = timeline.requests[0]
-        self.gap_seconds: float | None = None
-        self.states: list[ItemState] = ["whole"] * len(timeline.items)
-        self.lengths = [item.chars for item in timeline.items]
-        self._scale = scale
-
-    def item(self, index: int) -> TimelineItem:
-        return self.timeline.items[index]
-
-    def weight(self, index: int) -> int:
-        return self._scale.weights[index]
-
-    def tokens(self, index: int) -> int:
-        return self._scale.shown[index]
-
-    def chars(self, index: int) -> int:
-        return self.lengths[index]
-
-    def state(self, index: int) -> ItemState:
-        return self.states[index]
-
-    @property
-    def total(self) -> int:
-        return round(self._scale.total)
-
-    @property
-    def raw_total(self) -> int:
-        return round(self._scale.raw)
-
-    def raw_after(self, index: int) -> int:
-        return sum(self._scale.weights[index : self.count])
-
-    def read(self, index: int) -> str:
-        if index >= self.count:
-            raise IndexError("A policy sees no item of the future.")
-        return self.timeline.read(index)
-
-    def add(self, until: int) -> None:
-        items = self.timeline.items
-        self.outputs.extend(i for i in range(self.count, until) if items[i].kind == "output")
-        self.count = until
-
-
 @dataclass(slots=True)
 class _Trace:
     """What is collected while a session is replayed."""
@@ -204,16 +108,16 @@ class _Replay:
         self._timeline = timeline
         self._policy = policy
         self._ruler = ruler
-        self._measure = _Scale(timeline, ruler.estimator, 0)
+        self._measure = TokenScale(timeline, ruler.estimator, 0)
         own = ruler.estimator if policy is None else policy.estimator
         unseen = ruler.unseen / ruler.factor
-        self._scale = _Scale(timeline, own, unseen)
-        self._view = _View(timeline, self._scale)
+        self._scale = TokenScale(timeline, own, unseen)
+        self._view = ReplayView(timeline, self._scale)
         self._trace = _Trace()
         self._state = (
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
-        self._places = _Places(timeline, self._measure.shown)
+        self._places = ItemPlaces(timeline, self._measure.shown)
         recorded = isinstance(policy, RecordedPolicy)
         self._held = HeldItems(replace(timeline, items=()) if recorded else timeline)
         self._by_hand: dict[int, list[Transition]] = {}
@@ -358,62 +262,6 @@ class _Replay:
             fired=tuple(trace.fired),
             probes=tuple(trace.probes),
         )
-
-
-class _Places:
-    """Where the first change since the request before lies, in the order in which a request holds the items."""
-
-    def __init__(self, timeline: Timeline, shown: Sequence[int]) -> None:
-        self._shown = shown
-        self._tokens = [0] * len(timeline.items)
-        """What is shown of each item, by its place; 0 where it does not exist yet."""
-        self._ranks = timeline.ranks
-        self._order = [0] * len(self._ranks)
-        for index, rank in enumerate(self._ranks):
-            self._order[rank] = index
-        self._blocks = [item.block for item in timeline.items]
-        self._sent = 0
-        self._top = -1
-        """The highest place of what was sent."""
-        self._low = len(self._ranks)
-
-    def begin(self) -> None:
-        """Begin a request."""
-        self._low = len(self._ranks)
-
-    def add(self, first: int, until: int) -> None:
-        """Note new items; one that stands before what was sent changes the request there."""
-        for index in range(first, until):
-            rank = self._ranks[index]
-            self._tokens[rank] = self._shown[index]
-            if rank < self._top:
-                self._low = min(self._low, rank)
-
-    def changed(self, item: int) -> None:
-        """Note that an item is shown otherwise."""
-        self._tokens[self._ranks[item]] = self._shown[item]
-        if item < self._sent:
-            self._low = min(self._low, self._ranks[item])
-
-    def sent(self, count: int) -> None:
-        """Note that a request with so many items was sent."""
-        for index in range(self._sent, count):
-            self._top = max(self._top, self._ranks[index])
-        self._sent = count
-
-    @property
-    def lowest(self) -> int | None:
-        """The first item that is not as it was; None where the request only grew."""
-        return self._order[self._low] if self._low <= self._top else None
-
-    def before(self, item: int, *, whole_messages: bool) -> int:
-        """Return the tokens of what stands before an item, or before its message."""
-        rank = self._ranks[item]
-        if whole_messages:
-            block = self._blocks[item]
-            while rank and self._blocks[self._order[rank - 1]] == block:
-                rank -= 1
-        return sum(self._tokens[:rank])
 
 
 def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | None:

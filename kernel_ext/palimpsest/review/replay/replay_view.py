@@ -1,0 +1,117 @@
+"""What a replay keeps of the items at a request: their tokens by an estimator, and what a policy sees of them."""
+
+from collections.abc import Sequence
+
+from palimpsest.review.policies.policy import Change
+from palimpsest.transcript.timeline import (
+    CHARS4,
+    GONE_STATES,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    TimelineRequest,
+)
+
+
+class TokenScale:
+    """Tokens of the items by one estimator, as they are shown now."""
+
+    def __init__(self, timeline: Timeline, estimator: str, unseen: float) -> None:
+        self.estimator = estimator
+        self.weights = timeline.weights(estimator)
+        self.shown = list(self.weights)
+        self.unseen = unseen
+        self.count = 0
+        self.total = unseen
+        self.raw = unseen
+        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+
+    def add(self, until: int) -> None:
+        """Let the items up to this one exist."""
+        more = sum(self.shown[self.count : until])
+        self.raw += more
+        self.total += more
+        self.count = until
+
+    def change(self, change: Change) -> None:
+        """Show an item otherwise."""
+        tokens = self._tokens(change)
+        self.total += tokens - self.shown[change.item]
+        self.shown[change.item] = tokens
+
+    def leave_out(self, items: Sequence[int]) -> None:
+        """Let items never exist: summaries that another policy would not have had."""
+        for one in items:
+            self.shown[one] = 0
+
+    def _tokens(self, change: Change) -> int:
+        if change.state == "whole":
+            return self.weights[change.item]
+        if change.tokens is not None:
+            return change.tokens
+        if change.state in GONE_STATES:
+            return 0
+        if self._count is not None and change.shown:
+            return self._count(change.shown)
+        return -(-change.length // 4)
+
+
+class ReplayView:
+    """What a policy sees; see ``PolicyView``."""
+
+    def __init__(self, timeline: Timeline, scale: TokenScale) -> None:
+        self.timeline = timeline
+        self.outputs: list[int] = []
+        self.count = 0
+        self.turn = 0
+        self.request: TimelineRequest = timeline.requests[0]
+        self.gap_seconds: float | None = None
+        self.states: list[ItemState] = ["whole"] * len(timeline.items)
+        self.lengths = [item.chars for item in timeline.items]
+        self._scale = scale
+
+    def item(self, index: int) -> TimelineItem:
+        """Return an item."""
+        return self.timeline.items[index]
+
+    def weight(self, index: int) -> int:
+        """Return an item's tokens, whole."""
+        return self._scale.weights[index]
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of what is shown of an item now."""
+        return self._scale.shown[index]
+
+    def chars(self, index: int) -> int:
+        """Return the characters of what is shown of an item now."""
+        return self.lengths[index]
+
+    def state(self, index: int) -> ItemState:
+        """Return what is shown of an item now."""
+        return self.states[index]
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands."""
+        return round(self._scale.total)
+
+    @property
+    def raw_total(self) -> int:
+        """The same, with every item whole."""
+        return round(self._scale.raw)
+
+    def raw_after(self, index: int) -> int:
+        """Return the tokens of the items from this one on, whole."""
+        return sum(self._scale.weights[index : self.count])
+
+    def read(self, index: int) -> str:
+        """Return the whole text of an item; raises IndexError for one of the future."""
+        if index >= self.count:
+            raise IndexError("A policy sees no item of the future.")
+        return self.timeline.read(index)
+
+    def add(self, until: int) -> None:
+        """Let the items up to this one exist."""
+        items = self.timeline.items
+        self.outputs.extend(i for i in range(self.count, until) if items[i].kind == "output")
+        self.count = until
