@@ -114,6 +114,7 @@ class _Replay:
         self._scale = TokenScale(timeline, own, unseen)
         self._view = ReplayView(timeline, self._scale)
         self._trace = _Trace()
+        self._name = "raw" if policy is None else policy.name
         self._state = (
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
@@ -197,7 +198,7 @@ class _Replay:
             if change.state == "summarised" and change.tokens:
                 self._asked[0] += before
                 self._asked[1] += change.tokens
-            self._apply(change, request, policy.name)
+            self._apply(change, request, self._name)
         if decided.fired:
             self._trace.fired.append(request.index)
         probe = decided.probe
@@ -253,10 +254,9 @@ class _Replay:
         recorded = isinstance(self._policy, RecordedPolicy)
         transitions = sorted(trace.transitions, key=lambda one: one.request)
         first = None if recorded else _first_difference(self._timeline.transitions, transitions)
-        name = "raw" if self._policy is None else self._policy.name
         return Simulation(
             timeline=self._timeline.with_transitions(transitions, first),
-            policy=name,
+            policy=self._name,
             ruler=self._ruler,
             sizes=tuple(trace.sizes),
             fired=tuple(trace.fired),
