@@ -35,6 +35,8 @@ MODULES = (
     "palimpsest.transcript.context_values.prompt_mentions",
     "palimpsest.transcript.context_values.page_cells",
     "palimpsest.transcript.session_record.events",
+    "palimpsest.review.timeline_view.view_values",
+    "palimpsest.review.timeline_view.view_queries",
     "palimpsest.frontends.protocol.connection",
     "palimpsest.frontends.protocol.prompts",
     "palimpsest.frontends.protocol.choices",
@@ -46,6 +48,7 @@ MODULES = (
     "palimpsest.frontends.protocol.sharing",
     "palimpsest.frontends.protocol.permissions",
     "palimpsest.frontends.protocol.project",
+    "palimpsest.frontends.protocol.inspector",
     "palimpsest.frontends.protocol.outcome",
     "palimpsest.frontends.protocol.commands",
 )

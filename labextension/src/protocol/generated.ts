@@ -12,6 +12,7 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
+export type ViewQuery = AskCompaction | AskItem | AskRequest | AskTrack | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -66,6 +67,7 @@ export type Command =
   | Fork
   | Hello
   | Import
+  | Inspect
   | Join
   | ListApprovals
   | ListChildren
@@ -253,6 +255,80 @@ export interface Ask {
   message_id?: string;
   call_id?: string;
   tool?: string;
+}
+/**
+ * Ask what a compaction put in the place of what, and what it lost.
+ */
+export interface AskCompaction {
+  ask: 'compaction';
+  /**
+   * The place of the compaction among the session's.
+   */
+  number: number;
+}
+/**
+ * Ask for an item's text, and what a request shows in its place.
+ */
+export interface AskItem {
+  ask: 'item';
+  item: number;
+  request: number;
+  policy: string;
+  numbers: {
+    [k: string]: number;
+  };
+  offset: number;
+}
+/**
+ * Ask for a request as it was sent, or as a policy would have sent it.
+ */
+export interface AskRequest {
+  ask: 'request';
+  request: number;
+  policy: string;
+  numbers: {
+    [k: string]: number;
+  };
+  /**
+   * Only blocks that hold this text, whatever the case of its letters; empty for all.
+   */
+  find: string;
+  /**
+   * The first block that is wanted.
+   */
+  first: number;
+}
+/**
+ * Ask what a policy would have shown.
+ */
+export interface AskTrack {
+  ask: 'track';
+  /**
+   * A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages.
+   */
+  policy: string;
+  /**
+   * Numbers of a single preset, as its sliders name them.
+   */
+  numbers: {
+    [k: string]: number;
+  };
+  price?: string;
+  window: number;
+}
+/**
+ * Ask for the whole view.
+ */
+export interface AskView {
+  ask: 'view';
+  /**
+   * A model's id or ``units``; None for the recorded model's.
+   */
+  price?: string;
+  /**
+   * ``seq`` of the view that the asker has: where nothing came after it, the answer holds no view.
+   */
+  after?: number;
 }
 /**
  * The info of one answer of the model: one step.
@@ -477,6 +553,44 @@ export interface BlobRef {
   bytes: number;
   chars?: number;
   mime: string;
+}
+/**
+ * One block of a request, in the order in which it is sent.
+ */
+export interface BlockView {
+  /**
+   * None for what is no item: system prompt and tools of a recording that does not show them.
+   */
+  item?: number;
+  role: string;
+  kind: string;
+  state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
+  /**
+   * At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart.
+   */
+  text: string;
+  chars: number;
+  /**
+   * Scaled by the ruler's factor.
+   */
+  tokens: number;
+}
+/**
+ * A request that did not read from the cache what it shares with the one before: a fact.
+ */
+export interface BreakView {
+  request: number;
+  turn: number;
+  cause: string;
+  words: string;
+  expected: number;
+  read: number;
+  loss: number;
+  cost: number;
+  /**
+   * What would have avoided it, in words with a number; empty where nothing is known to.
+   */
+  avoided_by: string;
 }
 /**
  * The spending limit of a session, and how far a person extended it.
@@ -837,6 +951,33 @@ export interface CompactionPart {
   goes_on: boolean;
 }
 /**
+ * A compaction: what it covered, the summary, and what that lost.
+ */
+export interface CompactionText {
+  number: number;
+  request: number;
+  /**
+   * The items that the summary covers.
+   */
+  items: number[];
+  summary: string;
+  tokens_before: number;
+  tokens_after: number;
+  lost: LostName[];
+  sentences: string[];
+}
+/**
+ * A path, identifier, error or number that a summary no longer holds.
+ */
+export interface LostName {
+  name: string;
+  kind: string;
+  /**
+   * The requests whose answers used it later.
+   */
+  needed: number[];
+}
+/**
  * What filled the context window in the newest request.
  */
 export interface ContextFill {
@@ -956,6 +1097,14 @@ export interface Delete {
   id: string;
   type: 'delete';
   session: string;
+}
+/**
+ * Something that happened to the context as a whole.
+ */
+export interface EventView {
+  request: number;
+  kind: 'prune' | 'compact' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
+  cause: string;
 }
 /**
  * Write the session to a new file inside the project.
@@ -1114,6 +1263,90 @@ export interface InsertCellsNotice {
    * The id of the cell below which they are inserted; None for the active cell.
    */
   below?: string;
+}
+/**
+ * Ask one question about a session, or about a recording that lies in a file; nothing is written.
+ */
+export interface Inspect {
+  id: string;
+  type: 'inspect';
+  /**
+   * None for the notebook's; with ``path`` one of the recording's, or None for its first.
+   */
+  session?: string;
+  /**
+   * A recorded file or folder, from the kernel's start directory; none of it is imported.
+   */
+  path?: string;
+  query: ViewQuery;
+}
+/**
+ * The items of a session, in the order of their first appearance.
+ */
+export interface ItemColumns {
+  /**
+   * ``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores.
+   */
+  id: string[];
+  /**
+   * Places in ``TimelineView.kinds``.
+   */
+  kind: number[];
+  /**
+   * At most 80 characters; data, not markup.
+   */
+  label: string[];
+  tool: string[];
+  turn: number[];
+  /**
+   * The first request that could show it.
+   */
+  entered: number[];
+  /**
+   * Whole, by the ruler's estimator.
+   */
+  tokens: number[];
+  /**
+   * Number of the provider's message that holds it: the cache is kept by whole messages.
+   */
+  block: number[];
+  /**
+   * The result of a call, the call of a result; -1 where there is none.
+   */
+  partner: number[];
+  /**
+   * Items that are a failed call's result.
+   */
+  errors: number[];
+  pinned: number[];
+  /**
+   * Items whose text was recorded encrypted, or not at all.
+   */
+  encrypted: number[];
+  /**
+   * Items as a request that showed all of them would hold them; empty where that is their own order.
+   */
+  order: number[];
+}
+/**
+ * An item's text, whole, and what a request showed of it.
+ */
+export interface ItemText {
+  item: number;
+  state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
+  /**
+   * At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup.
+   */
+  text: string;
+  offset: number;
+  /**
+   * Of the whole text.
+   */
+  chars: number;
+  /**
+   * What stands in its place; None where it is whole, gone, or not known.
+   */
+  shown?: string;
 }
 /**
  * Await the end of the running turn; if none runs, answer a prompt that a killed kernel left.
@@ -1807,6 +2040,7 @@ export interface OutcomeNotice {
    * The changes in files.
    */
   diffs?: FileDiff[];
+  inspection?: ViewAnswer;
   /**
    * The command came too late, for example after another answer; nothing was done.
    */
@@ -1947,6 +2181,307 @@ export interface RevertedFile {
   action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
   reason?: string;
   diff?: FileDiff;
+}
+/**
+ * The answer to one question: one of its fields is set, or ``error``.
+ */
+export interface ViewAnswer {
+  view?: TimelineView;
+  track?: TrackView;
+  item?: ItemText;
+  request?: RequestText;
+  compaction?: CompactionText;
+  /**
+   * Nothing came after the view that the asker has.
+   */
+  unchanged: boolean;
+  /**
+   * How long the answer took in the kernel.
+   */
+  milliseconds: number;
+  /**
+   * One sentence that says what to do.
+   */
+  error: string;
+}
+/**
+ * Everything an inspector shows of a session besides texts.
+ */
+export interface TimelineView {
+  version: number;
+  session: string;
+  title: string;
+  /**
+   * The agent that recorded it: ``palimpsest``, or the name of a format.
+   */
+  origin: string;
+  /**
+   * A session that can be written: its items can be pinned, left out and restored.
+   */
+  own: boolean;
+  parent?: string;
+  /**
+   * The journal's last record that it shows; a live view asks for what came after.
+   */
+  seq: number;
+  kinds: string[];
+  models: string[];
+  items: ItemColumns;
+  requests: RequestColumns;
+  ruler: RulerView;
+  price: PriceView;
+  recorded: TrackView;
+  events: EventView[];
+  breaks: BreakView[];
+  break_notes: string[];
+  wastes: WasteView[];
+  /**
+   * With ``used_request``: an answer at that request used a name that the item holds; sorted by item.
+   */
+  used_item: number[];
+  used_request: number[];
+  subagents: SubagentView[];
+  /**
+   * Sentences with numbers about the whole session.
+   */
+  totals: string[];
+  /**
+   * What the recording lacks, a sentence each.
+   */
+  gaps: string[];
+  policies: PolicyOption[];
+}
+/**
+ * The requests of a session, in order.
+ */
+export interface RequestColumns {
+  id: string[];
+  turn: number[];
+  /**
+   * How many items existed when it was sent: it could show those numbered below.
+   */
+  items: number[];
+  /**
+   * Milliseconds since 1970.
+   */
+  started: (number | null)[];
+  ended: (number | null)[];
+  /**
+   * Places in ``TimelineView.models``; -1 where none is recorded.
+   */
+  model: number[];
+  effort: string[];
+  /**
+   * 0 where no limit is known.
+   */
+  window: number[];
+  reserve: number[];
+  status: ('ok' | 'aborted' | 'refused')[];
+  seen: ('exact' | 'rebuilt' | 'partial')[];
+  /**
+   * Tokens of the whole prompt, a fact; None where nothing was reported.
+   */
+  reported: (number | null)[];
+  /**
+   * Of these read from the cache.
+   */
+  read: (number | null)[];
+  written: (number | null)[];
+  /**
+   * With reasoning.
+   */
+  output: (number | null)[];
+  /**
+   * US dollars, as recorded or from the model's price.
+   */
+  cost: (number | null)[];
+}
+/**
+ * How tokens are counted: unseen + factor x the estimator's tokens of the items.
+ */
+export interface RulerView {
+  estimator: string;
+  unseen: number;
+  factor: number;
+  measured: boolean;
+  words: string;
+}
+/**
+ * Prices per million tokens, in US dollars or in units of one uncached input token.
+ */
+export interface PriceView {
+  name: string;
+  unit: 'USD' | 'units';
+  input: number;
+  output: number;
+  read: number;
+  write: number;
+}
+/**
+ * A session as recorded, or as a policy would have shown it.
+ */
+export interface TrackView {
+  /**
+   * Its name as ``policies.get`` reads it; ``recorded`` for the recording itself.
+   */
+  policy: string;
+  /**
+   * The first request that differs from the recording: what follows is an estimate.
+   */
+  facts_until?: number;
+  transitions: TransitionColumns;
+  /**
+   * By which rule, with which numbers: the end of a sentence.
+   */
+  words: string[];
+  /**
+   * Tokens of each request by the ruler, with what is not seen; scaled.
+   */
+  total: number[];
+  /**
+   * Of these in common with the request before, from the beginning on; scaled.
+   */
+  prefix: number[];
+  /**
+   * Of these what a cache held; scaled.
+   */
+  read: number[];
+  output: number[];
+  /**
+   * Of each request with its summaries, in the money of ``PriceView``; an estimate.
+   */
+  cost: number[];
+  /**
+   * The requests at which the rule acted.
+   */
+  fired: number[];
+  /**
+   * The first item that was sent before and is shown otherwise; -1 where a request only grew.
+   */
+  first_changed: number[];
+  probe?: ProbeView;
+  figures?: TrackFigures;
+  facts?: TrackFigures;
+}
+/**
+ * From ``request`` on ``item`` is shown in another state; in the order of requests.
+ */
+export interface TransitionColumns {
+  item: number[];
+  request: number[];
+  state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
+  /**
+   * Of what is shown instead, by the ruler's estimator.
+   */
+  tokens: number[];
+  /**
+   * Places in ``TrackView.words``.
+   */
+  words: number[];
+}
+/**
+ * The highest value of what a rule looked at, and its threshold.
+ */
+export interface ProbeView {
+  request: number;
+  signal: string;
+  value: number;
+  threshold: number;
+  unit: string;
+}
+/**
+ * The figures of a track; the columns of a comparison, in the money of ``PriceView``.
+ */
+export interface TrackFigures {
+  input: number;
+  peak: number;
+  /**
+   * Share of the input, 0 to 1.
+   */
+  cached: number;
+  breaks: number;
+  break_tokens: number;
+  cost?: number;
+  summaries?: number;
+  repair?: number;
+  cost_uncached?: number;
+  repeated?: number;
+  retention?: number;
+  fired: number;
+  /**
+   * How often the rule acted, or why it never did, with numbers.
+   */
+  verdict: string;
+}
+/**
+ * Something that was paid for without use.
+ */
+export interface WasteView {
+  cost: number;
+  sentence: string;
+  request: number;
+  item?: number;
+  is_fact: boolean;
+}
+/**
+ * A session that a call of this one began.
+ */
+export interface SubagentView {
+  session: string;
+  title: string;
+  /**
+   * The request of the parent whose answer began it; -1 where that is not known.
+   */
+  request: number;
+  requests: number;
+  tokens: number;
+  cost?: number;
+}
+/**
+ * A policy that a session can be replayed under.
+ */
+export interface PolicyOption {
+  name: string;
+  /**
+   * What it does, in a sentence.
+   */
+  what: string;
+  source: string;
+  third_party: boolean;
+  /**
+   * At most three: the numbers that matter most.
+   */
+  sliders: SliderView[];
+}
+/**
+ * One number of a policy, with the stops that are offered.
+ */
+export interface SliderView {
+  name: string;
+  stops: number[];
+  default: number;
+}
+/**
+ * A request as blocks.
+ */
+export interface RequestText {
+  request: number;
+  policy: string;
+  /**
+   * As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it.
+   */
+  basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
+  /**
+   * The basis in a sentence.
+   */
+  note: string;
+  blocks: BlockView[];
+  first: number;
+  /**
+   * Blocks that match, of which these are a piece.
+   */
+  total: number;
+  tokens: number;
 }
 /**
  * How much of the window a request may take.
@@ -2785,6 +3320,16 @@ export interface ToolSpec {
   parameters: {
     [k: string]: unknown;
   };
+}
+/**
+ * A track that was computed beforehand, for a view without a kernel.
+ */
+export interface TrackStop {
+  policy: string;
+  numbers: {
+    [k: string]: number;
+  };
+  track: TrackView;
 }
 /**
  * Trust what this project's files say about permissions, or withdraw that trust.

@@ -19,6 +19,7 @@ from palimpsest.frontends.protocol.connection import (
     Watch,
 )
 from palimpsest.frontends.protocol.context import ApplyContextEdit, Compact, ShowContext, UsePolicy
+from palimpsest.frontends.protocol.inspector import Inspect
 from palimpsest.frontends.protocol.mentions import ListMentions, PreviewMentions
 from palimpsest.frontends.protocol.permissions import (
     ListApprovals,
@@ -81,6 +82,7 @@ Command = Annotated[
     | ListSettings
     | ShowStorage
     | ShowContext
+    | Inspect
     | ListExtensions
     | ListSessions
     | ListChildren

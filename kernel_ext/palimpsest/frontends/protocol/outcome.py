@@ -8,6 +8,7 @@ from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.frontends.protocol.project import HookRow, ServerRow, SettingRow, StorageReport
 from palimpsest.frontends.protocol.sessions import SessionRow
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportedRow, UnreadableFile
+from palimpsest.review.timeline_view.view_queries import ViewAnswer
 from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
@@ -55,5 +56,7 @@ class OutcomeNotice(Value):
     """What a revert or unrevert would do, or did."""
     diffs: tuple[FileDiff, ...] | None = None
     """The changes in files."""
+    inspection: ViewAnswer | None = None
+    """The answer to an inspector's question."""
     late: bool = False
     """The command came too late, for example after another answer; nothing was done."""

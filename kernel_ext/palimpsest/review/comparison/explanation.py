@@ -1,6 +1,6 @@
 """Why a request showed an item as it did: state, rule, numbers and time, in one sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,8 +18,19 @@ STATES: Mapping[str, str] = {
 MOST_NUMBERS = 4
 
 
-def why(timeline: Timeline, item: int, request: int) -> str:
-    """Return one sentence about an item at a request, both counted from 0; raises IndexError for unknown ones."""
+def why(
+    timeline: Timeline,
+    item: int,
+    request: int,
+    *,
+    factor: float = 1.0,
+    uses: Sequence[int] = (),
+) -> str:
+    """Return in a sentence or two why a request showed an item as it did; raises IndexError for unknown ones.
+
+    Both count from 0. ``factor`` scales the estimator's tokens; ``uses`` are the requests whose answers used a
+    name that the item holds, ascending.
+    """
     if not 0 <= request < len(timeline.requests) or not 0 <= item < len(timeline.items):
         raise IndexError(
             f"The session has {len(timeline.requests)} requests and {len(timeline.items)} items."
@@ -37,17 +48,37 @@ def why(timeline: Timeline, item: int, request: int) -> str:
         since = f"since request {it.entered + 1}{_time(timeline, it.entered)}"
         tail = _lost_later(timeline, item, request)
         kept = " and the user keeps it (pinned)" if it.pinned else ""
-        return f"{name} is in {where} whole, ~{weights[item]:,} tokens, {since}{kept}{tail}."
-    shown = (
-        ""
-        if found.tokens is None
-        else f", ~{weights[item]:,} tokens before and ~{found.tokens:,} since"
-    )
+        tokens = weights[item] * factor
+        return f"{name} is in {where} whole, ~{tokens:,.0f} tokens, {since}{kept}{tail}.{_used(request, uses)}"
     return (
         f"{name} is {STATES.get(found.state, found.state)} in {where}, since request {found.request + 1}"
-        f"{_time(timeline, found.request)}, by the rule {found.rule or 'of the recording'}"
-        f"{_numbers(found)}{shown}."
+        f"{_time(timeline, found.request)}, {transition_words(found, weights[item], found.tokens, factor)}."
+        f"{_used(request, uses)}"
     )
+
+
+def _used(request: int, uses: Sequence[int]) -> str:
+    """Return which later answer used a name of the item first, and how many did."""
+    later = [one for one in uses if one >= request]
+    if not later:
+        return ""
+    others = f", and {len(later) - 1} more did" if len(later) > 1 else ""
+    return f" The answer to request {later[0] + 1} used a name in it{others}."
+
+
+def transition_words(
+    found: Transition, weight: int, tokens: int | None, factor: float = 1.0
+) -> str:
+    """Return by which rule, with which numbers, an item is shown otherwise: the end of a sentence.
+
+    ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
+    """
+    shown = (
+        ""
+        if tokens is None
+        else f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
+    )
+    return f"by the rule {found.rule or 'of the recording'}{_numbers(found)}{shown}"
 
 
 def _name(item: TimelineItem) -> str:

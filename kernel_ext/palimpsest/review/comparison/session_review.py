@@ -104,7 +104,7 @@ class SessionReview:
         return largest_wastes(self.timeline, self.ruler, self.price(price), self.references, most)
 
     def why(self, item: int | str, request: int) -> str:
-        """Return in one sentence why a request showed an item as it did.
+        """Return in a sentence or two why a request showed an item as it did.
 
         ``item`` is its number in ``items``, from 1, or the id of a part or message; ``request`` its number, from 1.
 
@@ -112,7 +112,15 @@ class SessionReview:
         '.'
         """
         try:
-            return why(self.timeline, self._item(item), request - 1)
+            index = self._item(item)
+            uses = [one.request for one in self.references.uses if index in one.sources]
+            return why(
+                self.timeline,
+                index,
+                request - 1,
+                factor=self.ruler.factor,
+                uses=list(dict.fromkeys(uses)),
+            )
         except IndexError as error:
             raise UserError(str(error)) from error
 
@@ -134,13 +142,16 @@ class SessionReview:
 
     # Policies
 
-    def policy(self, policy: PolicyLike) -> ContextPolicy | None:
-        """Return a policy by its name; None for ``raw``, which shows every item whole."""
+    def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
+        """Return a policy by its name, with other numbers than its own where some are given.
+
+        None stands for ``raw``, which shows every item whole. Raises UserError for an unknown one.
+        """
         if policy is None or policy == RAW:
             return None
         if policy == RECORDED:
             return RecordedPolicy(self.timeline)
-        return self._get_policy(policy) if isinstance(policy, str) else policy
+        return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
 
     def compare(
         self,

@@ -1,0 +1,1 @@
+"""What an inspector shows of a session, as plain values: timeline, tracks, cache breaks and wastes."""

@@ -1,0 +1,99 @@
+"""The numbers of each policy that a view offers as sliders: at most three, with nine stops each.
+
+The stops are the same in a kernel, where a slider asks anew, and in a report, where each stop was computed
+beforehand; so the two show the same picture for the same number.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from palimpsest.review.policies.registry import presets, summary
+from palimpsest.review.policies.settings import Preset
+from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
+
+MOST_SLIDERS = 3
+STOPS = 9
+FIRST = (
+    "trigger",
+    "protect",
+    "n",
+    "keep",
+    "minimum",
+    "polling",
+    "at",
+    "most",
+    "messages",
+    "keep_share",
+    "preserve",
+    "share",
+    "reserve",
+    "longest",
+    "turns",
+    "window",
+    "summary",
+)
+"""Names of numbers, those that matter most first; the others follow in the order of the preset."""
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
+COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
+"""For numbers of results, messages and turns whose own value is at most ``MOST_COUNT``."""
+MOST_COUNT = 30
+TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
+"""For a threshold that is off by itself."""
+KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
+FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
+"""Of a number's own value, for tokens, characters and seconds."""
+
+
+def policy_choices() -> tuple[PolicyOption, ...]:
+    """Return every preset with its sliders, sorted by name."""
+    return tuple(
+        PolicyOption(
+            name=one.preset,
+            what=summary(one),
+            source=one.source,
+            third_party=one.third_party,
+            sliders=tuple(_sliders(one)),
+        )
+        for one in presets()
+    )
+
+
+def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
+    numbers: dict[str, object] = {
+        one.name: one.default
+        for one in fields(preset)
+        if isinstance(one.default, int | float) and not isinstance(one.default, bool)
+    }
+    ranked = sorted(numbers, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    for name in ranked[:MOST_SLIDERS]:
+        default = float(str(numbers[name]))
+        is_share = isinstance(numbers[name], float)
+        smallest = preset.smallest.get(name, 0)
+        stops = sorted(
+            {*(one for one in _stops(name, default, is_share) if one >= smallest), default}
+        )
+        yield SliderView(name=name, stops=tuple(_nine(stops, default)), default=default)
+
+
+def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001
+    """Return values around a number's own, by what kind of number it is."""
+    if is_share:
+        yield from SHARES
+    elif default == 0:
+        yield from KEPT_FROM_NONE if name == "keep" else TOKENS_FROM_NONE
+    elif default <= MOST_COUNT:
+        yield from COUNTS
+    else:
+        yield from (float(round(default * one)) for one in FACTORS)
+
+
+def _nine(stops: list[float], default: float) -> list[float]:
+    """Leave out the stop that lies nearest to its neighbour until nine are left; the default stays."""
+    while len(stops) > STOPS:
+        gaps = [
+            (after - before, place)
+            for place, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)
+            if stops[place] != default
+        ]
+        stops = [one for place, one in enumerate(stops) if place != min(gaps)[1]]
+    return stops

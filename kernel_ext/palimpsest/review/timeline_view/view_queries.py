@@ -1,0 +1,168 @@
+"""The questions that a view asks of a session, and the values that answer them.
+
+One union for the control channel, a widget's comm and a report; where a report cannot ask, it holds the
+answers. Requests and items count from 0. Texts are bounded: what is longer is told in pieces.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from palimpsest.review.timeline_view.view_values import (
+    TimelineView,
+    TrackView,
+)
+from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.values import Value
+
+TEXT_CHARS = 60_000
+"""Characters of one piece of an item's text."""
+BLOCK_CHARS = 2_000
+"""Characters of a block in a list of blocks."""
+MOST_BLOCKS = 200
+"""Blocks of one piece of a request."""
+LONGEST_NAME = 300
+"""Characters of a policy's or model's name in a question."""
+
+
+class AskView(Value):
+    """Ask for the whole view."""
+
+    ask: Literal["view"] = "view"
+    price: str | None = Field(default=None, max_length=LONGEST_NAME)
+    """A model's id or ``units``; None for the recorded model's."""
+    after: int | None = None
+    """``seq`` of the view that the asker has: where nothing came after it, the answer holds no view."""
+
+
+class AskTrack(Value):
+    """Ask what a policy would have shown."""
+
+    ask: Literal["track"] = "track"
+    policy: str = Field(max_length=LONGEST_NAME)
+    """A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages."""
+    numbers: dict[str, float] = {}
+    """Numbers of a single preset, as its sliders name them."""
+    price: str | None = Field(default=None, max_length=LONGEST_NAME)
+    window: int = Field(default=0, ge=0)
+
+
+class AskItem(Value):
+    """Ask for an item's text, and what a request shows in its place."""
+
+    ask: Literal["item"] = "item"
+    item: int = Field(ge=0)
+    request: int = Field(ge=0)
+    policy: str = Field(default="recorded", max_length=LONGEST_NAME)
+    numbers: dict[str, float] = {}
+    offset: int = Field(default=0, ge=0)
+
+
+class AskRequest(Value):
+    """Ask for a request as it was sent, or as a policy would have sent it."""
+
+    ask: Literal["request"] = "request"
+    request: int = Field(ge=0)
+    policy: str = Field(default="recorded", max_length=LONGEST_NAME)
+    numbers: dict[str, float] = {}
+    find: str = Field(default="", max_length=LONGEST_NAME)
+    """Only blocks that hold this text, whatever the case of its letters; empty for all."""
+    first: int = Field(default=0, ge=0)
+    """The first block that is wanted."""
+
+
+class AskCompaction(Value):
+    """Ask what a compaction put in the place of what, and what it lost."""
+
+    ask: Literal["compaction"] = "compaction"
+    number: int = Field(ge=0)
+    """The place of the compaction among the session's."""
+
+
+ViewQuery = Annotated[
+    AskView | AskTrack | AskItem | AskRequest | AskCompaction, Field(discriminator="ask")
+]
+
+
+class ItemText(Value):
+    """An item's text, whole, and what a request showed of it."""
+
+    item: int
+    state: ItemState
+    text: str
+    """At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup."""
+    offset: int = 0
+    chars: int
+    """Of the whole text."""
+    shown: str | None = None
+    """What stands in its place; None where it is whole, gone, or not known."""
+
+
+class BlockView(Value):
+    """One block of a request, in the order in which it is sent."""
+
+    item: int | None
+    """None for what is no item: system prompt and tools of a recording that does not show them."""
+    role: str
+    kind: str
+    state: ItemState
+    text: str
+    """At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart."""
+    chars: int
+    tokens: int
+    """Scaled by the ruler's factor."""
+
+
+class RequestText(Value):
+    """A request as blocks."""
+
+    request: int
+    policy: str
+    basis: Literal["exact", "rebuilt", "partial", "estimate"]
+    """As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it."""
+    note: str
+    """The basis in a sentence."""
+    blocks: tuple[BlockView, ...]
+    first: int = 0
+    total: int
+    """Blocks that match, of which these are a piece."""
+    tokens: int
+
+
+class LostName(Value):
+    """A path, identifier, error or number that a summary no longer holds."""
+
+    name: str
+    kind: str
+    needed: tuple[int, ...] = ()
+    """The requests whose answers used it later."""
+
+
+class CompactionText(Value):
+    """A compaction: what it covered, the summary, and what that lost."""
+
+    number: int
+    request: int
+    items: tuple[int, ...]
+    """The items that the summary covers."""
+    summary: str
+    tokens_before: int
+    tokens_after: int
+    lost: tuple[LostName, ...]
+    sentences: tuple[str, ...]
+
+
+class ViewAnswer(Value):
+    """The answer to one question: one of its fields is set, or ``error``."""
+
+    view: TimelineView | None = None
+    track: TrackView | None = None
+    item: ItemText | None = None
+    request: RequestText | None = None
+    compaction: CompactionText | None = None
+    unchanged: bool = False
+    """Nothing came after the view that the asker has."""
+    milliseconds: int = 0
+    """How long the answer took in the kernel."""
+    error: str = ""
+    """One sentence that says what to do."""

@@ -1,0 +1,271 @@
+"""The values that every view of a timeline is drawn from: one schema for cell, tab, report and file.
+
+Items and requests are columns: lists of equal length, of which the place is the number, from 0. States are
+not stored as a table: an item is whole from the request at which it entered until a transition of the track
+says otherwise. Tokens are by the ruler's estimator; a reader multiplies by its factor. Texts are fetched apart.
+"""
+
+from typing import Literal
+
+from palimpsest.transcript.timeline import EventKind, ItemState, RequestStatus, Seen
+from palimpsest.transcript.values import Value
+
+VIEW_VERSION = 1
+"""Of the schema; a reader refuses a newer one in one sentence."""
+
+
+class ItemColumns(Value):
+    """The items of a session, in the order of their first appearance."""
+
+    id: tuple[str, ...]
+    """``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores."""
+    kind: tuple[int, ...]
+    """Places in ``TimelineView.kinds``."""
+    label: tuple[str, ...]
+    """At most 80 characters; data, not markup."""
+    tool: tuple[str, ...]
+    turn: tuple[int, ...]
+    entered: tuple[int, ...]
+    """The first request that could show it."""
+    tokens: tuple[int, ...]
+    """Whole, by the ruler's estimator."""
+    block: tuple[int, ...]
+    """Number of the provider's message that holds it: the cache is kept by whole messages."""
+    partner: tuple[int, ...]
+    """The result of a call, the call of a result; -1 where there is none."""
+    errors: tuple[int, ...] = ()
+    """Items that are a failed call's result."""
+    pinned: tuple[int, ...] = ()
+    encrypted: tuple[int, ...] = ()
+    """Items whose text was recorded encrypted, or not at all."""
+    order: tuple[int, ...] = ()
+    """Items as a request that showed all of them would hold them; empty where that is their own order."""
+
+
+class RequestColumns(Value):
+    """The requests of a session, in order."""
+
+    id: tuple[str, ...]
+    turn: tuple[int, ...]
+    items: tuple[int, ...]
+    """How many items existed when it was sent: it could show those numbered below."""
+    started: tuple[int | None, ...]
+    """Milliseconds since 1970."""
+    ended: tuple[int | None, ...]
+    model: tuple[int, ...]
+    """Places in ``TimelineView.models``; -1 where none is recorded."""
+    effort: tuple[str, ...]
+    window: tuple[int, ...]
+    """0 where no limit is known."""
+    reserve: tuple[int, ...]
+    status: tuple[RequestStatus, ...]
+    seen: tuple[Seen, ...]
+    reported: tuple[int | None, ...]
+    """Tokens of the whole prompt, a fact; None where nothing was reported."""
+    read: tuple[int | None, ...]
+    """Of these read from the cache."""
+    written: tuple[int | None, ...]
+    output: tuple[int | None, ...]
+    """With reasoning."""
+    cost: tuple[float | None, ...]
+    """US dollars, as recorded or from the model's price."""
+
+
+class TransitionColumns(Value):
+    """From ``request`` on ``item`` is shown in another state; in the order of requests."""
+
+    item: tuple[int, ...] = ()
+    request: tuple[int, ...] = ()
+    state: tuple[ItemState, ...] = ()
+    tokens: tuple[int, ...] = ()
+    """Of what is shown instead, by the ruler's estimator."""
+    words: tuple[int, ...] = ()
+    """Places in ``TrackView.words``."""
+
+
+class ProbeView(Value):
+    """The highest value of what a rule looked at, and its threshold."""
+
+    request: int
+    signal: str
+    value: float
+    threshold: float
+    unit: str
+
+
+class TrackFigures(Value):
+    """The figures of a track; the columns of a comparison, in the money of ``PriceView``."""
+
+    input: int
+    peak: int
+    cached: float
+    """Share of the input, 0 to 1."""
+    breaks: int
+    break_tokens: int
+    cost: float | None
+    summaries: float | None
+    repair: float | None
+    cost_uncached: float | None
+    repeated: int | None
+    retention: float | None
+    fired: int
+    verdict: str
+    """How often the rule acted, or why it never did, with numbers."""
+
+
+class TrackView(Value):
+    """A session as recorded, or as a policy would have shown it."""
+
+    policy: str
+    """Its name as ``policies.get`` reads it; ``recorded`` for the recording itself."""
+    facts_until: int | None = None
+    """The first request that differs from the recording: what follows is an estimate."""
+    transitions: TransitionColumns = TransitionColumns()
+    words: tuple[str, ...] = ()
+    """By which rule, with which numbers: the end of a sentence."""
+    total: tuple[int, ...] = ()
+    """Tokens of each request by the ruler, with what is not seen; scaled."""
+    prefix: tuple[int, ...] = ()
+    """Of these in common with the request before, from the beginning on; scaled."""
+    read: tuple[int, ...] = ()
+    """Of these what a cache held; scaled."""
+    output: tuple[int, ...] = ()
+    cost: tuple[float, ...] = ()
+    """Of each request with its summaries, in the money of ``PriceView``; an estimate."""
+    fired: tuple[int, ...] = ()
+    """The requests at which the rule acted."""
+    first_changed: tuple[int, ...] = ()
+    """The first item that was sent before and is shown otherwise; -1 where a request only grew."""
+    probe: ProbeView | None = None
+    figures: TrackFigures | None = None
+    facts: TrackFigures | None = None
+    """Of the recording: what was reported."""
+
+
+class RulerView(Value):
+    """How tokens are counted: unseen + factor x the estimator's tokens of the items."""
+
+    estimator: str
+    unseen: float
+    factor: float
+    measured: bool
+    words: str
+
+
+class PriceView(Value):
+    """Prices per million tokens, in US dollars or in units of one uncached input token."""
+
+    name: str
+    unit: Literal["USD", "units"]
+    input: float
+    output: float
+    read: float
+    write: float
+
+
+class EventView(Value):
+    """Something that happened to the context as a whole."""
+
+    request: int
+    kind: EventKind
+    cause: str = ""
+
+
+class BreakView(Value):
+    """A request that did not read from the cache what it shares with the one before: a fact."""
+
+    request: int
+    turn: int
+    cause: str
+    words: str
+    expected: int
+    read: int
+    loss: int
+    cost: float
+    avoided_by: str = ""
+    """What would have avoided it, in words with a number; empty where nothing is known to."""
+
+
+class WasteView(Value):
+    """Something that was paid for without use."""
+
+    cost: float
+    sentence: str
+    request: int
+    item: int | None = None
+    is_fact: bool = False
+
+
+class SliderView(Value):
+    """One number of a policy, with the stops that are offered."""
+
+    name: str
+    stops: tuple[float, ...]
+    default: float
+
+
+class PolicyOption(Value):
+    """A policy that a session can be replayed under."""
+
+    name: str
+    what: str
+    """What it does, in a sentence."""
+    source: str
+    third_party: bool = False
+    sliders: tuple[SliderView, ...] = ()
+    """At most three: the numbers that matter most."""
+
+
+class SubagentView(Value):
+    """A session that a call of this one began."""
+
+    session: str
+    title: str
+    request: int
+    """The request of the parent whose answer began it; -1 where that is not known."""
+    requests: int
+    tokens: int
+    cost: float | None = None
+
+
+class TimelineView(Value):
+    """Everything an inspector shows of a session besides texts."""
+
+    version: int = VIEW_VERSION
+    session: str
+    title: str
+    origin: str
+    """The agent that recorded it: ``palimpsest``, or the name of a format."""
+    own: bool = False
+    """A session that can be written: its items can be pinned, left out and restored."""
+    parent: str | None = None
+    seq: int = 0
+    """The journal's last record that it shows; a live view asks for what came after."""
+    kinds: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    items: ItemColumns
+    requests: RequestColumns
+    ruler: RulerView
+    price: PriceView
+    recorded: TrackView
+    events: tuple[EventView, ...] = ()
+    breaks: tuple[BreakView, ...] = ()
+    break_notes: tuple[str, ...] = ()
+    wastes: tuple[WasteView, ...] = ()
+    used_item: tuple[int, ...] = ()
+    """With ``used_request``: an answer at that request used a name that the item holds; sorted by item."""
+    used_request: tuple[int, ...] = ()
+    subagents: tuple[SubagentView, ...] = ()
+    totals: tuple[str, ...] = ()
+    """Sentences with numbers about the whole session."""
+    gaps: tuple[str, ...] = ()
+    """What the recording lacks, a sentence each."""
+    policies: tuple[PolicyOption, ...] = ()
+
+
+class TrackStop(Value):
+    """A track that was computed beforehand, for a view without a kernel."""
+
+    policy: str
+    numbers: dict[str, float] = {}
+    track: TrackView

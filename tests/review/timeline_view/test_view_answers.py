@@ -1,0 +1,123 @@
+"""A view's questions are answered from the timeline and from replays."""
+
+import pytest
+from tests.review.policies.pi_session import pi_timeline
+
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import (
+    AskItem,
+    AskRequest,
+    AskTrack,
+    AskView,
+)
+
+
+@pytest.fixture(scope="module")
+def pi() -> ViewAnswers:
+    return ViewAnswers(SessionReview(pi_timeline(), get, lambda _model: None), seq=7)
+
+
+def test_view_holds_what_was_reported(pi: ViewAnswers) -> None:
+    view = pi.answer(AskView()).view
+
+    assert view is not None
+    assert view.recorded.facts is not None
+    assert (view.recorded.facts.input, view.recorded.facts.peak) == (47_526_750, 177_604)
+    assert sum(one or 0 for one in view.requests.output) == 83_156
+    assert (len(view.breaks), len(view.items.id), len(view.requests.id)) == (37, 1_115, 453)
+    lengths = {
+        len(getattr(view.items, name))
+        for name in ("kind", "label", "tool", "turn", "entered", "tokens", "block", "partner")
+    }
+    assert lengths == {1_115}
+
+
+def test_view_that_is_still_the_newest_is_not_sent_again(pi: ViewAnswers) -> None:
+    answer = pi.answer(AskView(after=7))
+
+    assert answer.unchanged
+    assert answer.view is None
+
+
+def test_track_is_the_replay_of_its_policy_with_its_numbers(pi: ViewAnswers) -> None:
+    answer = pi.answer(AskTrack(policy="sweagent.last_n", numbers={"n": 10.0, "polling": 10.0}))
+
+    compared = pi.review.compare("sweagent.last_n n=10 polling=10", price="units")
+    assert answer.track is not None
+    assert answer.track.figures is not None
+    assert answer.track.policy == "sweagent.last_n n=10 polling=10"
+    assert answer.track.figures.input == round(compared.figures[0].input)
+    assert answer.track.fired == compared.simulations[0].fired
+    assert len(answer.track.transitions.item) == len(compared.simulations[0].timeline.transitions)
+
+
+def test_every_preset_has_sliders_whose_stops_it_takes() -> None:
+    known = {one.preset for one in presets()}
+
+    for choice in policy_choices():
+        assert choice.name in known
+        assert len(choice.sliders) <= MOST_SLIDERS
+        for slider in choice.sliders:
+            assert slider.default in slider.stops
+            assert 1 < len(slider.stops) <= STOPS
+            for stop in slider.stops:
+                assert get(choice.name, **{slider.name: int(stop) if stop.is_integer() else stop})
+
+
+def test_item_is_told_with_what_stands_in_its_place(pi: ViewAnswers) -> None:
+    answer = pi.answer(AskItem(item=35, request=300, policy="sweagent.last_n"))
+
+    assert answer.item is not None
+    assert answer.item.text == pi_timeline().read(35)[: len(answer.item.text)]
+    assert answer.item.chars == len(pi_timeline().read(35))
+    assert answer.item.state == "masked"
+    assert answer.item.shown is not None
+    assert "omitted" in answer.item.shown
+
+
+def test_request_holds_the_blocks_it_shows_and_finds_a_text(pi: ViewAnswers) -> None:
+    whole = pi.answer(AskRequest(request=300)).request
+    found = pi.answer(AskRequest(request=300, find="TUI-RENDERER")).request
+
+    assert whole is not None
+    assert found is not None
+    assert whole.total == pi_timeline().requests[300].items
+    assert 0 < found.total < whole.total
+    assert all("tui-renderer" in one.text.casefold() for one in found.blocks)
+
+
+def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -> None:
+    tokens, first, total = 0, 0, 1
+    while first < total:
+        piece = pi.answer(AskRequest(request=200, policy="opencode.prune", first=first)).request
+        assert piece is not None
+        tokens += sum(one.tokens for one in piece.blocks)
+        first, total = first + len(piece.blocks), piece.total
+
+    whole = pi.answer(AskRequest(request=200, policy="opencode.prune")).request
+    assert whole is not None
+    assert abs(tokens + pi.review.ruler.unseen - whole.tokens) < total
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        AskTrack(policy="nobody.knows"),
+        AskTrack(policy="sweagent.last_n", numbers={"n": -1.0}),
+        AskTrack(policy="sweagent.last_n", numbers={"nothing": 1.0}),
+        AskItem(item=9_999, request=1),
+        AskRequest(request=9_999),
+        AskView(price="nobody/knows"),
+    ],
+)
+def test_question_that_cannot_be_answered_gets_one_sentence(
+    pi: ViewAnswers, query: AskView | AskTrack | AskItem | AskRequest
+) -> None:
+    answer = pi.answer(query)
+
+    assert answer.error.endswith((".", "?"))
+    assert "\n" not in answer.error
+    assert answer.view is answer.track is answer.item is answer.request is None

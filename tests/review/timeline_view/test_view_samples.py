@@ -1,0 +1,14 @@
+"""The samples with which the front end is tested are what the kernel answers."""
+
+import gzip
+import json
+
+import pytest
+from tests.review.timeline_view.view_samples import FOLDER, RECORDINGS, samples
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_front_end_is_tested_with_what_the_kernel_answers(name: str) -> None:
+    stored = json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
+
+    assert stored == json.loads(json.dumps(samples(name)))

@@ -1,0 +1,85 @@
+"""Views, tracks and sentences of recorded sessions, with which the inspector's front end is tested.
+
+``python -m tests.review.timeline_view.view_samples`` writes them to ``labextension/tests/inspector/samples``;
+``test_view_samples.py`` holds them to what the kernel answers.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
+
+FOLDER = Path(__file__).parents[3] / "labextension" / "tests" / "inspector" / "samples"
+OPUS = PriceProfile(input=5, output=25, read=0.5, write=6.25, name="anthropic/claude-opus-4-5")
+"""Handed in, so that the samples do not change with the table of prices."""
+RECORDINGS = {
+    "pi": "pi_large_session.jsonl",
+    "claude_code": "claude_code",
+    "swe_agent": "marshmallow-1867.traj",
+}
+TRACKS: tuple[tuple[str, dict[str, float]], ...] = (
+    ("raw", {}),
+    ("sweagent.last_n", {"n": 10, "polling": 10}),
+    ("opencode.prune", {"protect": 20_000}),
+    ("opencode.compact", {"window": 100_000}),
+)
+
+
+def samples(name: str) -> dict[str, Any]:
+    """Return a recording's view, its tracks, and why items are, or are not, in some requests."""
+    with TemporaryDirectory() as folder:
+        store, report = bring(sample(RECORDINGS[name], Path(folder)))
+        timeline = timeline_of(store, report.sessions[0].id, counter)
+        review = SessionReview(timeline, get, lambda _model: None)
+        answers = ViewAnswers(_Priced(review))
+        view = answers.answer(AskView()).view
+        tracks = [answers.answer(AskTrack(policy=one, numbers=of)).track for one, of in TRACKS]
+    assert view is not None
+    return {
+        "view": view.model_dump(mode="json"),
+        "tracks": [one.model_dump(mode="json") for one in tracks if one is not None],
+        "why": [*_why(review)],
+    }
+
+
+class _Priced(SessionReview):
+    """A review whose prices are given, whatever is asked for."""
+
+    def __init__(self, review: SessionReview) -> None:
+        super().__init__(review.timeline, get, lambda _model: None)
+
+    def price(self, price: str | PriceProfile | None = None) -> PriceProfile:  # noqa: ARG002
+        return OPUS
+
+
+def _why(review: SessionReview) -> Iterator[dict[str, Any]]:
+    """Yield sentences for about two hundred pairs of an item and a request, spread over both."""
+    items, requests = len(review.timeline.items), len(review.timeline.requests)
+    for place in range(200):
+        item, request = place * 7_919 % items, place * 104_729 % requests
+        yield {"item": item, "request": request, "words": review.why(item + 1, request + 1)}
+
+
+def packed(name: str) -> bytes:
+    """Return a recording's samples as they are stored."""
+    text = json.dumps(samples(name), ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode(), 9, mtime=0)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in RECORDINGS:
+        (FOLDER / f"{name}.json.gz").write_bytes(packed(name))
