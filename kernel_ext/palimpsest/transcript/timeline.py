@@ -235,6 +235,11 @@ class Timeline:
         found = self.at(item, request)
         return "whole" if found is None else found.state
 
+    @cached_property
+    def _unreported(self) -> tuple[TimelineRequest, ...]:
+        """The requests without what was reported of them."""
+        return tuple(replace(one, usage=None, cost=None) for one in self.requests)
+
     def with_transitions(
         self, transitions: Sequence[Transition], facts_until: int | None
     ) -> "Timeline":
@@ -244,7 +249,7 @@ class Timeline:
             self,
             requests=(
                 *self.requests[:until],
-                *(replace(one, usage=None, cost=None) for one in self.requests[until:]),
+                *self._unreported[until:],
             ),
             transitions=tuple(transitions),
             events=tuple(one for one in self.events if one.request < until),

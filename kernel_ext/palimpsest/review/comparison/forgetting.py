@@ -4,9 +4,10 @@ Counted over the recorded actions, so it is a lower bound: the real agent, which
 more again. No model judges anything.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palimpsest.review.comparison.references import References
+from palimpsest.review.comparison.references import NameUse, References
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.transcript.timeline import Timeline
@@ -40,12 +41,18 @@ def forgotten(simulation: Simulation, references: References) -> Forgotten:
     """Return what was forgotten."""
     timeline = simulation.timeline
     repeated = tuple(_repeated(timeline))
-    reduced = frozenset(timeline.by_item)
+    until = {item: those[0].request for item, those in timeline.by_item.items()}
+    told = {
+        item
+        for item, those in timeline.by_item.items()
+        if any(one.state == "whole" or one.shown for one in those)
+    }
     kept = 0
     fetched: dict[int, int] = {}
     for use in references.uses:
-        if not use.sources <= reduced or any(
-            _shows(timeline, one, use.request, use.name) for one in use.sources
+        # Most names are still where they came last.
+        if use.request < until.get(use.newest, use.request + 1) or _any_shows(
+            timeline, use, until, told
         ):
             kept += 1
         elif fetched.keys().isdisjoint(use.sources):
@@ -75,6 +82,20 @@ def _repeated(timeline: Timeline) -> list[tuple[int, int]]:
                     found.append((request.index, index))
             newest[item.input_hash] = item.group
     return found
+
+
+def _any_shows(timeline: Timeline, use: NameUse, until: Mapping[int, int], told: set[int]) -> bool:
+    """Return whether a request showed a name somewhere.
+
+    ``until`` is where each item was shown otherwise first, ``told`` those that may be whole again, or in whose
+    place a text stands.
+    """
+    for one in use.sources:
+        if use.request < until.get(one, use.request + 1):
+            return True
+        if one in told and _shows(timeline, one, use.request, use.name):
+            return True
+    return False
 
 
 def _shows(timeline: Timeline, item: int, request: int, name: str) -> bool:

@@ -25,6 +25,8 @@ class NameUse:
     name: str
     sources: frozenset[int]
     """The items that hold it and existed when the request was sent."""
+    newest: int
+    """The newest of them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _uses(
         for name in used:
             sources = [one for one in holders[name] if one < request.items]
             if sources:
-                yield NameUse(request.index, name, frozenset(sources))
+                yield NameUse(request.index, name, frozenset(sources), sources[-1])
 
 
 def names_in(text: str) -> Iterator[str]:

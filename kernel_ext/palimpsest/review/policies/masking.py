@@ -5,7 +5,7 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
@@ -38,32 +38,60 @@ class GeminiMask(Preset):
     preview_chars: int = 500
     """Characters of head and of tail that stay."""
 
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return the place of the first result that is not masked."""
-        return 0
+    def start(self, facts: SessionFacts) -> "MaskedUntil":  # noqa: ARG002
+        """Return that nothing is masked and nothing was weighed."""
+        return MaskedUntil()
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: "MaskedUntil", view: PolicyView) -> Decided:
         """Mask what lies beyond the protected tokens, if it is enough."""
-        passed = freed = 0
-        found: list[int] = []
         outputs = view.outputs
-        for index in reversed(outputs[state:]):
-            # A result that an earlier policy of a pipeline shortened is as long as it left it.
-            if view.state(index) == "masked" or not is_reducible(view, index):
-                continue
-            weight = view.tokens(index)
-            passed += weight
-            if passed > self.protect and view.item(index).turn < view.turn:
-                freed += weight
-                found.append(index)
+        # What was beyond them stays beyond, unless something else was shown otherwise since.
+        known = view.changes is not None and view.changes == state.changes
+        until, freed = (state.beyond, state.freed) if known else (state.masked, 0)
+        border, beyond = self._beyond(view, until)
+        freed += sum(view.tokens(one) for one in beyond)
         probe = Probe("tokens of results that may be masked", freed, self.minimum)
         if freed <= self.minimum:
-            return Decided(state, probe=probe)
+            return Decided(MaskedUntil(state.masked, border, freed, view.changes), probe=probe)
+        found = [*reversed(self._beyond(view, state.masked)[1])]
         size = 2 * self.preview_chars + PREVIEW_NOTE_CHARS
         changes = [change for one in found for change in shortened(view, one, size, "masked")]
-        while state < len(outputs) and outputs[state] <= found[0]:
-            state += 1
-        return Decided(state, changes, probe, fired=bool(changes))
+        masked = state.masked
+        while masked < len(outputs) and outputs[masked] <= found[0]:
+            masked += 1
+        return Decided(MaskedUntil(masked), changes, probe, fired=bool(changes))
+
+    def _beyond(self, view: PolicyView, first: int) -> tuple[int, list[int]]:
+        """Return which results from this place on lie beyond the protected tokens, and the place where they end.
+
+        A result that an earlier policy of a pipeline shortened is as long as it left it.
+        """
+        passed, border, turn = 0, first, view.turn
+        found: list[int] = []
+        outputs = view.outputs
+        for place in range(len(outputs) - 1, first - 1, -1):
+            index = outputs[place]
+            item = view.item(index)
+            if item.pinned or not view.shows(index) or view.state(index) == "masked":
+                continue
+            passed += view.tokens(index)
+            if passed > self.protect and item.turn < turn:
+                border = border if found else place + 1
+                found.append(index)
+        return border, found[::-1]
+
+
+class MaskedUntil(NamedTuple):
+    """How far results are masked, and what was weighed beyond the protected tokens."""
+
+    masked: int = 0
+    """The place of the first result that is not masked."""
+    beyond: int = 0
+    """The place before which all that is not masked was weighed."""
+    freed: int = 0
+    """The tokens of these."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were weighed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,6 +62,11 @@ class PastView:
         """The same, with every item whole."""
         return self._view.raw_total
 
+    @property
+    def changes(self) -> int | None:
+        """How often items were shown otherwise so far; None where that is not known."""
+        return self._view.changes
+
     def item(self, index: int) -> TimelineItem:
         """Return an item; raises IndexError for one that is not there yet."""
         return self._view.item(self._past(index))
@@ -81,6 +86,10 @@ class PastView:
     def state(self, index: int) -> ItemState:
         """Return what is shown of an item now."""
         return self._view.state(self._past(index))
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+        return self._view.shows(self._past(index))
 
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""

@@ -104,6 +104,11 @@ class PolicyView(Protocol):
         """Seconds since the request before; None where it is the first, or times are not known."""
         ...
 
+    @property
+    def changes(self) -> int | None:
+        """How often items were shown otherwise so far; None where that is not known, as in a pipeline."""
+        ...
+
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
         ...
@@ -122,6 +127,10 @@ class PolicyView(Protocol):
 
     def state(self, index: int) -> ItemState:
         """Return what is shown of an item now."""
+        ...
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
         ...
 
     @property

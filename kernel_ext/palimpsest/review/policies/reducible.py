@@ -7,7 +7,7 @@ go together. A placeholder replaces also a result that is shorter than itself, a
 from collections.abc import Iterable, Sequence
 
 from palimpsest.review.policies.policy import Change, PolicyView
-from palimpsest.transcript.timeline import GONE_STATES, ItemState
+from palimpsest.transcript.timeline import ItemState
 
 BESIDE = frozenset({"system", "tools", "summary"})
 """Kinds that no policy reduces; a recorded summary is in no request of another policy."""
@@ -16,12 +16,12 @@ BESIDE = frozenset({"system", "tools", "summary"})
 def is_reducible(view: PolicyView, index: int) -> bool:
     """Return whether a policy may show this item otherwise."""
     item = view.item(index)
-    return item.kind not in BESIDE and not item.pinned and view.state(index) not in GONE_STATES
+    return item.kind not in BESIDE and not item.pinned and view.shows(index)
 
 
 def is_shown(view: PolicyView, index: int) -> bool:
     """Return whether an item of the conversation is in the request, whole or in part."""
-    return view.item(index).kind not in BESIDE and view.state(index) not in GONE_STATES
+    return view.shows(index) and view.item(index).kind not in BESIDE
 
 
 def replaced(
@@ -46,7 +46,7 @@ def border_of_newest(view: PolicyView, count: int) -> int:
     place, left = len(outputs), count
     while place and left > 0:
         place -= 1
-        left -= is_shown(view, outputs[place])
+        left -= view.shows(outputs[place])
     return place
 
 
@@ -54,11 +54,14 @@ def start_of_newest(view: PolicyView, messages: int) -> int:
     """Return the first item of the newest so many messages that are shown; 0 where there are not more."""
     seen, block = 0, -1
     for index in range(view.count - 1, -1, -1):
-        if not is_shown(view, index) or view.item(index).block == block:
+        if not view.shows(index):
+            continue
+        item = view.item(index)
+        if item.block == block or item.kind in BESIDE:
             continue
         if seen == messages:
             return index + 1
-        seen, block = seen + 1, view.item(index).block
+        seen, block = seen + 1, item.block
     return 0
 
 
@@ -69,8 +72,11 @@ def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int
     """
     found, block = [], -1
     for index in (*range(gone[0]), *range(gone[1], view.count)):
-        if view.item(index).block != block and is_shown(view, index):
-            block = view.item(index).block
+        if not view.shows(index):
+            continue
+        item = view.item(index)
+        if item.block != block and item.kind not in BESIDE:
+            block = item.block
             found.append(index)
     return found
 

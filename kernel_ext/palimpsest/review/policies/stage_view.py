@@ -13,8 +13,6 @@ from palimpsest.transcript.timeline import (
     TimelineRequest,
 )
 
-"""States in which an item is not there for later policies."""
-
 
 class StageView:
     """A view with changes laid over it; see ``PolicyView``."""
@@ -60,6 +58,11 @@ class StageView:
         """Seconds since the request before."""
         return self._base.gap_seconds
 
+    @property
+    def changes(self) -> None:
+        """Not known: the policies before may decide otherwise at every request."""
+        return None
+
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
         return self._base.item(index)
@@ -89,6 +92,11 @@ class StageView:
         """Return what is shown of an item now."""
         change = self._over.get(index)
         return self._base.state(index) if change is None else change.state
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+        change = self._over.get(index)
+        return self._base.shows(index) if change is None else change.state not in GONE_STATES
 
     @cached_property
     def total(self) -> int:

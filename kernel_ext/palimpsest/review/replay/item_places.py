@@ -5,6 +5,29 @@ from collections.abc import Sequence
 from palimpsest.transcript.timeline import Timeline
 
 
+class PrefixSums:
+    """Sums of the first values of a list whose values change: a binary indexed tree (Fenwick, 1994)."""
+
+    def __init__(self, count: int) -> None:
+        self._tree = [0] * (count + 1)
+
+    def add(self, place: int, more: int) -> None:
+        """Add to the value at a place; logarithmic."""
+        tree = self._tree
+        place += 1
+        while place < len(tree):
+            tree[place] += more
+            place += place & -place
+
+    def before(self, place: int) -> int:
+        """Return the sum of the values before a place; logarithmic."""
+        tree, found = self._tree, 0
+        while place:
+            found += tree[place]
+            place &= place - 1
+        return found
+
+
 class ItemPlaces:
     """Where the first change since the request before lies, in the order in which a request holds the items."""
 
@@ -12,6 +35,7 @@ class ItemPlaces:
         self._shown = shown
         self._tokens = [0] * len(timeline.items)
         """What is shown of each item, by its place; 0 where it does not exist yet."""
+        self._sums = PrefixSums(len(timeline.items))
         self._ranks = timeline.ranks
         self._order = [0] * len(self._ranks)
         for index, rank in enumerate(self._ranks):
@@ -30,13 +54,13 @@ class ItemPlaces:
         """Note new items; one that stands before what was sent changes the request there."""
         for index in range(first, until):
             rank = self._ranks[index]
-            self._tokens[rank] = self._shown[index]
+            self._set(rank, self._shown[index])
             if rank < self._top:
                 self._low = min(self._low, rank)
 
     def changed(self, item: int) -> None:
         """Note that an item is shown otherwise."""
-        self._tokens[self._ranks[item]] = self._shown[item]
+        self._set(self._ranks[item], self._shown[item])
         if item < self._sent:
             self._low = min(self._low, self._ranks[item])
 
@@ -58,4 +82,10 @@ class ItemPlaces:
             block = self._blocks[item]
             while rank and self._blocks[self._order[rank - 1]] == block:
                 rank -= 1
-        return sum(self._tokens[:rank])
+        return self._sums.before(rank)
+
+    def _set(self, rank: int, tokens: int) -> None:
+        more = tokens - self._tokens[rank]
+        if more:
+            self._tokens[rank] = tokens
+            self._sums.add(rank, more)

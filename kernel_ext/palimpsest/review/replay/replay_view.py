@@ -66,13 +66,17 @@ class ReplayView:
         self.turn = 0
         self.request: TimelineRequest = timeline.requests[0]
         self.gap_seconds: float | None = None
-        self.states: list[ItemState] = ["whole"] * len(timeline.items)
-        self.lengths = [item.chars for item in timeline.items]
+        self.changes: int | None = 0
+        self._items = timeline.items
+        self._states: list[ItemState] = ["whole"] * len(timeline.items)
+        self._lengths = [item.chars for item in timeline.items]
+        self._gone = bytearray(len(timeline.items))
+        """1 for items in a state in which they are not in the request."""
         self._scale = scale
 
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
-        return self.timeline.items[index]
+        return self._items[index]
 
     def weight(self, index: int) -> int:
         """Return an item's tokens, whole."""
@@ -84,11 +88,22 @@ class ReplayView:
 
     def chars(self, index: int) -> int:
         """Return the characters of what is shown of an item now."""
-        return self.lengths[index]
+        return self._lengths[index]
 
     def state(self, index: int) -> ItemState:
         """Return what is shown of an item now."""
-        return self.states[index]
+        return self._states[index]
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+        return not self._gone[index]
+
+    def show(self, index: int, state: ItemState, chars: int) -> None:
+        """Show so many characters of an item, in another state."""
+        self.changes = (self.changes or 0) + 1
+        self._states[index] = state
+        self._lengths[index] = chars
+        self._gone[index] = state in GONE_STATES
 
     @property
     def total(self) -> int:

@@ -137,7 +137,7 @@ class _Replay:
         self._measure.leave_out(found)
         self._scale.leave_out(found)
         for index in found:
-            self._view.states[index] = "out"
+            self._view.show(index, "out", 0)
             entered = self._timeline.items[index].entered
             self._trace.transitions.append(
                 Transition(index, entered, "out", tokens=0, rule="recorded summary")
@@ -161,7 +161,7 @@ class _Replay:
             for one in self._by_hand.get(request.index, ()):
                 change = change_of(one)
                 self._held.decide(change)
-                if change.state != self._view.states[change.item]:
+                if change.state != self._view.state(change.item):
                     self._apply(change, request, one.rule)
             if self._decides("request"):
                 self._step(request)
@@ -210,9 +210,9 @@ class _Replay:
         item = change.item
         self._measure.change(change)
         self._scale.change(change)
-        self._view.states[item] = change.state
         whole = change.state == "whole"
-        self._view.lengths[item] = self._timeline.items[item].chars if whole else change.length
+        chars = self._timeline.items[item].chars if whole else change.length
+        self._view.show(item, change.state, chars)
         self._places.changed(item)
         self._trace.transitions.append(
             Transition(
