@@ -5,7 +5,7 @@ the fold) and on token counts; it is made once, and its only choice, where the t
 written into the marker before the summary is requested, so that a review need not plan again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import Count, json_tokens, message_tokens
@@ -17,6 +17,7 @@ from palimpsest.context.visible_messages import (
     summary_text,
     turn_spans,
 )
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
@@ -78,12 +79,16 @@ def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessa
     """Return a function that counts the tokens of messages with the policy's estimator."""
 
     def weigh(messages: Messages) -> int:
-        flat = neutral_messages(messages, model)
-        if policy.estimator == "chars/4":
-            return json_tokens(flat)
-        return sum(message_tokens(message, count) for message in flat)
+        return tail_tokens(neutral_messages(messages, model), policy, count)
 
     return weigh
+
+
+def tail_tokens(flat: NeutralMessages, policy: Policy, count: Count) -> int:
+    """Return the tokens of messages as a tail is weighed, with the policy's estimator."""
+    if policy.estimator == "chars/4":
+        return json_tokens(flat)
+    return sum(message_tokens(message, count) for message in flat)
 
 
 def tail_budget(policy: CompactPolicy, usable: int) -> int:
@@ -100,28 +105,40 @@ def tail_start(
 
     None also where the tail would be everything, since nothing would be summarised.
     """
-    spans = turn_spans(messages)
+    return tail_place(
+        turn_spans(messages), policy, budget, lambda begin, end: weigh(messages[begin:end])
+    )
+
+
+def tail_place(
+    spans: Sequence[tuple[int, int]],
+    policy: CompactPolicy,
+    budget: int,
+    weigh: Callable[[int, int], int],
+) -> int | None:
+    """Return the index of the message where the tail begins, given where turns begin and end.
+
+    ``weigh`` returns the tokens of the messages from one index up to another.
+    """
     if policy.tail_turns is not None:
         spans = spans[len(spans) - policy.tail_turns :] if policy.tail_turns else []
     start: int | None = None
     left = budget
     for begin, end in reversed(spans):
-        weight = weigh(messages[begin:end])
+        weight = weigh(begin, end)
         if weight > left:
-            start = _inside(messages, begin + 1, end, left, weigh) or start
+            start = _inside(begin + 1, end, left, weigh) or start
             break
         left -= weight
         start = begin
     return start or None
 
 
-def _inside(
-    messages: Messages, begin: int, end: int, room: int, weigh: CountMessages
-) -> int | None:
+def _inside(begin: int, end: int, room: int, weigh: Callable[[int, int], int]) -> int | None:
     """Return the earliest message of a turn from which on the rest of the turn fits."""
     if room <= 0:
         return None
-    return next((at for at in range(begin, end) if weigh(messages[at:end]) <= room), None)
+    return next((at for at in range(begin, end) if weigh(at, end) <= room), None)
 
 
 def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, Message | None]:

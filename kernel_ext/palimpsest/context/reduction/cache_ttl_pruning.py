@@ -8,13 +8,13 @@ not decide again (OpenClaw changes its request only, never its session).
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, Protocol, assert_never
 
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
+from palimpsest.context.reduction.shown_outputs import CallOutput, OutputText, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import (
@@ -56,7 +56,14 @@ class PruneAction:
 
     action: DecisionAction
     numbers: Mapping[str, int | str]
-    output: CallOutput
+    output: OutputText
+
+    @property
+    def shown(self) -> str:
+        """What the model is shown then."""
+        if self.action == "clear":
+            return str(self.numbers["text"])
+        return shorten(self.output.whole, self.numbers)
 
 
 def prune_cache(
@@ -70,9 +77,9 @@ def prune_cache(
     rule = policy.prune
     bare = view if rule.sticky else _before(view)
     age = facts.cache_age_seconds
-    cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
     messages = bare.folded(policy.compact)
-    wanted = _plan(bare, messages, rule, facts.window) if cold else {}
+    homes: dict[str, str] = {}
+    wanted = _plan(bare, messages, rule, facts.window, homes) if is_cache_cold(rule, age) else {}
     own = {
         part_id: decision
         for part_id, decision in effective_reductions(view.decisions).items()
@@ -85,16 +92,21 @@ def prune_cache(
                 id=new_id(),
                 action=one.action,
                 rule=CACHE_TTL,
-                message_id=one.output.part.message_id,
+                message_id=homes[part_id],
                 part_id=part_id,
                 numbers=dict(one.numbers) | {"cache_age_seconds": age},
                 tokens_before=count(one.output.shown),
-                tokens_after=count(_shown(one.output.whole, one)),
+                tokens_after=count(one.shown),
             )
             for part_id, one in wanted.items()
-            if not _same(own.get(part_id), one)
+            if not is_same_action(own.get(part_id), one)
         ),
     )
+
+
+def is_cache_cold(rule: PrunePolicy, age: float | None) -> bool:
+    """Return whether the provider's cache is taken for cold, by its age in seconds."""
+    return age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
 
 
 def prunable(tool: str, rule: PrunePolicy) -> bool:
@@ -135,39 +147,67 @@ def _taken_back(
             tokens_after=decision.tokens_before,
         )
         for part_id, decision in own.items()
-        if part_id not in wanted or not _same(decision, wanted[part_id])
+        if part_id not in wanted or not is_same_action(decision, wanted[part_id])
     ]
 
 
-def _same(made: Decision | None, one: PruneAction) -> bool:
+class MadeAction(Protocol):
+    """What was done with an output before."""
+
+    @property
+    def action(self) -> str:
+        """``clear`` or ``truncate``."""
+        ...
+
+    @property
+    def numbers(self) -> Mapping[str, Any]:
+        """The numbers of the decision."""
+        ...
+
+
+def is_same_action(made: MadeAction | None, one: PruneAction) -> bool:
+    """Return whether the same was done with an output before."""
     if made is None or made.action != one.action:
         return False
     return {name: made.numbers.get(name) for name in one.numbers} == dict(one.numbers)
 
 
-def _plan(view: View, messages: Messages, rule: PrunePolicy, window: int) -> dict[str, PruneAction]:
-    room = window * CHARS_PER_TOKEN
+def _plan(
+    view: View, messages: Messages, rule: PrunePolicy, window: int, homes: dict[str, str]
+) -> dict[str, PruneAction]:
     total = sum(_message_chars(message, rule) for message in apply_decisions(messages, view))
+    candidates = _candidates(view, messages, rule)
+    homes |= {output.part.id: output.part.message_id for output in candidates}
+    return trims_and_clears(candidates, total, rule, window)
+
+
+def trims_and_clears(
+    outputs: Sequence[OutputText], total: int, rule: PrunePolicy, window: int
+) -> dict[str, PruneAction]:
+    """Return what is done with the outputs that may be pruned, oldest first, by their parts.
+
+    ``total`` is the number of characters of all messages, ``window`` is in tokens.
+    """
+    room = window * CHARS_PER_TOKEN
     if room <= 0 or total / room < rule.soft_ratio:
         return {}
-    candidates = _candidates(view, messages, rule)
     wanted: dict[str, PruneAction] = {}
-    sizes = {output.part.id: _output_chars(output, rule) for output in candidates}
-    for output in candidates:
+    sizes = {output.part_id: _output_chars(output, rule) for output in outputs}
+    for output in outputs:
         trimmed = _trim(output, rule)
         if trimmed is None:
             continue
-        wanted[output.part.id] = trimmed
-        size = weigh_chars(_shown(output.whole, trimmed), wide=rule.wide_chars)
-        total += size - sizes[output.part.id]
-        sizes[output.part.id] = size
+        wanted[output.part_id] = trimmed
+        size = weigh_chars(trimmed.shown, wide=rule.wide_chars)
+        total += size - sizes[output.part_id]
+        sizes[output.part_id] = size
     if not rule.hard_clear or sum(sizes.values()) < rule.min_prunable_chars:
         return wanted
-    for output in candidates:
+    for output in outputs:
         if total / room < rule.hard_ratio:
             break
-        wanted[output.part.id] = PruneAction("clear", {"text": rule.placeholder}, output)
-        total += weigh_chars(rule.placeholder, wide=rule.wide_chars) - sizes[output.part.id]
+        wanted[output.part_id] = PruneAction("clear", {"text": rule.placeholder}, output)
+        total += weigh_chars(rule.placeholder, wide=rule.wide_chars) - sizes[output.part_id]
     return wanted
 
 
@@ -191,7 +231,7 @@ def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[CallO
     ]
 
 
-def _trim(output: CallOutput, rule: PrunePolicy) -> PruneAction | None:
+def _trim(output: OutputText, rule: PrunePolicy) -> PruneAction | None:
     """Keep head and tail of a long output, and a placeholder for each of its images."""
     gone = [MEDIA_GONE] * output.media
     source = "\n".join([output.whole, *gone] if output.whole else gone)
@@ -224,11 +264,7 @@ def _ends(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str
     }
 
 
-def _shown(whole: str, one: PruneAction) -> str:
-    return str(one.numbers["text"]) if one.action == "clear" else shorten(whole, one.numbers)
-
-
-def _output_chars(output: CallOutput, rule: PrunePolicy) -> int:
+def _output_chars(output: OutputText, rule: PrunePolicy) -> int:
     return weigh_chars(output.shown, wide=rule.wide_chars) + MEDIA_CHARS * output.media
 
 

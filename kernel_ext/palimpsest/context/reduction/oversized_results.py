@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
-from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
+from palimpsest.context.reduction.shown_outputs import OutputText, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, pinned_parts
@@ -107,19 +107,10 @@ def truncate_oversized(
 
     ``messages`` are those that are sent, after the fold. Pinned results stay as they are.
     """
-    window = facts.window or LARGEST_KNOWN
-    limit = result_chars(window, policy)
-    together = results_chars(window, policy)
     untouchable = pinned_parts(messages, view.decisions)
     results = [one for one in shown_outputs(view, messages) if one.part.id not in untouchable]
-    cuts = {
-        result.part.id: found
-        for result in results
-        if len(result.shown) > limit
-        and (found := cut_result(result.whole, limit, _naming(policy, result))) is not None
-    }
-    if together is not None and len(results) > 1:
-        cuts |= _cut_together(results, cuts, together, policy)
+    cuts = oversized_cuts(results, policy, facts.window)
+    limit = result_chars(facts.window or LARGEST_KNOWN, policy)
     return tuple(
         Decision(
             id=new_id(),
@@ -133,17 +124,38 @@ def truncate_oversized(
         )
         for result in results
         if (made := cuts.get(result.part.id)) is not None
-        and len(shorten(result.whole, made.numbers)) < len(result.shown)
     )
 
 
+def oversized_cuts(
+    results: Sequence[OutputText], policy: RecoveryPolicy, window: int
+) -> dict[str, CutText]:
+    """Return the cuts that shorten results, oldest first, by their parts; 0 is a window without a limit."""
+    limit = result_chars(window or LARGEST_KNOWN, policy)
+    together = results_chars(window or LARGEST_KNOWN, policy)
+    cuts = {
+        result.part_id: found
+        for result in results
+        if len(result.shown) > limit
+        and (found := cut_result(result.whole, limit, _naming(policy, result))) is not None
+    }
+    if together is not None and len(results) > 1:
+        cuts |= _cut_together(results, cuts, together, policy)
+    return {
+        result.part_id: made
+        for result in results
+        if (made := cuts.get(result.part_id)) is not None
+        and len(shorten(result.whole, made.numbers)) < len(result.shown)
+    }
+
+
 def _cut_together(
-    results: Sequence[CallOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
+    results: Sequence[OutputText], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {
-        result.part.id: len(shorten(result.whole, cuts[result.part.id].numbers))
-        if result.part.id in cuts
+        result.part_id: len(shorten(result.whole, cuts[result.part_id].numbers))
+        if result.part_id in cuts
         else len(result.shown)
         for result in results
     }
@@ -152,22 +164,22 @@ def _cut_together(
     for result in results if policy.cut_first == "oldest" else reversed(results):
         if over <= 0:
             break
-        size = sizes[result.part.id]
+        size = sizes[result.part_id]
         shorter = cut_result(result.whole, max(size - over, 0), _naming(policy, result), least=0)
         if shorter is None:
             continue
         saved = size - len(shorten(result.whole, shorter.numbers))
         if saved > 0:
-            found[result.part.id] = shorter
+            found[result.part_id] = shorter
             over -= saved
     return found
 
 
-def _naming(policy: RecoveryPolicy, result: CallOutput) -> RecoveryPolicy:
+def _naming(policy: RecoveryPolicy, result: OutputText) -> RecoveryPolicy:
     """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
-    named = RECALL.format(name=short(result.part.id))
+    named = RECALL.format(name=short(result.part_id))
     suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + named
     return policy.model_copy(update={"result_suffix": suffix})
 

@@ -1,12 +1,37 @@
 """List the outputs of tools and of the user's cells that a request shows, for the deciders that reduce them."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import effective_reductions
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
+
+
+class OutputText(Protocol):
+    """An output that a decider may shorten: of a message's part, or of a timeline's item."""
+
+    @property
+    def part_id(self) -> str:
+        """The part whose output it is."""
+        ...
+
+    @property
+    def shown(self) -> str:
+        """The text as the model is shown it now."""
+        ...
+
+    @property
+    def whole(self) -> str:
+        """The whole text."""
+        ...
+
+    @property
+    def media(self) -> int:
+        """Images and other attachments that are shown with it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +45,11 @@ class CallOutput:
     whole: str
     media: int
     """Images and other attachments that are shown with it."""
+
+    @property
+    def part_id(self) -> str:
+        """The part whose output it is."""
+        return self.part.id
 
     @property
     def tool(self) -> str:

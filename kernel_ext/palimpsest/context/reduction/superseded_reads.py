@@ -5,7 +5,7 @@ is the first to be cleared: the newer one shows what the file holds now.
 """
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,15 @@ class NewerCall:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCall:
+    """A completed call that may have read or changed a file."""
+
+    part_id: str
+    tool: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class _Seen:
     first: int
     last: float
@@ -42,33 +51,37 @@ def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]
 
     ``shown`` are the parts whose outputs are shown: a read that was cleared replaces nothing.
     """
-    visible = frozenset(shown)
+    return superseded_calls(_calls_newest_first(messages), frozenset(shown))
+
+
+def superseded_calls(newest_first: Iterable[FileCall], visible: Set[str]) -> dict[str, NewerCall]:
+    """Map reads that are out of date to the newest call that made them so; other tools are passed over."""
     found: dict[str, NewerCall] = {}
     later: dict[str, list[_Seen]] = {}
-    for part in _calls_newest_first(messages):
-        path = _path(part.state.input)
+    for call in newest_first:
+        path = _path(call.input)
         if path is None:
             continue
-        if part.tool in CHANGES:
-            newer = NewerCall(part.id, "changed")
+        if call.tool in CHANGES:
+            newer = NewerCall(call.part_id, "changed")
             later.setdefault(path, []).append(_Seen(1, float("inf"), newer))
-        elif part.tool in READS:
-            first, last = _lines(part.state.input)
+        elif call.tool in READS:
+            first, last = _lines(call.input)
             for seen in later.get(path, ()):
                 if seen.first <= first and last <= seen.last:
-                    found[part.id] = seen.newer
+                    found[call.part_id] = seen.newer
                     break
-            if part.id in visible:
-                newer = NewerCall(part.id, "read-again")
+            if call.part_id in visible:
+                newer = NewerCall(call.part_id, "read-again")
                 later.setdefault(path, []).append(_Seen(first, last, newer))
     return found
 
 
-def _calls_newest_first(messages: Messages) -> Iterable[ToolPart]:
+def _calls_newest_first(messages: Messages) -> Iterable[FileCall]:
     for message in reversed(messages):
         for part in reversed(message.parts):
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-                yield part
+                yield FileCall(part.id, part.tool, part.state.input)
 
 
 def _path(given: Mapping[str, Any]) -> str | None:

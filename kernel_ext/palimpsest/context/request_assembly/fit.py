@@ -35,6 +35,10 @@ Cause = Literal["size", "full", "refused", "failed"]
 that refused the request as too long, or a summary that failed and cannot be requested again."""
 
 
+FitMove = Literal["summarise", "send", "look at the size", "cut"]
+"""What is tried next: ``send`` the request as it is, or ``cut`` results where a summary cannot be had."""
+
+
 @dataclass(frozen=True, slots=True)
 class FitInputs:
     """What a request is made from besides the messages; all of it values and pure functions."""
@@ -74,12 +78,39 @@ class FitAttempts:
 
     def may_summarise(self, cause: Cause, messages: Messages, policy: Policy) -> bool:
         """Return whether a summary may be requested, and whether there is more to summarise than a prompt."""
-        if cause == "refused":
+        if cause == "refused" and messages and _is_refused(messages[-1]):
             # The answer of a refused request is empty, so it does not count as history.
-            older = messages[:-1] if messages and _is_refused(messages[-1]) else messages
-            tried = self.refused < policy.recovery.compactions
-            return tried and self.may_compact(policy) and has_history_to_summarise(older)
-        return cause != "failed" and self.may_compact(policy) and has_history_to_summarise(messages)
+            messages = messages[:-1]
+        return self.may_ask(cause, policy) and has_history_to_summarise(messages)
+
+    def may_ask(self, cause: Cause, policy: Policy) -> bool:
+        """Return whether a summary may be requested, if there is something to summarise."""
+        if cause == "refused" and self.refused >= policy.recovery.compactions:
+            return False
+        return cause != "failed" and self.may_compact(policy)
+
+    def next_move(self, cause: Cause, *, may: bool) -> FitMove:
+        """Return what is tried next where the context must shrink, and count it; ``may``: a summary may be asked for."""
+        if may:
+            self.compactions += 1
+            self.refused += cause == "refused"
+            return "summarise"
+        if cause == "size":
+            return "send"
+        # Reported tokens are a reason to summarise, but not to hold a request back.
+        return "look at the size" if cause == "full" else "cut"
+
+    def summarised(self, *, failed: bool) -> Cause:
+        """Count the outcome of a summary, and return why the context must shrink then."""
+        self.failed += failed
+        return "failed" if failed else "size"
+
+    def cuts_now(self, way: FitAction, policy: Policy) -> bool:
+        """Return whether oversized results are to be cut now: before anything else, or as the last resort."""
+        if way == "fits" or not self.may_truncate(policy):
+            return False
+        first = way == "truncate_tool_results_only" or self.shorten
+        return first or not self.may_compact(policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,28 +175,25 @@ def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size"
             view = made.view
             if made.route.fits:
                 return made
-        if tries.may_summarise(cause, view.messages, inputs.policy):
-            tries.compactions += 1
-            tries.refused += cause == "refused"
-            outcome = yield SummaryNeeded(overflow=cause == "refused")
-            assert outcome is not None
-            view, inputs = outcome.view, outcome.inputs
-            tries.failed += outcome.failed
-            cause = "failed" if outcome.failed else "size"
-        elif cause == "size":
-            return made
-        elif cause == "full":
-            # Reported tokens are a reason to summarise, but not to hold a request back.
-            cause = "size"
-        else:
-            before = view
-            if tries.may_truncate(inputs.policy):
-                view = yield from _cut(view, inputs, tries, inputs.facts)
-            if view is before:
-                return None
-            outcome = yield ResultsShortened()
-            assert outcome is not None
-            view, inputs, cause = outcome.view, outcome.inputs, "size"
+        match tries.next_move(cause, may=tries.may_summarise(cause, view.messages, inputs.policy)):
+            case "summarise":
+                outcome = yield SummaryNeeded(overflow=cause == "refused")
+                assert outcome is not None
+                view, inputs = outcome.view, outcome.inputs
+                cause = tries.summarised(failed=outcome.failed)
+            case "send":
+                return made
+            case "look at the size":
+                cause = "size"
+            case "cut":
+                before = view
+                if tries.may_truncate(inputs.policy):
+                    view = yield from _cut(view, inputs, tries, inputs.facts)
+                if view is before:
+                    return None
+                outcome = yield ResultsShortened()
+                assert outcome is not None
+                view, inputs, cause = outcome.view, outcome.inputs, "size"
 
 
 def prune_after_turn(view: View, inputs: FitInputs) -> DeciderRun:
@@ -221,21 +249,13 @@ def _reduced(
         view = yield from _decided(view, prune(view, policy, facts, new_id, count), facts)
     projection = projection if view is before else inputs.project(view)
     way, route = choose_fit_action(view, projection, policy, facts)
-    if _cuts_now(way, policy, tries):
+    if tries.cuts_now(way, policy):
         before, view = view, (yield from _cut(view, inputs, tries, facts))
         if view is not before:
             projection = inputs.project(view)
             way, route = choose_fit_action(view, projection, policy, facts)
     tries.shorten = way == "compact_then_truncate"
     return FittedRequest(view, projection, facts, route)
-
-
-def _cuts_now(way: FitAction, policy: Policy, tries: FitAttempts) -> bool:
-    """Return whether oversized results are to be cut now: before anything else, or as the last resort."""
-    if way == "fits" or not tries.may_truncate(policy):
-        return False
-    first = way == "truncate_tool_results_only" or tries.shorten
-    return first or not tries.may_compact(policy)
 
 
 def _cut(view: View, inputs: FitInputs, tries: FitAttempts, facts: Facts) -> DeciderRun:
@@ -258,16 +278,36 @@ def choose_fit_action(
     view: View, projection: Projection, policy: Policy, facts: Facts
 ) -> tuple[FitAction, BudgetCheck]:
     """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
+    return fit_action(
+        projection.total,
+        policy,
+        facts,
+        conservative=lambda: conservative_tokens(projection.messages, policy.overflow),
+        results=lambda: [
+            len(one.shown) for one in shown_outputs(view, view.folded(policy.compact))
+        ],
+    )
+
+
+def fit_action(
+    total: int,
+    policy: Policy,
+    facts: Facts,
+    *,
+    conservative: Callable[[], int],
+    results: Callable[[], Sequence[int]],
+) -> tuple[FitAction, BudgetCheck]:
+    """Choose the cheapest action by sizes: the request's tokens, and the characters of each result.
+
+    ``conservative`` returns the tokens on the safe side, and with ``results`` is asked only where they count.
+    """
     if policy.overflow.rule != "precheck" or not facts.window:
-        found = check_budget(projection.total, facts)
+        found = check_budget(total, facts)
         return ("fits" if found.fits else "compact_only"), found
-    results = [len(one.shown) for one in shown_outputs(view, view.folded(policy.compact))]
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
     checked = precheck(
-        round(projection.total * facts.calibration)
-        if measured
-        else conservative_tokens(projection.messages, policy.overflow),
-        reducible(results, facts.window, policy.recovery),
+        round(total * facts.calibration) if measured else conservative(),
+        reducible(results(), facts.window, policy.recovery),
         facts.window,
         policy.reserved,
         policy.overflow,

@@ -29,16 +29,19 @@ def with_turn_limit(
     if turns is None or turns <= 0 or not messages:
         return messages
     users = [at for at, message in enumerate(messages) if message.role == "user"]
-    if policy.rule == "sliding":
-        keep = math.floor(turns)
-        # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
-        return (
-            messages if len(users) <= turns else messages[users[-keep] if keep else len(messages) :]
-        )
-    keep = _batched(len(users), max(1, math.floor(turns)))
+    keep = turns_kept(len(users), turns, policy)
     if keep >= len(users):
         return messages
-    return _prelude(messages) + messages[users[-keep] :]
+    prelude = () if policy.rule == "sliding" else _prelude(messages)
+    return prelude + messages[users[-keep] if keep else len(messages) :]
+
+
+def turns_kept(users: int, turns: float, policy: LimitPolicy) -> int:
+    """Return how many of so many user messages are sent."""
+    if policy.rule == "sliding":
+        # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
+        return users if users <= turns else math.floor(turns)
+    return _batched(users, max(1, math.floor(turns)))
 
 
 def _batched(users: int, turns: int) -> int:
