@@ -10,9 +10,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from palimpsest.transcript.values import Price, Usage
+
+T = TypeVar("T")
 
 TIMELINE_VERSION = 1
 CHARS4 = "chars/4"
@@ -66,6 +68,8 @@ class TimelineItem:
     pinned: bool = False
     input_hash: str = ""
     """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
+    continues: bool = False
+    """The engine wrote it to go on after a recorded summary; another policy would not have had it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,19 @@ class TimelineRequest:
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""
+    output_limit: int = 0
+    """Tokens of the model's longest answer; 0 where it is not known."""
+    input_limit: int | None = None
+    caching: bool | None = None
+    """The provider caches prompts of this model; None where it is not known."""
+    overflowed: bool = False
+    """The provider refused it as too long."""
+    estimator: str = ""
+    """How the engine counted it when it was sent; empty where it was not sent by us."""
+    estimated: int = 0
+    """The engine's own count of it."""
+    assumed: Usage | None = None
+    """The engine's own estimate of its usage, where nothing was reported."""
 
     @property
     def reported(self) -> int | None:
@@ -163,6 +180,14 @@ class Timeline:
     facts_until: int | None = None
     """Of a simulated one: the first request that differs from the recorded; what follows is an estimate."""
     _weights: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def derived(self, name: str, make: Callable[["Timeline"], T]) -> T:
+        """Return what is made of this timeline under a name; made once, so it may depend on nothing else."""
+        if name not in self._derived:
+            self._derived[name] = make(self)
+        found: T = self._derived[name]
+        return found
 
     def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
         """Return each item's tokens, whole, by an estimator; counted once."""

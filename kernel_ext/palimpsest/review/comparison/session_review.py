@@ -23,6 +23,7 @@ from palimpsest.review.comparison.session_tables import (
 from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.registry import number_of
 from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
@@ -216,7 +217,9 @@ def _swept(
 ) -> tuple[str, str, Sequence[Any]]:
     """Return the policy, its number and the values, from either way of writing them."""
     if values is not None and not numbers:
-        name, _, number = policy.rpartition(".")
+        name, number = number_of(policy)
+        if not name:
+            name, _, number = policy.rpartition(".")
         if name:
             return name, number, values
     if values is None and len(numbers) == 1:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.settings import Preset, version_of
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import ConfigError, UserError
 
 LONGEST = 2_000
 """Characters of a policy's text; the longest real one has some hundred."""
@@ -83,13 +83,16 @@ def _written(name: str, words: Sequence[str]) -> dict[str, str]:
 
 def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
     """Return a preset with numbers, as values or as written; raises UnknownPolicy."""
-    known = {one.name: one for one in fields(preset)}
+    own, more = preset.own_numbers(), preset.more_numbers()
+    known = {one.name: one for one in fields(preset) if one.name in own}
     values = {}
     for key, given in numbers.items():
         field = known.get(key)
+        if key in more:
+            continue
         if field is None:
             raise UnknownPolicy(
-                f"The policy {preset.preset!r} has no number {key!r}{meant(key, known)}"
+                f"The policy {preset.preset!r} has no number {key!r}{meant(key, [*known, *more])}"
             )
         value = _value(given, field.type)
         if value is None or not _allowed(preset, key, value):
@@ -99,7 +102,10 @@ def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
         values[key] = value
     if "estimator" in values:
         counter(values["estimator"])
-    return preset(**values)
+    try:
+        return preset.made(values, {key: one for key, one in numbers.items() if key in more})
+    except ConfigError as error:
+        raise UnknownPolicy(str(error)) from error
 
 
 def meant(given: str, known: Iterable[str]) -> str:

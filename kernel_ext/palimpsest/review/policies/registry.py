@@ -6,7 +6,6 @@ Every module of this folder that has a tuple ``PRESETS`` adds to them.
 import pkgutil
 import re
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -81,8 +80,17 @@ def _changed(policy: ContextPolicy, numbers: dict[str, Any]) -> ContextPolicy:
         return policy
     if not isinstance(policy, Preset):
         raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
-    checked = built(type(policy), numbers)
-    return replace(policy, **{name: getattr(checked, name) for name in numbers})
+    return policy.taking(built(type(policy), numbers), numbers)
+
+
+def number_of(text: str) -> tuple[str, str]:
+    """Return the policy and the number that a dotted text names: ``opencode.prune`` and ``protect``.
+
+    The longest name of a policy that the text begins with counts; both are empty where there is none.
+    """
+    names = [one.preset for one in presets() if text.startswith(f"{one.preset}.")]
+    name = max(names, key=len, default="")
+    return name, text.removeprefix(f"{name}.") if name else ""
 
 
 def _row(preset: type[Preset]) -> tuple[Cell, ...]:
@@ -95,12 +103,18 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
         project,
         version_of(preset) or None,
         "third-party" if preset.third_party else "",
-        ", ".join(
-            f"{one.name}={number_text(one.default)}"
-            for one in fields(preset)
-            if one.name != "estimator"
-        ),
+        _numbers(preset),
     )
+
+
+def _numbers(preset: type[Preset]) -> str:
+    """Return the numbers of a preset; of an engine's policy, which has many, those that matter most."""
+    more = preset.more_numbers()
+    shown = {key: one for key, one in preset.own_numbers().items() if key != "estimator"}
+    shown |= {key: more[key] for key in preset.sliders if key in more}
+    words = ", ".join(f"{key}={number_text(one)}" for key, one in shown.items())
+    left = len(more.keys() - shown.keys())
+    return f"{words}, and {left} more" if left else words
 
 
 def summary(preset: type[Preset]) -> str:

@@ -3,9 +3,9 @@
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
@@ -28,6 +28,8 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
+    sliders: ClassVar[tuple[str, ...]] = ()
+    """The numbers that a view offers first; empty leaves the choice to it."""
     smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
@@ -42,6 +44,25 @@ class Preset:
             if getattr(self, one.name) != one.default
         ]
         return " ".join([self.preset, *changed])
+
+    @classmethod
+    def made(cls, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG003
+        """Return the preset with other numbers of its own; ``more`` are those beside its fields."""
+        return cls(**numbers)
+
+    def taking(self, other: Self, names: Mapping[str, Any]) -> Self:
+        """Return this preset with some numbers of another one of its kind."""
+        return replace(self, **{name: getattr(other, name) for name in names})
+
+    @classmethod
+    def own_numbers(cls) -> Mapping[str, Any]:
+        """Return the numbers that are its fields, with their defaults."""
+        return {one.name: one.default for one in fields(cls)}
+
+    @classmethod
+    def more_numbers(cls) -> Mapping[str, Any]:
+        """Return the numbers beside its fields, with their values."""
+        return {}
 
     def start(self, facts: SessionFacts) -> Any:
         """Return its state before the first request."""

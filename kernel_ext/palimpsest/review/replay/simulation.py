@@ -4,7 +4,6 @@ No model is called: the actions are the recorded ones. Until the first request t
 this is what happened; from there on it is an estimate, since the model would have acted otherwise.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.review.policies.policy import (
@@ -14,6 +13,7 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
+from palimpsest.review.replay.first_difference import first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
@@ -133,7 +133,8 @@ class _Replay:
 
     def _leave_summaries_out(self) -> None:
         """Let the recorded summaries never exist: another policy would not have had them."""
-        found = [item.index for item in self._timeline.items if item.kind == "summary"]
+        items = self._timeline.items
+        found = [item.index for item in items if item.kind == "summary" or item.continues]
         self._measure.leave_out(found)
         self._scale.leave_out(found)
         for index in found:
@@ -253,7 +254,7 @@ class _Replay:
         trace = self._trace
         recorded = isinstance(self._policy, RecordedPolicy)
         transitions = sorted(trace.transitions, key=lambda one: one.request)
-        first = None if recorded else _first_difference(self._timeline.transitions, transitions)
+        first = None if recorded else first_difference(self._timeline, transitions)
         return Simulation(
             timeline=self._timeline.with_transitions(transitions, first),
             policy=self._name,
@@ -269,15 +270,3 @@ def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | No
         return None
     start, end = request.started, before.ended or before.started
     return None if start is None or end is None else (start - end) / 1000
-
-
-def _first_difference(
-    recorded: Sequence[Transition], simulated: Sequence[Transition]
-) -> int | None:
-    """Return the first request that shows something otherwise than the recorded one; None where none does."""
-    changes: dict[int, list[set[tuple[int, str]]]] = {}
-    for side, those in enumerate((recorded, simulated)):
-        for one in those:
-            shown = one.state if one.shown is None else one.shown
-            changes.setdefault(one.request, [set(), set()])[side].add((one.item, shown))
-    return min((request for request, (was, now) in changes.items() if was != now), default=None)

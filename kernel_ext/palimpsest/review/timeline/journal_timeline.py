@@ -19,6 +19,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     StepRequest,
 )
+from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import (
     CompactionPart,
@@ -259,6 +260,11 @@ class _Builder:
             started=ts,
             system_hash=request.system.sha256,
             tools_hash=request.tools.sha256,
+            output_limit=request.model.output_limit,
+            input_limit=request.model.input_limit,
+            caching=request.model.caching,
+            estimator=request.facts.estimator,
+            estimated=request.tokens,
         )
 
     def _begin(
@@ -294,7 +300,15 @@ class _Builder:
         made = at.made
         cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
         ended = info.time.completed if made.started is not None else None
-        at.made = replace(made, usage=usage, cost=cost, status=status, ended=ended)
+        at.made = replace(
+            made,
+            usage=usage,
+            cost=cost,
+            status=status,
+            ended=ended,
+            assumed=info.tokens if info.tokens.estimated else None,
+            overflowed=isinstance(info.error, ContextOverflowError),
+        )
 
     def _take_decisions(self) -> None:
         """Make transitions of what was decided since the request before."""

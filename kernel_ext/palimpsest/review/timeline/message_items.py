@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
+from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.render.content.phrases import subject
 from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
 from palimpsest.transcript.context_values.decisions import Decision
@@ -181,6 +182,7 @@ class ItemList:
                 block=self._block,
                 hash=digest or _digest(text),
                 text="encrypted" if encrypted else "none" if kind == "media" else "kept",
+                continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
                 created=created if created is not None else info.time.created,
                 **more,
             )

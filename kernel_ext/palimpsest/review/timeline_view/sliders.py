@@ -5,7 +5,6 @@ beforehand; so the two show the same picture for the same number.
 """
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from palimpsest.review.policies.registry import presets, summary
 from palimpsest.review.policies.settings import Preset
@@ -60,11 +59,12 @@ def policy_choices() -> tuple[PolicyOption, ...]:
 
 def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
     numbers: dict[str, object] = {
-        one.name: one.default
-        for one in fields(preset)
-        if isinstance(one.default, int | float) and not isinstance(one.default, bool)
+        name: value
+        for name, value in ({**preset.own_numbers(), **preset.more_numbers()}).items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    ranked = sorted(numbers, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    first = preset.sliders or FIRST
+    ranked = sorted(numbers, key=lambda name: first.index(name) if name in first else len(first))
     for name in ranked[:MOST_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)

@@ -1,0 +1,350 @@
+"""The engine's compactions over a timeline: when one is asked for, where it cuts, and what stands for its summary.
+
+A recorded summary is shown where the same messages would have been summarised at the same place; else a
+placeholder of stated size stands there, since none was written.
+"""
+
+from typing import Literal
+
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable
+from palimpsest.context.compaction.continuation import CONTINUE, CONTINUE_WITH
+from palimpsest.context.compaction.plan import tail_budget, tail_place, tail_tokens
+from palimpsest.context.request_assembly.fit import Cause, reported_full
+from palimpsest.context.request_assembly.turn_limit import turns_kept
+from palimpsest.review.policies.engine_reductions import (
+    action_to_fit,
+    cut_oversized,
+    prune_before_request,
+)
+from palimpsest.review.policies.engine_sizes import call_input
+from palimpsest.review.policies.engine_step import EngineState, EngineStep, ShownMessage
+from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.review.policies.reducible import BESIDE
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    MediaBlock,
+    NeutralMessage,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.parts import COMPACTED
+from palimpsest.transcript.timeline import CHARS4
+
+LEAST_SHARE = 0.5
+"""A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
+MOST_MOVES = 20
+"""More moves than any policy allows in one turn end the search."""
+
+
+def make_it_fit(step: EngineStep) -> None:
+    """Reduce the next request until it fits, or as far as the policy allows, as the live loop does."""
+    cause = cause_to_shrink(step)
+    for _ in range(MOST_MOVES):
+        if cause == "size" and _reduced(step):
+            if not _is_refused(step):
+                return
+            cause = "refused"
+        may = step.tries.may_ask(cause, step.policy) and step.request.index > 0
+        match step.tries.next_move(cause, may=may):
+            case "summarise":
+                done = compact(step, overflow=cause == "refused")
+                cause = step.tries.summarised(failed=not done)
+            case "send":
+                return
+            case "look at the size":
+                cause = "size"
+            case "cut":
+                if not step.tries.may_truncate(step.policy) or not cut_oversized(step):
+                    return
+                cause = "size"
+
+
+def cause_to_shrink(step: EngineStep) -> Cause:
+    """Return why the context must shrink before the next request."""
+    before = step.before
+    if before is None or step.state.summarised_at == step.request.index:
+        return "size"
+    if before.overflowed and step.state.total >= step.sizes.requests[before.index]:
+        return "refused"
+    usage = step.usage_before()
+    full = usage is not None and reported_full(usage, step.model, step.policy)
+    return "full" if full else "size"
+
+
+def compact_after_turn(step: EngineStep) -> None:
+    """Ask for a summary where the last answer of a turn reported a full window."""
+    if cause_to_shrink(step) == "full" and step.tries.may_ask("full", step.policy):
+        step.tries.next_move("full", may=True)
+        if not compact(step) and step.tries.may_truncate(step.policy):
+            cut_oversized(step)
+
+
+def compact_by_hand(step: EngineStep) -> None:
+    """Summarise where a person asked for it; that holds under every policy."""
+    wanted = {
+        str(one.numbers.get("summary"))
+        for one in step.view.timeline.events
+        if one.request == step.request.index and one.kind == "compact" and one.cause == "by hand"
+    }
+    summary = _recorded_summary(step)
+    if summary is not None and step.view.item(summary).message in wanted:
+        compact(step)
+
+
+def compact(step: EngineStep, *, overflow: bool = False) -> bool:
+    """Replace what a compaction covers by a summary; returns False where that would save too little."""
+    cut, again = _cut(step, overflow=overflow)
+    covered = _covered(step, cut)
+    if not covered:
+        return False
+    summary = _recorded_summary(step)
+    if summary is not None and not again and _is_same_cut(step, summary, cut):
+        _adopt(step, summary, covered, cut)
+        return True
+    tokens = _placeholder_tokens(step, covered, again)
+    beside = sum(step.framed(one) for one in step.sizes.beside if one < step.view.count)
+    before = step.total - beside - step.sizes.remainders[step.request.index]
+    freed = sum(step.framed(one) for one in covered) + step.summary_tokens
+    judge = step.policy.compact.judge
+    if judge and before - freed + tokens > step.policy.compact.max_share_after * before:
+        return False
+    _replace(step, covered, tokens, cut)
+    return True
+
+
+def apply_history_limit(step: EngineStep) -> None:
+    """Leave out what lies before the newest turns that the policy's history limit sends."""
+    limit = step.policy.history_limit
+    if not limit or limit <= 0:
+        return
+    users = [one.first for one in step.messages() if one.is_users]
+    before = _dropped_users(step)
+    keep = turns_kept(len(users) + before, limit, step.policy.limit)
+    if keep >= len(users) or not users:
+        return
+    cut = users[-keep] if keep else step.view.count
+    for one in range(max(step.state.gone, step.state.dropped), cut):
+        item = step.view.item(one)
+        if item.kind not in BESIDE and step.is_there(one):
+            step.change(Change(one, "out"))
+    step.state = step.state._replace(dropped=cut)
+
+
+def _dropped_users(step: EngineStep) -> int:
+    """Return how many messages of the user the limit left out before."""
+    state = step.state
+    return sum(state.gone <= one < state.dropped for one in step.sizes.users)
+
+
+# How a request is reduced and judged
+
+
+def _reduced(step: EngineStep) -> bool:
+    """Reduce the request without a summary, and return whether it fits."""
+    facts = step.facts()
+    prune_before_request(step, facts)
+    way, route = action_to_fit(step, facts)
+    if step.tries.cuts_now(way, step.policy) and cut_oversized(step):
+        way, route = action_to_fit(step, facts)
+    step.tries.shorten = way == "compact_then_truncate"
+    return route.fits
+
+
+def _is_refused(step: EngineStep) -> bool:
+    """Return whether the provider would refuse a request that is not the recorded one, by its usage for others."""
+    if step.total == step.sizes.requests[step.request.index] or not step.request.window:
+        return False
+    return round(step.total * step.calibration) > step.model.capacity
+
+
+# Where a compaction cuts
+
+
+def _cut(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMessage | None]:
+    """Return the first item that stays word for word, and the prompt that is said again."""
+    policy = step.policy.compact
+    history = step.messages()
+    again = _newest_prompt(history) if policy.replay and overflow else None
+    if again is not None:
+        history = [one for one in history if one.first < again.first]
+    if step.has_summary and not policy.merge_summary:
+        # The summary before is summarised again; with its marker it stands before all others.
+        place = ShownMessage(step.state.gone, step.state.gone, is_users=False)
+        history = [place, place, *history]
+    users = [at for at, one in enumerate(history) if one.is_users]
+    spans = list(zip(users, [*users, len(history)][1:], strict=True))
+    budget = tail_budget(policy, usable(step.model, step.policy.overflow))
+    start = tail_place(spans, policy, budget, lambda begin, end: _weight(step, history[begin:end]))
+    return (step.view.count if start is None else history[start].first), again
+
+
+def _newest_prompt(messages: list[ShownMessage]) -> ShownMessage | None:
+    """Return the newest message of the user, if there is an earlier one."""
+    prompts = [one for one in messages if one.is_users]
+    return prompts[-1] if len(prompts) > 1 else None
+
+
+def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
+    """Return the tokens of messages as a tail is weighed."""
+    if step.policy.estimator != CHARS4:
+        return sum(step.framed(item) for one in messages for item in range(one.first, one.end))
+    flat = [message for one in messages for message in _neutral(step, one)]
+    return tail_tokens(tuple(flat), step.policy, step.sizes.count)
+
+
+def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
+    """Return a message as the engine would write it, without the provider's own data."""
+    own: list[Block] = []
+    results: list[Block] = []
+    for index in range(message.first, message.end):
+        item = step.view.item(index)
+        if item.kind in BESIDE or not step.is_there(index):
+            continue
+        match item.kind:
+            case "call":
+                given = call_input(step.view.timeline, index)
+                own.append(CallBlock(call_id=item.group, tool=item.tool, input=given))
+            case "output":
+                text = step.text(index)
+                result = ResultBlock(
+                    call_id=item.group, tool=item.tool, text=text, is_error=item.is_error
+                )
+                results.append(result)
+            case "reasoning":
+                own.append(ReasoningBlock(text=step.text(index)))
+            case "media" if not item.group:
+                own.append(MediaBlock(mime="", url="", filename=item.label))
+            case "media":
+                pass
+            case _:
+                own.append(TextBlock(text=step.text(index)))
+    role: Literal["user", "assistant"] = "user" if message.is_users else "assistant"
+    found = [NeutralMessage(role=role, blocks=tuple(own))] if own else []
+    if results:
+        found.append(NeutralMessage(role="tool", blocks=tuple(results)))
+    return found
+
+
+def _covered(step: EngineStep, cut: int) -> list[int]:
+    """Return the items before a cut that a summary replaces."""
+    return [
+        one
+        for one in range(max(step.state.gone, step.state.dropped), cut)
+        if step.view.item(one).kind not in BESIDE
+        and not step.view.item(one).pinned
+        and step.is_there(one)
+    ]
+
+
+# What stands for the summary
+
+
+def _recorded_summary(step: EngineStep) -> int | None:
+    """Return the summary that was recorded before this request, and is not shown yet."""
+    found = [
+        index
+        for index in range(step.state.items, step.view.count)
+        if step.view.item(index).kind == "summary"
+        and step.view.item(index).entered == step.request.index
+        and index not in step.state.adopted
+        and step.view.item(index).covers
+    ]
+    return found[-1] if found else None
+
+
+def _is_same_cut(step: EngineStep, summary: int, cut: int) -> bool:
+    """Return whether a recorded summary covers the same messages as a cut."""
+    recorded = max(step.view.item(summary).covers) + 1
+    between = range(min(recorded, cut), max(recorded, cut))
+    return all(
+        step.view.item(one).kind in BESIDE or step.view.item(one).continues for one in between
+    )
+
+
+def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None:
+    """Show a recorded summary, and the text that went on after it."""
+    _take_out_summary(step)
+    for one in covered:
+        step.change(Change(one, "summarised", tokens=0))
+    step.change(Change(summary, "whole", numbers={"rule": "compact"}))
+    shown = [summary]
+    for one in range(summary + 1, step.view.count):
+        if not step.view.item(one).continues:
+            break
+        step.change(Change(one, "whole"))
+        shown.append(one)
+    _begin_again(step, cut, place=-1, adopted=tuple(shown), continued=-1)
+
+
+def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
+    """Show a placeholder of so many tokens in the place of what is covered."""
+    place = step.state.place if step.state.place >= 0 else covered[0]
+    _take_out_summary(step)
+    for one in covered:
+        if one != place:
+            step.change(Change(one, "summarised", tokens=0))
+    numbers = {"rule": "compact", "covers": len(covered)}
+    step.change(Change(place, "summarised", tokens=tokens, numbers=numbers))
+    continued = step.view.count if _goes_on(step) else -1
+    _begin_again(step, cut, place=place, adopted=(), continued=continued)
+
+
+def _take_out_summary(step: EngineStep) -> None:
+    """Take out the summary that was shown until now."""
+    place = (step.state.place,) if step.state.place >= 0 else ()
+    for one in (*place, *step.state.adopted):
+        step.change(Change(one, "summarised", tokens=0))
+
+
+def _begin_again(
+    step: EngineStep, cut: int, *, place: int, adopted: tuple[int, ...], continued: int
+) -> None:
+    """Remember a summary, and that asking for it used the provider's cache."""
+    step.reduced = {item: one for item, one in step.reduced.items() if int(item) >= cut}
+    step.state = step.state._replace(
+        gone=cut,
+        place=place,
+        adopted=adopted,
+        continued=continued,
+        touched=step.request.started,
+        summarised_at=step.request.index,
+    )
+
+
+def _placeholder_tokens(step: EngineStep, covered: list[int], again: ShownMessage | None) -> int:
+    """Return the tokens of a summary that was never written, with what is said before and after it."""
+    count, compact_policy = step.sizes.count, step.policy.compact
+    weight = sum(step.framed(one) for one in covered)
+    tokens = min(step.summary, int(weight * LEAST_SHARE))
+    tokens += 2 * MESSAGE_TOKENS + count(COMPACTED)
+    if again is not None:
+        return tokens + sum(step.framed(one) for one in range(again.first, again.end))
+    if not _goes_on(step):
+        return tokens
+    words = compact_policy.continue_text or CONTINUE
+    prompts = [one for one in covered if step.view.item(one).kind == "user"]
+    if not compact_policy.continue_text and prompts:
+        newest = prompts[-1]
+        if not any(one > newest for one in step.sizes.users if one < step.view.count):
+            words = CONTINUE_WITH.format(request=step.view.read(newest))
+    return tokens + MESSAGE_TOKENS + count(words)
+
+
+def _goes_on(step: EngineStep) -> bool:
+    """Return whether the turn goes on after a summary: something is not answered, or the policy always does."""
+    if step.view.turn != step.request.turn:
+        return step.policy.compact.always_continue
+    return True
+
+
+def without_undone(state: EngineState, view: PolicyView) -> EngineState:
+    """Return the state without a summary that the user undid, so that what it covered is shown again."""
+    if not state.gone:
+        return state
+    if state.place >= 0:
+        undone = view.state(state.place) != "summarised"
+    else:
+        undone = bool(state.adopted) and view.state(state.adopted[0]) == "out"
+    return state._replace(gone=0, place=-1, adopted=(), continued=-1) if undone else state

@@ -1,0 +1,406 @@
+"""One step of a light engine policy: what it remembers, sees and decides, and the sizes that follow.
+
+The state holds plain values. A step works on copies and returns a new one, so that the same view gives the
+same decisions again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from palimpsest.context.budget.request_tokens import reserve, usage_ratio
+from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.request_assembly.fit import FitAttempts
+from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, is_users
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.reducible import BESIDE
+from palimpsest.review.timeline.message_items import part_of
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+
+
+class EngineState(NamedTuple):
+    """What a light engine policy remembers between requests."""
+
+    window: int
+    """As the caller assumes it; 0 takes the recorded one."""
+    unseen: int
+    """Tokens of the view's total that are none of its items', although system prompt and tools are items."""
+    seen: int = 0
+    """Outputs that were looked at when they came."""
+    items: int = 0
+    """Items that were there at the step before."""
+    reduced: Mapping[str, Mapping[str, Any]] = {}
+    """The numbers of the decision about each output that is shown otherwise, by its item."""
+    below: Mapping[str, Mapping[str, Any]] = {}
+    """The numbers of the truncation that a trim of ``cache-ttl`` stands upon, by its item."""
+    gone: int = 0
+    """Items below this one were replaced by a summary."""
+    place: int = -1
+    """The item in whose place a placeholder of a summary stands; -1 where there is none."""
+    adopted: tuple[int, ...] = ()
+    """A recorded summary that is shown, and the text that goes on after it."""
+    continued: int = -1
+    """Where a text stands that goes on after a placeholder: before this item; -1 where there is none."""
+    dropped: int = 0
+    """Items below this one are beyond the history limit."""
+    tries: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
+    """Of this turn, as ``FitAttempts`` counts them."""
+    touched: int | None = None
+    """When a summary was asked for, which used the provider's cache."""
+    total: int = 0
+    """Tokens of the newest request, as it was sent."""
+    summarised_at: int = -1
+    """The newest request before which a summary was written."""
+
+
+class ShownMessage(NamedTuple):
+    """A message that is shown, as a range of items; a text of the engine's own is empty."""
+
+    first: int
+    end: int
+    is_users: bool
+
+
+@dataclass(frozen=True)
+class ItemOutput:
+    """An output of a timeline for the deciders that shorten texts."""
+
+    step: "EngineStep"
+    item: int
+
+    @property
+    def part_id(self) -> str:
+        """The part whose output it is."""
+        return self.step.part_id(self.item)
+
+    @cached_property
+    def shown(self) -> str:
+        """The text as it is shown now."""
+        return self.step.text(self.item)
+
+    @cached_property
+    def whole(self) -> str:
+        """The whole text."""
+        return self.step.view.read(self.item)
+
+    @property
+    def media(self) -> int:
+        """Images that are shown with it."""
+        return len(self.step.media(self.item))
+
+
+class EngineStep:
+    """A moment of a replay, as the engine's deciders need it.
+
+    Responsibilities: show items with what was decided in this step; count the request as the engine does;
+    collect the decisions.
+    """
+
+    def __init__(self, policy: Policy, state: EngineState, view: PolicyView, summary: int) -> None:
+        self.policy = policy
+        self.state = state
+        self.view = view
+        self.summary = summary
+        """Tokens of a summary that was never written."""
+        self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
+        self.reduced = dict(state.reduced)
+        self.below = dict(state.below)
+        compactions, refused, failed, truncations, shorten_next = state.tries
+        self.tries = FitAttempts(compactions, refused, failed, truncations, shorten=shorten_next)
+        self.changes: dict[int, Change] = {}
+        self.probe: Probe | None = None
+        self._base = self._counted()
+        self._more = 0
+        """Tokens by which the decisions of this step change the request."""
+
+    # What is seen
+
+    @property
+    def request(self) -> TimelineRequest:
+        """The request that is about to be sent."""
+        return self.view.request
+
+    @property
+    def before(self) -> TimelineRequest | None:
+        """The request before it."""
+        index = self.view.request.index
+        return self.view.timeline.requests[index - 1] if index else None
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """The outputs so far that may be reduced, oldest first."""
+        return self.sizes.outputs_until(self.view.count)
+
+    def part_id(self, item: int) -> str:
+        """Return the part of the log that an item stands for."""
+        return part_of(self.view.item(item))
+
+    def media(self, item: int) -> Sequence[int]:
+        """Return the images of a result that are shown."""
+        found, timeline = [], self.view.timeline
+        group = timeline.items[item].group
+        for index in range(item + 1, self.view.count):
+            other = timeline.items[index]
+            if other.kind != "media" or not group or other.group != group:
+                break
+            if self.tokens(index):
+                found.append(index)
+        return found
+
+    def item_state(self, item: int) -> ItemState:
+        """Return what is shown of an item, with what this step decided."""
+        change = self.changes.get(item)
+        return self.view.state(item) if change is None else change.state
+
+    def is_there(self, item: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+        return self.item_state(item) not in GONE_STATES
+
+    def tokens(self, item: int) -> int:
+        """Return the tokens of an item's text as it is shown, without what stands around it."""
+        change = self.changes.get(item)
+        if change is None:
+            whole = self.view.state(item) == "whole"
+            more = self.sizes.extras[item] - self.sizes.frames[item] if whole else 0
+            return self.view.tokens(item) + more
+        return self._tokens_of(change)
+
+    def framed(self, item: int) -> int:
+        """Return the tokens of an item with what stands around it; 0 where it is not in the request."""
+        return self.tokens(item) + self.sizes.frames[item] if self.is_there(item) else 0
+
+    def chars(self, item: int) -> int:
+        """Return the characters of what is shown of an item."""
+        change = self.changes.get(item)
+        if change is None:
+            return self.view.chars(item)
+        return self.view.item(item).chars if change.state == "whole" else change.length
+
+    def text(self, item: int) -> str:
+        """Return the text of an item as it is shown."""
+        state, numbers = self.item_state(item), self.reduced.get(str(item), {})
+        if state == "whole":
+            return self.view.read(item)
+        if state == "truncated" and "head_chars" in numbers:
+            return shorten(self.view.read(item), numbers)
+        return str(numbers.get("text", ""))
+
+    def restored(self, item: int) -> bool:
+        """Return whether a person restored an output, so that nothing may reduce it."""
+        return item in self.sizes.edited and self.item_state(item) == "whole"
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands, as the engine counts them."""
+        return self._base + self._more
+
+    def _counted(self) -> int:
+        """Return the tokens of the request before this step decides anything."""
+        sizes, state, view = self.sizes, self.state, self.view
+        extra = sizes.until[view.count] - sizes.until[min(state.gone, view.count)]
+        extra += sum(sizes.extras[one] for one in sizes.beside if one < state.gone)
+        for name in state.reduced:
+            item = int(name)
+            if item >= state.gone and view.state(item) not in (*GONE_STATES, "whole"):
+                extra += sizes.frames[item] - sizes.extras[item]
+        away = [one for one in sizes.beside if one < view.count]
+        away += [one for one in sizes.edited if state.gone <= one < view.count]
+        extra -= sum(sizes.extras[one] for one in away if view.state(one) in GONE_STATES)
+        extra += sum(sizes.extras[one] for one in state.adopted if view.state(one) == "whole")
+        dropped = range(state.gone, min(state.dropped, view.count))
+        extra -= sum(sizes.extras[one] for one in dropped if view.state(one) == "out")
+        return view.total - state.unseen + extra + sizes.remainders[view.request.index]
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens of the window; 0 where it has no limit."""
+        known = self.state.window or self.request.window
+        own = self.view.timeline.origin == "palimpsest"
+        return known or (0 if own else DEFAULT_WINDOW)
+
+    @cached_property
+    def model(self) -> ModelInfo:
+        """What is known of the model, as far as the deciders ask."""
+        request = self.request
+        return ModelInfo(
+            ref=ModelRef(provider="recorded", name=request.model or "model"),
+            window=self.window,
+            input_limit=None if self.state.window else request.input_limit,
+            output_limit=request.output_limit or self.policy.overflow.output_cap,
+        )
+
+    def facts(self) -> Facts:
+        """Return what the deciders are told of this moment."""
+        return Facts(
+            now=self.request.started or 0,
+            estimator=self.policy.estimator,
+            calibration=self.calibration,
+            window=self.window,
+            reserve=reserve(self.policy, self.model),
+            cache_age_seconds=self.cache_age,
+            used_tokens=self.total,
+        )
+
+    @cached_property
+    def calibration(self) -> float:
+        """The ratio of reported to estimated tokens of the request before."""
+        before = self.before
+        if before is None or before.usage is None or before.model != self.request.model:
+            return 1.0
+        return usage_ratio(before.usage, self.sizes.requests[before.index])
+
+    @property
+    def cache_age(self) -> float | None:
+        """Seconds since the provider's cache was used; None where that is not known or nothing is cached."""
+        before, request = self.before, self.request
+        if before is None or request.caching is False or before.model != request.model:
+            return None
+        if before.started is None or request.started is None:
+            return None
+        touched = max(before.started, self.state.touched or 0)
+        return max(request.started - touched, 0) / 1000
+
+    def usage_before(self) -> Usage | None:
+        """Return the usage that would have been reported, or assumed, for the request before; None where unknown."""
+        before = self.before
+        usage = (before.usage or before.assumed) if before is not None else None
+        if before is None or usage is None:
+            return None
+        recorded = self.sizes.requests[before.index]
+        if self.state.total == recorded or not recorded:
+            return usage
+        prompt = round(usage.prompt * self.state.total / recorded)
+        update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
+        return usage.model_copy(update=update)
+
+    def messages(self) -> list[ShownMessage]:
+        """Return the messages that no summary covers and that are shown."""
+        found: list[ShownMessage] = []
+        state, firsts = self.state, self.sizes.firsts
+        for index in range(max(state.gone, state.dropped), self.view.count):
+            if index == state.continued:
+                found.append(ShownMessage(index, index, is_users=True))
+            item = self.view.item(index)
+            if item.kind in BESIDE or not self.is_there(index):
+                continue
+            if (
+                found
+                and found[-1].end > found[-1].first
+                and firsts[found[-1].first] == firsts[index]
+            ):
+                found[-1] = found[-1]._replace(end=index + 1)
+            else:
+                told = item.continues or is_users(item)
+                found.append(ShownMessage(index, index + 1, is_users=told))
+        return found
+
+    @property
+    def has_summary(self) -> bool:
+        """A summary is shown."""
+        return bool(self.state.gone)
+
+    @property
+    def summary_tokens(self) -> int:
+        """Tokens of the summary that is shown, with what goes on after it."""
+        place = (self.state.place,) if self.state.place >= 0 else ()
+        shown = (*place, *self.state.adopted)
+        return sum(self._weighed(one) for one in shown)
+
+    # What is decided
+
+    def reduce(self, item: int, state: ItemState, shown: str, numbers: Mapping[str, Any]) -> None:
+        """Show an output otherwise; what stood with it goes where it is cleared."""
+        gone = state == "cleared" or bool(numbers.get("without_media"))
+        for one in self.media(item) if gone else ():
+            self.change(Change(one, "cleared", chars=0, tokens=0))
+        self.reduced[str(item)] = dict(numbers)
+        self.change(Change(item, state, shown, numbers=numbers))
+
+    def restore(self, item: int) -> None:
+        """Show an output as it was before a decision that held for one request."""
+        numbers = self.below.pop(str(item), None)
+        if numbers:
+            self.reduced[str(item)] = numbers
+            text = shorten(self.view.read(item), numbers)
+            self.change(Change(item, "truncated", text, numbers=numbers))
+            return
+        self.reduced.pop(str(item), None)
+        self.change(Change(item, "whole"))
+        for one in range(item + 1, self.view.count):
+            other = self.view.item(one)
+            if other.kind != "media" or other.group != self.view.item(item).group:
+                break
+            self.change(Change(one, "whole"))
+
+    def change(self, change: Change) -> None:
+        """Add a decision about an item, if it may be decided upon."""
+        item = change.item
+        if self.view.item(item).pinned:
+            return
+        before = self._weighed(item)
+        self.changes[item] = change
+        self._more += self._weighed(item) - before
+
+    def begin_turn(self) -> None:
+        """Count anew what is tried in one turn."""
+        self.tries = FitAttempts()
+
+    def leave(self, item: int) -> None:
+        """Take back a decision that shows an output as the request before did."""
+        for one in (item, *range(item + 1, self.view.count)):
+            if one != item and self.view.item(one).kind != "media":
+                break
+            before = self._weighed(one)
+            if self.changes.pop(one, None) is not None:
+                self._more += self._weighed(one) - before
+
+    def decided(self, state: EngineState) -> Decided:
+        """Return what this step decides, with the state after it."""
+        tries = self.tries
+        counted = (
+            tries.compactions,
+            tries.refused,
+            tries.failed,
+            tries.truncations,
+            tries.shorten,
+        )
+        state = state._replace(reduced=self.reduced, below=self.below, tries=counted)
+        changes = tuple(self.changes.values())
+        return Decided(state, changes, self.probe, fired=bool(changes))
+
+    def note(self, probes: Iterable[Probe]) -> None:
+        """Keep the probe that is nearest to its threshold."""
+        found = [one for one in (self.probe, *probes) if one is not None]
+        self.probe = max(found, key=_nearness, default=None)
+
+    def _weighed(self, item: int) -> int:
+        """Return the tokens that an item adds to the request now."""
+        change = self.changes.get(item)
+        if change is not None and change.state == "summarised":
+            return change.tokens or 0
+        if change is None and self.view.state(item) == "summarised":
+            return self.view.tokens(item)
+        return self.framed(item)
+
+    def _tokens_of(self, change: Change) -> int:
+        if change.state == "whole":
+            extra = self.sizes.extras[change.item] - self.sizes.frames[change.item]
+            return self.view.weight(change.item) + extra
+        if change.tokens is not None:
+            return change.tokens
+        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+
+
+def first_state(facts: SessionFacts, window: int) -> EngineState:
+    """Return the state before the first request; a window of 0 takes the recorded one."""
+    shown = any(item.kind == "system" for item in facts.timeline.items)
+    return EngineState(window or facts.window, facts.unseen if shown else 0)
+
+
+def _nearness(probe: Probe) -> float:
+    return probe.value / probe.threshold if probe.threshold else probe.value
