@@ -115,6 +115,8 @@ class TimelineRequest:
     """How the engine counted it when it was sent; empty where it was not sent by us."""
     estimated: int = 0
     """The engine's own count of it."""
+    calibration: float = 1.0
+    """Ratio of reported to estimated tokens, as the engine knew it then."""
     assumed: Usage | None = None
     """The engine's own estimate of its usage, where nothing was reported."""
 

@@ -34,6 +34,8 @@ from palimpsest.transcript.timeline import CHARS4
 
 LEAST_SHARE = 0.5
 """A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
+JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
+"""Rules of repair that join an answer with the summary before it into one message."""
 MOST_MOVES = 20
 """More moves than any policy allows in one turn end the search."""
 
@@ -66,7 +68,7 @@ def cause_to_shrink(step: EngineStep) -> Cause:
     before = step.before
     if before is None or step.state.summarised_at == step.request.index:
         return "size"
-    if before.overflowed and step.state.total >= step.sizes.requests[before.index]:
+    if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
         return "refused"
     usage = step.usage_before()
     full = usage is not None and reported_full(usage, step.model, step.policy)
@@ -90,10 +92,10 @@ def compact_by_hand(step: EngineStep) -> None:
     }
     summary = _recorded_summary(step)
     if summary is not None and step.view.item(summary).message in wanted:
-        compact(step)
+        compact(step, by_hand=True)
 
 
-def compact(step: EngineStep, *, overflow: bool = False) -> bool:
+def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) -> bool:
     """Replace what a compaction covers by a summary; returns False where that would save too little."""
     cut, again = _cut(step, overflow=overflow)
     covered = _covered(step, cut)
@@ -103,7 +105,12 @@ def compact(step: EngineStep, *, overflow: bool = False) -> bool:
     if summary is not None and not again and _is_same_cut(step, summary, cut):
         _adopt(step, summary, covered, cut)
         return True
-    tokens = _placeholder_tokens(step, covered, again)
+    words = "" if by_hand else _continuation(step, covered, overflow=overflow)
+    tokens = _placeholder_tokens(step, covered, cut)
+    if again is not None:
+        tokens += sum(step.framed(one) for one in range(again.first, again.end))
+    elif words:
+        tokens += MESSAGE_TOKENS + step.sizes.count(words)
     beside = sum(step.framed(one) for one in step.sizes.beside if one < step.view.count)
     before = step.total - beside - step.sizes.remainders[step.request.index]
     freed = sum(step.framed(one) for one in covered) + step.summary_tokens
@@ -111,6 +118,8 @@ def compact(step: EngineStep, *, overflow: bool = False) -> bool:
     if judge and before - freed + tokens > step.policy.compact.max_share_after * before:
         return False
     _replace(step, covered, tokens, cut)
+    continued = step.view.count if words or again is not None else -1
+    step.state = step.state._replace(continued=continued)
     return True
 
 
@@ -125,10 +134,8 @@ def apply_history_limit(step: EngineStep) -> None:
     if keep >= len(users) or not users:
         return
     cut = users[-keep] if keep else step.view.count
-    for one in range(max(step.state.gone, step.state.dropped), cut):
-        item = step.view.item(one)
-        if item.kind not in BESIDE and step.is_there(one):
-            step.change(Change(one, "out"))
+    for one in _covered(step, cut):
+        step.change(Change(one, "out"))
     step.state = step.state._replace(dropped=cut)
 
 
@@ -154,9 +161,10 @@ def _reduced(step: EngineStep) -> bool:
 
 def _is_refused(step: EngineStep) -> bool:
     """Return whether the provider would refuse a request that is not the recorded one, by its usage for others."""
-    if step.total == step.sizes.requests[step.request.index] or not step.request.window:
+    request, sizes = step.request, step.recorded_sizes
+    if not request.estimator or step.compared == sizes.requests[request.index]:
         return False
-    return round(step.total * step.calibration) > step.model.capacity
+    return round(step.compared * request.calibration) > step.model.capacity
 
 
 # Where a compaction cuts
@@ -228,14 +236,30 @@ def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
 
 
 def _covered(step: EngineStep, cut: int) -> list[int]:
-    """Return the items before a cut that a summary replaces."""
+    """Return the items before a cut that a summary replaces; a call that waits for its result stays."""
+    waiting = _waiting(step)
     return [
         one
         for one in range(max(step.state.gone, step.state.dropped), cut)
         if step.view.item(one).kind not in BESIDE
         and not step.view.item(one).pinned
+        and one not in waiting
         and step.is_there(one)
     ]
+
+
+def _waiting(step: EngineStep) -> set[int]:
+    """Return the calls of the newest answer that have no result."""
+    if step.before is None:
+        return set()
+    first, end = step.before.answer
+    items = [step.view.item(one) for one in range(first, step.view.count)]
+    done = {item.group for item in items if item.kind == "output"}
+    return {
+        item.index
+        for item in items[: end - first]
+        if item.kind == "call" and item.group not in done
+    }
 
 
 # What stands for the summary
@@ -275,7 +299,7 @@ def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None
             break
         step.change(Change(one, "whole"))
         shown.append(one)
-    _begin_again(step, cut, place=-1, adopted=tuple(shown), continued=-1)
+    _begin_again(step, cut, place=-1, adopted=tuple(shown))
 
 
 def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
@@ -287,8 +311,7 @@ def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> Non
             step.change(Change(one, "summarised", tokens=0))
     numbers = {"rule": "compact", "covers": len(covered)}
     step.change(Change(place, "summarised", tokens=tokens, numbers=numbers))
-    continued = step.view.count if _goes_on(step) else -1
-    _begin_again(step, cut, place=place, adopted=(), continued=continued)
+    _begin_again(step, cut, place=place, adopted=())
 
 
 def _take_out_summary(step: EngineStep) -> None:
@@ -298,43 +321,45 @@ def _take_out_summary(step: EngineStep) -> None:
         step.change(Change(one, "summarised", tokens=0))
 
 
-def _begin_again(
-    step: EngineStep, cut: int, *, place: int, adopted: tuple[int, ...], continued: int
-) -> None:
+def _begin_again(step: EngineStep, cut: int, *, place: int, adopted: tuple[int, ...]) -> None:
     """Remember a summary, and that asking for it used the provider's cache."""
     step.reduced = {item: one for item, one in step.reduced.items() if int(item) >= cut}
     step.state = step.state._replace(
         gone=cut,
         place=place,
         adopted=adopted,
-        continued=continued,
+        continued=-1,
         touched=step.request.started,
         summarised_at=step.request.index,
     )
 
 
-def _placeholder_tokens(step: EngineStep, covered: list[int], again: ShownMessage | None) -> int:
-    """Return the tokens of a summary that was never written, with what is said before and after it."""
-    count, compact_policy = step.sizes.count, step.policy.compact
+def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
+    """Return the tokens of a summary that was never written, with the question that it answers."""
     weight = sum(step.framed(one) for one in covered)
     tokens = min(step.summary, int(weight * LEAST_SHARE))
-    tokens += 2 * MESSAGE_TOKENS + count(COMPACTED)
-    if again is not None:
-        return tokens + sum(step.framed(one) for one in range(again.first, again.end))
+    tail = next((one for one in step.messages() if one.first >= cut), None)
+    joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
+    return tokens + (1 if joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
+
+
+def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> str:
+    """Return what the engine says after a summary to go on; empty where it says nothing."""
     if not _goes_on(step):
-        return tokens
-    words = compact_policy.continue_text or CONTINUE
+        return ""
+    policy = step.policy.compact
+    if policy.continue_text:
+        return (policy.refused_text if overflow else "") + policy.continue_text
     prompts = [one for one in covered if step.view.item(one).kind == "user"]
-    if not compact_policy.continue_text and prompts:
-        newest = prompts[-1]
-        if not any(one > newest for one in step.sizes.users if one < step.view.count):
-            words = CONTINUE_WITH.format(request=step.view.read(newest))
-    return tokens + MESSAGE_TOKENS + count(words)
+    hidden = bool(prompts) and not any(
+        prompts[-1] < one < step.view.count for one in step.sizes.users
+    )
+    return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
 
 
 def _goes_on(step: EngineStep) -> bool:
     """Return whether the turn goes on after a summary: something is not answered, or the policy always does."""
-    if step.view.turn != step.request.turn:
+    if step.at_turn_end:
         return step.policy.compact.always_continue
     return True
 

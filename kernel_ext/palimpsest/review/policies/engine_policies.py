@@ -126,8 +126,8 @@ class EnginePolicy(Preset):
         """Decide what the live loop would have decided when a turn ended, or before a request."""
         step = EngineStep(self.engine, without_undone(state, view), view, self.summary)
         seen = truncate_new_outputs(step)
-        total = state.total
-        if view.turn != view.request.turn:
+        compared = state.compared
+        if step.at_turn_end:
             compact_after_turn(step)
             prune_after_turn(step)
             compact_by_hand(step)
@@ -136,8 +136,8 @@ class EnginePolicy(Preset):
             compact_by_hand(step)
             apply_history_limit(step)
             make_it_fit(step)
-            total = step.total
-        step.state = step.state._replace(seen=seen, total=total, items=view.count)
+            compared = step.compared
+        step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
         return step.decided(step.state)
 
 

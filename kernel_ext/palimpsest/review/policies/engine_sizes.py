@@ -6,7 +6,7 @@ item, so that a light policy compares the same numbers with its thresholds as th
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -45,6 +45,10 @@ class EngineSizes:
     """Tokens around each item's text."""
     extras: tuple[int, ...]
     """Tokens by which the engine's count of a whole item is more than its weight."""
+    wholes: tuple[int, ...]
+    """Tokens of each whole item with what stands around it."""
+    wholes_until: tuple[int, ...]
+    """Sums of ``wholes`` of the items before each, without recorded summaries."""
     until: tuple[int, ...]
     """Sums of ``extras`` of the items before each, without recorded summaries, which are not there by themselves."""
     outputs: tuple[int, ...]
@@ -111,7 +115,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     ]
     absent = [item.kind == "summary" or item.continues for item in timeline.items]
     extras = tuple(whole - weight for whole, weight in zip(wholes, weights, strict=True))
-    present = (0 if gone else extra for gone, extra in zip(absent, extras, strict=True))
+
+    def sums(those: Iterable[int]) -> tuple[int, ...]:
+        present = (0 if gone else one for gone, one in zip(absent, those, strict=True))
+        return (0, *accumulate(present))
+
     requests = _recorded(timeline, estimator, wholes, frames, count)
     known = [one.estimated if one.estimator == estimator else 0 for one in timeline.requests]
     return EngineSizes(
@@ -119,7 +127,9 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         count=count,
         frames=frames,
         extras=extras,
-        until=(0, *accumulate(present)),
+        wholes=tuple(wholes),
+        wholes_until=sums(wholes),
+        until=sums(extras),
         outputs=tuple(
             item.index
             for item in timeline.items
@@ -141,20 +151,25 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
 def _frames(timeline: Timeline) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the tokens around each item, and the first item of its message."""
     frames: list[int] = []
-    firsts: dict[str, int] = {}
-    begun: set[tuple[str, bool]] = set()
+    firsts: list[int] = []
+    known: dict[str, int] = {}
+    calls: dict[str, int] = {}
+    begun: set[tuple[int, bool]] = set()
     for item in timeline.items:
-        name = item.message or f"block {item.block}"
-        firsts.setdefault(name, item.index)
         results = item.kind == "output"
+        first = known.setdefault(item.message or f"block {item.block}", item.index)
+        if results or _is_attached(item):
+            # A result belongs to the answer that called for it.
+            first = calls.get(item.group, first)
+        elif item.kind == "call":
+            calls[item.group] = first
         frame = CALL_TOKENS if results or item.kind == "call" else 0
-        if item.kind != "tools" and (name, results) not in begun and not _is_attached(item):
-            begun.add((name, results))
+        if item.kind != "tools" and (first, results) not in begun and not _is_attached(item):
+            begun.add((first, results))
             frame += MESSAGE_TOKENS
         frames.append(frame)
-    return tuple(frames), tuple(
-        firsts[item.message or f"block {item.block}"] for item in timeline.items
-    )
+        firsts.append(first)
+    return tuple(frames), tuple(firsts)
 
 
 def _is_attached(item: TimelineItem) -> bool:
@@ -184,15 +199,25 @@ def _section(
     timeline: Timeline, item: TimelineItem, weight: int, count: Callable[[str], int]
 ) -> int:
     """Return the tokens of a system prompt or of the tools, which are recorded as JSON."""
-    text = timeline.read(item.index)
-    try:
-        told = json.loads(text)
-        if item.kind == "tools":
+    if item.kind == "tools":
+        try:
+            told = json.loads(timeline.read(item.index))
             return tools_tokens([ToolSpec.model_validate(one) for one in told], count)
-        texts = [one for one in told if isinstance(one, str) and one]
-    except (ValueError, TypeError, ValidationError):
+        except (ValueError, TypeError, ValidationError):
+            return weight
+    texts = system_texts(timeline, item.index)
+    if not texts:
         return weight
-    return sum(map(count, texts)) + MESSAGE_TOKENS * max(len(texts) - 1, 0)
+    return sum(map(count, texts)) + MESSAGE_TOKENS * (len(texts) - 1)
+
+
+def system_texts(timeline: Timeline, item: int) -> list[str]:
+    """Return the texts of a system prompt that was recorded as JSON; none where it was not."""
+    try:
+        told = json.loads(timeline.read(item))
+    except ValueError:
+        return []
+    return [one for one in told if isinstance(one, str) and one] if isinstance(told, list) else []
 
 
 def _recorded(
@@ -244,6 +269,8 @@ def _chars(timeline: Timeline, item: TimelineItem, *, wide: bool) -> int:
             call_input(timeline, item.index), ensure_ascii=False, separators=(",", ":")
         )
         return len(given)
+    if item.kind == "system" and (texts := system_texts(timeline, item.index)):
+        return sum(map(len, texts))
     if wide and item.text == "kept" and item.kind not in ("system", "tools"):
         return weigh_chars(timeline.read(item.index))
     return item.chars

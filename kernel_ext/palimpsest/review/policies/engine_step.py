@@ -36,6 +36,8 @@ class EngineState(NamedTuple):
     """Items that were there at the step before."""
     reduced: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the decision about each output that is shown otherwise, by its item."""
+    counted: Mapping[str, int] = {}
+    """Tokens of what is shown instead, by the estimator of the recording, where that is another one."""
     below: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the truncation that a trim of ``cache-ttl`` stands upon, by its item."""
     gone: int = 0
@@ -52,8 +54,8 @@ class EngineState(NamedTuple):
     """Of this turn, as ``FitAttempts`` counts them."""
     touched: int | None = None
     """When a summary was asked for, which used the provider's cache."""
-    total: int = 0
-    """Tokens of the newest request, as it was sent."""
+    compared: int = 0
+    """Tokens of the newest request as it was sent, by the estimator of the recording."""
     summarised_at: int = -1
     """The newest request before which a summary was written."""
 
@@ -109,11 +111,14 @@ class EngineStep:
         """Tokens of a summary that was never written."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
         self.reduced = dict(state.reduced)
+        self.counted = dict(state.counted)
         self.below = dict(state.below)
         compactions, refused, failed, truncations, shorten_next = state.tries
         self.tries = FitAttempts(compactions, refused, failed, truncations, shorten=shorten_next)
         self.changes: dict[int, Change] = {}
         self.probe: Probe | None = None
+        self.at_turn_end = view.turn != view.request.turn
+        """A turn has ended, and the next one has not begun."""
         self._base = self._counted()
         self._more = 0
         """Tokens by which the decisions of this step change the request."""
@@ -130,6 +135,11 @@ class EngineStep:
         """The request before it."""
         index = self.view.request.index
         return self.view.timeline.requests[index - 1] if index else None
+
+    @property
+    def sender(self) -> TimelineRequest:
+        """The request whose model and window hold now: the newest one, until the next turn has begun."""
+        return self.before or self.request if self.at_turn_end else self.request
 
     @cached_property
     def outputs(self) -> tuple[int, ...]:
@@ -217,16 +227,42 @@ class EngineStep:
         return view.total - state.unseen + extra + sizes.remainders[view.request.index]
 
     @cached_property
+    def recorded_sizes(self) -> EngineSizes:
+        """The sizes by the estimator that the recording was counted with; by the policy's own where that is unknown."""
+        estimator = self.request.estimator or self.policy.estimator
+        return engine_sizes(self.view.timeline, estimator)
+
+    @property
+    def compared(self) -> int:
+        """Tokens of the request as it stands, by the estimator of the recording, to be compared with what it says."""
+        sizes = self.recorded_sizes
+        if sizes is self.sizes:
+            return self.total
+        gone, count = min(self.state.gone, self.view.count), self.view.count
+        found = sizes.wholes_until[count] - sizes.wholes_until[gone] + self.summary_tokens
+        there = [one for one in (*sizes.beside, *sizes.edited) if one < count]
+        for one in there:
+            if one in sizes.beside and one < gone:
+                found += sizes.wholes[one]
+            if (one >= gone or one in sizes.beside) and not self.is_there(one):
+                found -= sizes.wholes[one]
+        for name in self.reduced:
+            one = int(name)
+            if one >= gone and self.is_there(one):
+                found += self.counted[name] + sizes.frames[one] - sizes.wholes[one]
+        return found + sizes.remainders[self.request.index]
+
+    @cached_property
     def window(self) -> int:
         """Tokens of the window; 0 where it has no limit."""
-        known = self.state.window or self.request.window
+        known = self.state.window or self.sender.window
         own = self.view.timeline.origin == "palimpsest"
         return known or (0 if own else DEFAULT_WINDOW)
 
     @cached_property
     def model(self) -> ModelInfo:
         """What is known of the model, as far as the deciders ask."""
-        request = self.request
+        request = self.sender
         return ModelInfo(
             ref=ModelRef(provider="recorded", name=request.model or "model"),
             window=self.window,
@@ -246,11 +282,14 @@ class EngineStep:
             used_tokens=self.total,
         )
 
-    @cached_property
+    @property
     def calibration(self) -> float:
         """The ratio of reported to estimated tokens of the request before."""
-        before = self.before
-        if before is None or before.usage is None or before.model != self.request.model:
+        before, request = self.before, self.request
+        if self.state.adopted and self.state.summarised_at == request.index:
+            # The call for the recorded summary reported its usage, too.
+            return request.calibration
+        if before is None or before.usage is None or before.model != request.model:
             return 1.0
         return usage_ratio(before.usage, self.sizes.requests[before.index])
 
@@ -271,10 +310,10 @@ class EngineStep:
         usage = (before.usage or before.assumed) if before is not None else None
         if before is None or usage is None:
             return None
-        recorded = self.sizes.requests[before.index]
-        if self.state.total == recorded or not recorded:
+        recorded = self.recorded_sizes.requests[before.index]
+        if self.state.compared == recorded or not recorded:
             return usage
-        prompt = round(usage.prompt * self.state.total / recorded)
+        prompt = round(usage.prompt * self.state.compared / recorded)
         update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
         return usage.model_copy(update=update)
 
@@ -282,7 +321,11 @@ class EngineStep:
         """Return the messages that no summary covers and that are shown."""
         found: list[ShownMessage] = []
         state, firsts = self.state, self.sizes.firsts
-        for index in range(max(state.gone, state.dropped), self.view.count):
+        begin = max(state.gone, state.dropped)
+        for index in (
+            *(one for one in state.adopted[1:] if one < begin),
+            *range(begin, self.view.count),
+        ):
             if index == state.continued:
                 found.append(ShownMessage(index, index, is_users=True))
             item = self.view.item(index)
@@ -319,15 +362,15 @@ class EngineStep:
         for one in self.media(item) if gone else ():
             self.change(Change(one, "cleared", chars=0, tokens=0))
         self.reduced[str(item)] = dict(numbers)
+        if self.recorded_sizes is not self.sizes:
+            self.counted[str(item)] = self.recorded_sizes.count(shown)
         self.change(Change(item, state, shown, numbers=numbers))
 
     def restore(self, item: int) -> None:
         """Show an output as it was before a decision that held for one request."""
         numbers = self.below.pop(str(item), None)
         if numbers:
-            self.reduced[str(item)] = numbers
-            text = shorten(self.view.read(item), numbers)
-            self.change(Change(item, "truncated", text, numbers=numbers))
+            self.reduce(item, "truncated", shorten(self.view.read(item), numbers), numbers)
             return
         self.reduced.pop(str(item), None)
         self.change(Change(item, "whole"))
@@ -369,7 +412,9 @@ class EngineStep:
             tries.truncations,
             tries.shorten,
         )
-        state = state._replace(reduced=self.reduced, below=self.below, tries=counted)
+        state = state._replace(
+            reduced=self.reduced, counted=self.counted, below=self.below, tries=counted
+        )
         changes = tuple(self.changes.values())
         return Decided(state, changes, self.probe, fired=bool(changes))
 

@@ -265,6 +265,7 @@ class _Builder:
             caching=request.model.caching,
             estimator=request.facts.estimator,
             estimated=request.tokens,
+            calibration=request.facts.calibration,
         )
 
     def _begin(
