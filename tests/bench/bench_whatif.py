@@ -16,7 +16,7 @@ from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says
-from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
@@ -40,7 +40,7 @@ async def _measured(root: Path) -> list[Figure]:
     base = _seconds(lambda: list(rebuild_all(harness.store, session.id, records)))
     figures = [Figure(f"rebuild {TURNS * STEPS} requests", base, "s")]
     for name, policy in PRESETS.items():
-        taken = _seconds(lambda policy=policy: whatif(harness.store, session.id, policy))  # type: ignore[misc]
+        taken = _seconds(lambda policy=policy: exact_whatif(harness.store, session.id, policy))  # type: ignore[misc]
         note = f"{taken:.2f} s CPU"
         words = f"what-if of {TURNS * STEPS} steps under {name}"
         figures.append(Figure(words, taken / base, "x", MOST.get(name), note))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from tests.harness.session import SessionHarness
 
-from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
+from palimpsest.review.counterfactual.whatif_result import WhatIf
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.interface import Store
@@ -19,7 +20,7 @@ def check_log_laws(store: Store, session_id: str) -> WhatIf:
 
 def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     """Check that a what-if with the session's own policy gives the recorded requests and decisions."""
-    found = whatif(store, session_id)
+    found = exact_whatif(store, session_id)
     was, other = found.recorded, found.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
     assert all(one.matches for one in rebuilt)

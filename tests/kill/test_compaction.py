@@ -10,7 +10,7 @@ from tests.kill.kill_runs import VictimForkServer, examine
 from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages import View, good_summaries, marker
-from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -64,7 +64,7 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
         wrong.append("a compaction was called complete that has no good summary")
     if not all(one.matches for one in rebuild_all(store, SESSION, store.read(SESSION))):
         wrong.append("a request is rebuilt otherwise than it was sent")
-    if not whatif(store, SESSION).same:
+    if not exact_whatif(store, SESSION).same:
         wrong.append("a request is replayed otherwise than it was sent")
     return wrong
 

@@ -13,10 +13,13 @@ from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_reviews import SessionReviews
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
+from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.counterfactual.whatif import WhatIf, engine_policy, is_policy_of_review
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.report_builder import build_context_report, build_recorded_report
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
@@ -434,24 +437,48 @@ class Session:
     wastes = forwarded(_review_of, SessionReview.wastes)
     why = forwarded(_review_of, SessionReview.why)
 
-    def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
+    def whatif(
+        self,
+        *words: str | Policy | ContextPolicy,
+        summary_tokens: int = SUMMARY_TOKENS,
+        exact: bool = False,
+    ) -> WhatIf:
         """Return what would have been sent under another policy; no model is called.
 
-        Arguments are those of ``use_policy``; without any, each step keeps the policy it had. A summary
-        that would have been made at another place is replaced by a placeholder of ``summary_tokens``.
+        Arguments are those of ``use_policy``, or one policy of ``palimpsest.policies`` by its name or as a value;
+        without any, the session is compared with itself. A summary that would have been made at another place is
+        replaced by a placeholder of ``summary_tokens``. With ``exact`` each request is written anew, to the byte:
+        that takes seconds, and works for sessions that were recorded here and for the engine's own policies.
 
         >>> session.whatif("opencode-1.18").other.policy is not None
         True
         """
-        self._flush()
+        review = self.review
         services = self._app.services
-        return whatif(
+        policy = self._policy_of(words)
+        if not exact:
+            return light_whatif(review, policy, summary_tokens=summary_tokens)
+        return exact_whatif(
             services.store,
             self.id,
-            policy_from(services.policy, self.policy, words) if words else None,
+            engine_policy(policy),
             counter=services.count,
             summary_tokens=summary_tokens,
         )
+
+    def _policy_of(
+        self, words: tuple[str | Policy | ContextPolicy, ...]
+    ) -> str | Policy | ContextPolicy | None:
+        """Return the policy that words of ``whatif`` stand for; None without any."""
+        if not words:
+            return None
+        if len(words) == 1 and is_policy_of_review(words[0]):
+            return words[0]
+        services = self._app.services
+        engine = tuple(one for one in words if isinstance(one, str | Policy))
+        if len(engine) < len(words):
+            raise UserError("Give whatif one policy of palimpsest.policies, and nothing beside it.")
+        return policy_from(services.policy, self.policy, engine)
 
     def redecide(self) -> Redecision:
         """Make the context decisions again from the log alone; the result must equal the recorded ones."""

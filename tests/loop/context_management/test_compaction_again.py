@@ -15,7 +15,7 @@ from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harn
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
-from palimpsest.review.counterfactual.whatif import replay
+from palimpsest.review.counterfactual.exact_whatif import replay
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

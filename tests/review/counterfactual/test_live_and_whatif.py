@@ -27,7 +27,7 @@ from palimpsest.context.request_assembly.fit import (
 from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review.counterfactual import request_fit as driver
-from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
@@ -347,6 +347,6 @@ async def test_a_recorded_session_yields_again_what_was_journaled_in_the_same_or
     monkeypatch.setattr(driver, "fit", listened(told, driver.fit))
     monkeypatch.setattr(driver, "prune_after_turn", listened(told, driver.prune_after_turn))
 
-    whatif(harness.store, session.id)
+    exact_whatif(harness.store, session.id)
 
     assert told == journaled(records)

@@ -13,8 +13,9 @@ from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.review.counterfactual.comparison_text import what_if_comparison
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif, replay
 from palimpsest.review.counterfactual.steps import Replay, Step
-from palimpsest.review.counterfactual.whatif import WhatIf, replay, whatif
+from palimpsest.review.counterfactual.whatif_result import WhatIf
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.events import StepRequested
@@ -36,7 +37,7 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
     harness, session = await SCENES[name](tmp_path)
     records = list(await harness.records(session))
 
-    found = whatif(harness.store, session.id)
+    found = exact_whatif(harness.store, session.id)
 
     assert found.same
     assert found.first_difference is None
@@ -50,7 +51,7 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
 async def replayed(tmp_path: Path, name: str, policy: Policy) -> WhatIf:
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
-    return whatif(harness.store, session.id, policy)
+    return exact_whatif(harness.store, session.id, policy)
 
 
 def words(step: Step) -> str:
@@ -105,7 +106,9 @@ async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Pa
     early = policy_with_changes(Policy(), {"prune.rule": "none", "reserved": 10_000})
     early = policy_with_changes(early, {"compact.tail_turns": 0})
 
-    sizes = [whatif(harness.store, session.id, early, summary_tokens=size) for size in (800, 3_000)]
+    sizes = [
+        exact_whatif(harness.store, session.id, early, summary_tokens=size) for size in (800, 3_000)
+    ]
 
     [before] = sizes[0].recorded.compactions
     assert not before.stand_in
@@ -184,7 +187,7 @@ async def test_the_same_policy_is_said_to_change_nothing(tmp_path: Path) -> None
     harness, session = await truncated(tmp_path)
     await session.journal.flush()
 
-    found = whatif(harness.store, session.id)
+    found = exact_whatif(harness.store, session.id)
 
     assert "Every request would have been the recorded one, to the byte." in found.text
     assert found.other == replay(harness.store, session.id)
@@ -195,7 +198,7 @@ async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
     empty = await harness.workspace.new("b.ipynb")
     await session.journal.flush()
 
-    found = whatif(harness.store, empty.id)
+    found = exact_whatif(harness.store, empty.id)
 
     assert found.other.steps == ()
     assert found.same
@@ -212,7 +215,7 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     await ask(session, "Read the others, too.")
     await session.journal.flush()
 
-    found = whatif(
+    found = exact_whatif(
         harness.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
     )
 
@@ -268,12 +271,12 @@ async def test_requests_for_summaries_count(tmp_path: Path) -> None:
     ]
     assert asked
 
-    same = whatif(harness.store, session.id)
-    never = whatif(
+    same = exact_whatif(harness.store, session.id)
+    never = exact_whatif(
         harness.store, session.id, policy_with_changes(NO_PRUNE, {"overflow.auto": False})
     )
     reworded = policy_with_changes(NO_PRUNE, {"compact.prompt": "Say what happened."})
-    moved = whatif(harness.store, session.id, reworded)
+    moved = exact_whatif(harness.store, session.id, reworded)
 
     assert same.recorded.requested == same.other.requested == sum(asked)
     assert never.other.requested == 0

@@ -26,7 +26,7 @@ from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
-from palimpsest.review.counterfactual.whatif import whatif
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -137,7 +137,7 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
         log.write_bytes(b"".join(lines[:cut]) + lines[cut][:40])
         store = disk(tmp_path)
         assert all(one.matches for one in rebuild_all(store, session.id, store.read(session.id)))
-        found = whatif(store, session.id)
+        found = exact_whatif(store, session.id)
         assert found.same
         unlike = redecide(store, session.id).differences
         # A kill may come between a decision and its record, and at no other place.
@@ -150,14 +150,14 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
     store, records = loaded(FIRST)
     monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
 
-    found = whatif(store, "ses_any")
+    found = exact_whatif(store, "ses_any")
 
     assert found.same
     # That version counted one token more for the tools.
     steps = zip(found.recorded.steps, found.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
     assert redecide(store, "ses_any").same
-    assert not whatif(store, "ses_any", Policy()).same
+    assert not exact_whatif(store, "ses_any", Policy()).same
 
 
 def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
@@ -166,7 +166,7 @@ def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
     store, records = loaded(SECOND)
     monkeypatch.setattr(store, "read", lambda _session_id, **_rest: iter(records))
 
-    assert whatif(store, "ses_any").same
+    assert exact_whatif(store, "ses_any").same
     assert redecide(store, "ses_any").same
 
 
@@ -258,7 +258,7 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
 
         check_log_laws(store, session_id)
         # Under another policy the replay completes, with a request for each step.
-        found = whatif(store, session_id, another)
+        found = exact_whatif(store, session_id, another)
         assert len(found.other.steps) == len(found.recorded.steps)
 
 

@@ -6,6 +6,7 @@ from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, ComparisonRow, ComparisonTotal
 from palimpsest.review.counterfactual.steps import Replay, Step
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.transcript.context_values.policies import Policy
 
 MOST_LINES = 40
@@ -15,11 +16,17 @@ NAMES = {
     "prune": ("an old output cleared", "old outputs cleared"),
     "recover": ("a long result shortened", "long results shortened"),
     "remind": ("a reminder", "reminders"),
+    "drop": ("an item left out", "items left out"),
     "summary": ("a summary", "summaries"),
     "stand-in": ("a stand-in summary", "stand-in summaries"),
 }
 """What deciders do, by the beginning of their rule: singular and plural."""
 NOTHING = "Every request would have been the recorded one, to the byte."
+NOTHING_ESTIMATED = "Every request would have shown what the recorded one showed."
+ESTIMATED = (
+    "Estimated: sizes are those of the session's items, and no request was written anew; `exact=True` does "
+    "that for a session that was recorded here."
+)
 COUNTERFACTUAL = (
     "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
     "answers; from step {number} on it was asked something else and might have gone another way."
@@ -32,7 +39,12 @@ TOO_SMALL = "No request would have been sent: {problem}"
 
 
 def what_if_comparison(
-    was: Replay, other: Replay, first_difference: int | None, summary_tokens: int
+    was: Replay,
+    other: Replay,
+    first_difference: int | None,
+    summary_tokens: int,
+    *,
+    exact: bool = True,
 ) -> Comparison:
     """Return the comparison of a recorded session with what it would have been.
 
@@ -47,7 +59,7 @@ def what_if_comparison(
         totals=_totals(was, other),
         lines=tuple(lines[number] for number in shown),
         more=more,
-        notes=_notes(other, first_difference, summary_tokens),
+        notes=_notes(other, first_difference, summary_tokens, exact=exact),
     )
 
 
@@ -67,10 +79,12 @@ def _shown(was: Replay, other: Replay) -> tuple[list[int], str]:
     return sorted(chosen), f"Steps that are not shown: {', '.join(told)}." if told else ""
 
 
-def policy_name(policy: Policy | None) -> str:
+def policy_name(policy: Policy | ContextPolicy | None) -> str:
     """Name a policy with what differs from its preset."""
     if policy is None:
         return "the policy of each step"
+    if not isinstance(policy, Policy):
+        return policy.name
     found = [f"{key}={now}" for key, (_, now) in policy_differences(policy).items()]
     return f"{policy.name} with {', '.join(found)}" if found else policy.name
 
@@ -129,10 +143,12 @@ def _done(step: Step) -> Counter[str]:
     return found
 
 
-def _notes(other: Replay, first: int | None, summary_tokens: int) -> tuple[str, ...]:
+def _notes(
+    other: Replay, first: int | None, summary_tokens: int, *, exact: bool
+) -> tuple[str, ...]:
     if first is None:
-        return (NOTHING,)
-    notes = [COUNTERFACTUAL.format(number=first)]
+        return (NOTHING,) if exact else (NOTHING_ESTIMATED, ESTIMATED)
+    notes = [COUNTERFACTUAL.format(number=first), *(() if exact else (ESTIMATED,))]
     moved = sum(one.stand_in for one in other.compactions)
     if moved:
         summaries = "1 summary" if moved == 1 else f"{moved} summaries"

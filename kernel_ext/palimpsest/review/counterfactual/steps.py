@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from palimpsest.model.interface import ModelRequest
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 
@@ -34,8 +35,9 @@ class Step:
     number: int
     """1 for the first of the session."""
     seq: int
-    """Sequence number of the record of the recorded request."""
+    """Sequence number of the record of the recorded request; 0 where it is estimated."""
     request_id: str
+    """Id of the recorded request, or of its answer where it is estimated."""
     model: str
     tokens: int
     """Estimated with the counter that the session recorded, so that both sides compare."""
@@ -46,6 +48,7 @@ class Step:
     cached: int
     """Tokens of the prefix shared with the request of the step before."""
     sha256: str
+    """Digest of the request, or what stands for it where it is estimated: equal where it shows the same."""
     kinds: Mapping[str, int] = field(default_factory=dict)
     """``tokens`` by kind: system, tools, summary, user, assistant, reasoning, output."""
     decisions: tuple[Decision, ...] = ()
@@ -63,7 +66,7 @@ class Replay:
     """A session's steps under one policy."""
 
     session_id: str
-    policy: Policy | None
+    policy: Policy | ContextPolicy | None
     """None where each step has the policy that it was recorded under."""
     counterfactual: bool
     """No model answered these requests: the answers it would have given are unknown."""

@@ -1,128 +1,81 @@
-"""Compare a recorded session, step by step, with the requests that another policy would have sent.
+"""Compare a session of a store with what another policy would have sent; no model is called and nothing is written.
 
-*What-if* is counterfactual and marked as such: no model is called. Requests, decisions and token
-counts are those that the policy would have made of the recorded conversation; a compaction that
-would have come at another point has a stand-in summary of a stated size. Works on a journal on disk.
+The answer comes from the sizes of the session's items, in milliseconds; on request each request is written anew.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.render.reports.comparison import Comparison
-from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison
+from palimpsest.review.comparison.session_review import RAW, RECORDED, SessionReview
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
+from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.review.counterfactual.replay import CounterfactualReplay
-from palimpsest.review.counterfactual.steps import Replay
+from palimpsest.review.counterfactual.whatif_result import WhatIf as WhatIf
+from palimpsest.review.policies.engine_policies import EnginePolicy
+from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """A session as it was, and as it would have been."""
-
-    recorded: Replay
-    other: Replay
-    summary_tokens: int
-    """Size of a stand-in summary."""
-
-    @property
-    def same(self) -> bool:
-        """Every request would have been the recorded one, to the byte."""
-        return [step.sha256 for step in self.recorded.steps] == [
-            step.sha256 for step in self.other.steps
-        ]
-
-    @property
-    def first_difference(self) -> int | None:
-        """The number of the first step whose request would have been different; None where none would."""
-        for was, other in zip(self.recorded.steps, self.other.steps, strict=True):
-            if was.sha256 != other.sha256:
-                return was.number
-        return None
-
-    @property
-    def comparison(self) -> Comparison:
-        """Both sides as titles, rows and notes, for any renderer."""
-        return what_if_comparison(
-            self.recorded, self.other, self.first_difference, self.summary_tokens
-        )
-
-    @property
-    def text(self) -> str:
-        """Both sides as plain text."""
-        return self.comparison.text
-
-    @property
-    def markdown(self) -> str:
-        """The same as Markdown."""
-        return self.comparison.markdown
-
-    @property
-    def html(self) -> str:
-        """The same as an HTML fragment."""
-        return self.comparison.html
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        name = policy_name(self.other.policy)
-        return (
-            f"<WhatIf {name}: {self.recorded.tokens:,} tokens recorded, {self.other.tokens:,} "
-            f"otherwise, {len(self.other.steps)} steps>"
-        )
-
-
-def replay(
-    store: Store,
-    session_id: str,
-    policy: Policy | None = None,
-    *,
-    counter: Callable[[str], Count] = tokenizer,
-    summary_tokens: int = SUMMARY_TOKENS,
-) -> Replay:
-    """Return the steps of a session under a policy; None takes each step's own, as recorded."""
-    return whatif(store, session_id, policy, counter=counter, summary_tokens=summary_tokens).other
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Price
 
 
 def whatif(
     store: Store,
     session_id: str,
-    policy: Policy | None = None,
+    policy: str | Policy | ContextPolicy | None = None,
     *,
     counter: Callable[[str], Count] = tokenizer,
     summary_tokens: int = SUMMARY_TOKENS,
+    exact: bool = False,
 ) -> WhatIf:
-    """Compare a recorded session with what it would have been under a policy."""
-    walk = CounterfactualReplay(store, session_id, policy, counter, summary_tokens)
-    steps = tuple(walk.steps())
-    was = Replay(
-        session_id,
-        None,
-        counterfactual=False,
-        steps=tuple(walk.recorded),
-        after=tuple(walk.recorded_since.decisions),
-        compactions_after=tuple(walk.recorded_since.compactions),
+    """Compare a session with what it would have been under a policy; None is the recorded one.
+
+    With ``exact`` each request of a session that was recorded here is written anew, which takes seconds; that is
+    done for the engine's own policies. Raises UserError with one sentence.
+    """
+    if exact:
+        return exact_whatif(
+            store,
+            session_id,
+            engine_policy(policy),
+            counter=counter,
+            summary_tokens=summary_tokens,
+        )
+    timeline = timeline_of(store, session_id, counter)
+    return light_whatif(
+        SessionReview(timeline, get, _no_price), policy, summary_tokens=summary_tokens
     )
-    other = Replay(
-        session_id,
-        policy,
-        counterfactual=True,
-        steps=steps,
-        after=walk.left_over(),
-        compactions_after=tuple(walk.since.compactions),
-    )
-    return WhatIf(was, other, summary_tokens)
+
+
+def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
+    """Return the engine's policy that a name or value stands for; raises UserError where it is none."""
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    found = get(policy)
+    if not isinstance(found, EnginePolicy):
+        raise UserError(
+            f"The policy {found.name!r} has no exact replay, which the engine's own have; leave out exact=True."
+        )
+    return found.engine
+
+
+def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
+    """Return whether a policy is one of ``palimpsest.policies``, or a person's own, rather than words for the engine's.
+
+    The name of an engine's preset alone means the preset in both.
+    """
+    if not isinstance(policy, str):
+        return not isinstance(policy, Policy)
+    words = policy.split()
+    name = words[0].partition("@")[0].partition("|")[0] if words else ""
+    known = {one.preset for one in presets()} - ({*ENGINE} if len(words) == 1 else set())
+    return name in known or name in (RAW, RECORDED)
+
+
+def _no_price(_model: str) -> Price | None:
+    """Return that no price is known: a what-if counts tokens."""
+    return None

@@ -4,6 +4,7 @@ A recorded summary is shown where the same messages would have been summarised a
 placeholder of stated size stands there, since none was written.
 """
 
+from dataclasses import replace
 from typing import Literal
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable
@@ -47,7 +48,7 @@ def make_it_fit(step: EngineStep) -> None:
         if cause == "size" and _reduced(step):
             if not _is_refused(step):
                 return
-            cause = "refused"
+            cause, step.checked = "refused", replace(step.checked, fits=False)
         may = step.tries.may_ask(cause, step.policy) and step.request.index > 0
         match step.tries.next_move(cause, may=may):
             case "summarise":
@@ -156,6 +157,7 @@ def _reduced(step: EngineStep) -> bool:
     if step.tries.cuts_now(way, step.policy) and cut_oversized(step):
         way, route = action_to_fit(step, facts)
     step.tries.shorten = way == "compact_then_truncate"
+    step.checked = route
     return route.fits
 
 

@@ -137,6 +137,10 @@ class EnginePolicy(Preset):
             apply_history_limit(step)
             make_it_fit(step)
             compared = step.compared
+            checked = step.checked
+            step.state = step.state._replace(
+                estimate=checked.tokens, budget=checked.budget, fits=checked.fits
+            )
         step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
         return step.decided(step.state)
 

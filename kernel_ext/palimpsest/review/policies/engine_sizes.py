@@ -6,7 +6,7 @@ item, so that a light policy compares the same numbers with its thresholds as th
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -76,6 +76,18 @@ def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:
     return timeline.derived(f"engine sizes by {estimator}", lambda one: _sizes(one, estimator))
 
 
+def counted_requests(
+    timeline: Timeline, simulated: Timeline, estimator: str, weighed: str
+) -> list[int]:
+    """Return the tokens of each request of a replay of a timeline, as the engine counts them.
+
+    ``weighed`` is the estimator by which the replay counted what it shows otherwise. What the engine counted of a recorded request beyond its items is added to the replayed one, too.
+    """
+    sizes = engine_sizes(timeline, estimator)
+    found = _requests(simulated, estimator, sizes.wholes, sizes.frames, weighed)
+    return [one + more for one, more in zip(found, sizes.remainders, strict=True)]
+
+
 def char_sizes(timeline: Timeline, *, wide: bool) -> tuple[int, ...]:
     """Return the characters of each item as the engine's rules by characters count them."""
     return timeline.derived(
@@ -120,7 +132,7 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         present = (0 if gone else one for gone, one in zip(absent, those, strict=True))
         return (0, *accumulate(present))
 
-    requests = _recorded(timeline, estimator, wholes, frames, count)
+    requests = _requests(timeline, estimator, wholes, frames)
     known = [one.estimated if one.estimator == estimator else 0 for one in timeline.requests]
     return EngineSizes(
         estimator=estimator,
@@ -220,16 +232,17 @@ def system_texts(timeline: Timeline, item: int) -> list[str]:
     return [one for one in told if isinstance(one, str) and one] if isinstance(told, list) else []
 
 
-def _recorded(
+def _requests(
     timeline: Timeline,
     estimator: str,
-    wholes: list[int],
+    wholes: Sequence[int],
     frames: tuple[int, ...],
-    count: Callable[[str], int],
+    weighed: str = "",
 ) -> list[int]:
-    """Return the tokens of each recorded request, from the sizes of what it showed."""
+    """Return the tokens of each request, from the sizes of what it shows."""
     shown = list(wholes)
     found: list[int] = []
+    count = counter(estimator)
     total = added = place = 0
     transitions = timeline.transitions
     for request in timeline.requests:
@@ -240,9 +253,9 @@ def _recorded(
             place += 1
             tokens = wholes[one.item]
             if one.state in GONE_STATES:
-                tokens = 0
+                tokens = one.tokens or 0
             elif one.state != "whole":
-                same = request.estimator == estimator
+                same = (weighed or request.estimator) == estimator
                 tokens = _shown(timeline, one, count, same=same) + frames[one.item]
             if one.item < added:
                 total += tokens - shown[one.item]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from palimpsest.context.budget.request_tokens import reserve, usage_ratio
+from palimpsest.context.budget.request_tokens import BudgetCheck, reserve, usage_ratio
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.request_assembly.fit import FitAttempts
@@ -56,6 +56,10 @@ class EngineState(NamedTuple):
     """When a summary was asked for, which used the provider's cache."""
     compared: int = 0
     """Tokens of the newest request as it was sent, by the estimator of the recording."""
+    estimate: int = 0
+    """Tokens of the newest request as the policy's rule estimated them, and what it may have."""
+    budget: int = 0
+    fits: bool = True
     summarised_at: int = -1
     """The newest request before which a summary was written."""
 
@@ -117,6 +121,8 @@ class EngineStep:
         self.tries = FitAttempts(compactions, refused, failed, truncations, shorten=shorten_next)
         self.changes: dict[int, Change] = {}
         self.probe: Probe | None = None
+        self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
+        """Whether the request fits, as the policy's rule says."""
         self.at_turn_end = view.turn != view.request.turn
         """A turn has ended, and the next one has not begun."""
         self._base = self._counted()

@@ -1,0 +1,80 @@
+"""A what-if: a session as it was beside what it would have been, shown as a comparison in every form."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.render.reports.comparison import Comparison
+from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison
+from palimpsest.review.counterfactual.steps import Replay
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A session as it was, and as it would have been."""
+
+    recorded: Replay
+    other: Replay
+    summary_tokens: int
+    """Size of a stand-in summary."""
+    exact: bool = False
+    """Each request was written anew and compared to the byte; else sizes are estimates."""
+
+    @property
+    def same(self) -> bool:
+        """Every request would have been the recorded one: to the byte, or in what it shows of each item."""
+        return [step.sha256 for step in self.recorded.steps] == [
+            step.sha256 for step in self.other.steps
+        ]
+
+    @property
+    def first_difference(self) -> int | None:
+        """The number of the first step whose request would have been different; None where none would."""
+        for was, other in zip(self.recorded.steps, self.other.steps, strict=True):
+            if was.sha256 != other.sha256:
+                return was.number
+        return None
+
+    @property
+    def comparison(self) -> Comparison:
+        """Both sides as titles, rows and notes, for any renderer."""
+        return what_if_comparison(
+            self.recorded,
+            self.other,
+            self.first_difference,
+            self.summary_tokens,
+            exact=self.exact,
+        )
+
+    @property
+    def text(self) -> str:
+        """Both sides as plain text."""
+        return self.comparison.text
+
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        return self.comparison.markdown
+
+    @property
+    def html(self) -> str:
+        """The same as an HTML fragment."""
+        return self.comparison.html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        name = policy_name(self.other.policy)
+        return (
+            f"<WhatIf {name}: {self.recorded.tokens:,} tokens recorded, {self.other.tokens:,} "
+            f"otherwise, {len(self.other.steps)} steps>"
+        )
