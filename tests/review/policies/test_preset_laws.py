@@ -21,7 +21,9 @@ from palimpsest.review.policies import (
     summarising_all,
     summarising_messages,
 )
+from palimpsest.review.policies.engine_policies import EnginePolicy
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.registry import get
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
@@ -80,8 +82,34 @@ EAGER = {
 """Numbers so small that every rule acts within a few requests."""
 
 
+ENGINE: dict[str, Any] = {
+    "window": 3_000,
+    "summary": 30,
+    "reserved": 200,
+    "prune.protect_tokens": 500,
+    "prune.minimum_tokens": 200,
+    "prune.protect_turns": 1,
+    "prune.full_window": 3_000,
+    "prune.keep_assistants": 2,
+    "prune.min_prunable_chars": 100,
+    "prune.soft_max_chars": 300,
+    "prune.soft_head_chars": 50,
+    "prune.soft_tail_chars": 50,
+    "prune.soft_ratio": 0.05,
+    "prune.hard_ratio": 0.1,
+    "prune.ttl_seconds": 10,
+    "compact.tail_minimum": 50,
+    "compact.tail_maximum": 400,
+    "compact.judge": False,
+    "overflow.output_cap": 200,
+}
+"""The same for the engine's own policies."""
+
+
 def eager(preset: type[Preset]) -> ContextPolicy:
     """Return a preset with small numbers."""
+    if issubclass(preset, EnginePolicy):
+        return get(preset.preset, **ENGINE)
     small: dict[str, Any] = {
         one.name: EAGER[one.name] for one in fields(preset) if one.name in EAGER
     }

@@ -1,11 +1,11 @@
 """Policies are found by name, version and numbers, and a wrong one is refused in one sentence."""
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from palimpsest.review.policies import registry
+from palimpsest.review.policies.engine_policies import PRESETS, EnginePolicy
 from palimpsest.review.policies.preset_text import LONGEST, UnknownPolicy
 from palimpsest.review.policies.settings import Preset, number_text, version_of
 from palimpsest.transcript.errors import ConfigError
@@ -19,6 +19,7 @@ UNVERSIONED = {
     "openai.truncation",
     "openai_agents.tool_output_trimmer",
     "opencode.compact_v2",
+    "palimpsest",
 }
 """Services and pages, whose rules have no version."""
 
@@ -132,7 +133,7 @@ def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
     assert len(found) >= 14
     assert len({one.preset for one in found}) == len(found)
     for one in found:
-        assert one.preset.count(".") == 1, one
+        assert issubclass(one, EnginePolicy) or one.preset.count(".") == 1, one
         assert one.source, one
         version = version_of(one)
         assert (not version) == (one.preset in UNVERSIONED), one
@@ -141,13 +142,52 @@ def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
 
 @pytest.mark.parametrize("preset", registry.presets(), ids=lambda one: one.preset)
 def test_each_number_is_read_as_it_is_written(preset: type[Preset]) -> None:
-    for one in fields(preset):
-        other: Any = _another(one.default)
-        changed = registry.get(preset.preset, **{one.name: other})
+    for name, default in preset.own_numbers().items():
+        other: Any = _another(default)
+        changed = registry.get(preset.preset, **{name: other})
 
-        assert getattr(changed, one.name) == other
+        assert getattr(changed, name) == other
         assert registry.get(changed.name) == changed
-        assert registry.get(f"{preset.preset} {one.name}={number_text(one.default)}") == preset()
+        assert registry.get(f"{preset.preset} {name}={number_text(default)}") == preset()
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one.preset)
+def test_a_number_of_an_engines_policy_is_read_as_it_is_written(preset: type[EnginePolicy]) -> None:
+    written = f"{preset.preset} summary=900 prune.protect_tokens=7000 prune.deny_tools=a,b"
+
+    found = registry.get(written)
+
+    assert isinstance(found, EnginePolicy)
+    assert found.engine.prune.protect_tokens == 7_000
+    assert found.engine.prune.deny_tools == ("a", "b")
+    assert registry.get(found.name) == found
+    assert registry.get(found, **{"prune.deny_tools": [], "summary": 1_500}).name == (
+        f"{preset.preset} prune.protect_tokens=7000"
+    )
+    assert EnginePolicy.of(found.engine) == registry.get(found, summary=1_500)
+
+
+@pytest.mark.parametrize(
+    "number", ["prune.protct_tokens=1", "prune.protect_tokens=-1", "prune.rule=never"]
+)
+def test_a_wrong_number_of_an_engines_policy_is_refused(number: str) -> None:
+    with pytest.raises(UnknownPolicy) as refused:
+        registry.get(f"palimpsest {number}")
+
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("opencode.prune.protect", ("opencode.prune", "protect")),
+        ("opencode-1.18.compact.tail_maximum", ("opencode-1.18", "compact.tail_maximum")),
+        ("palimpsest.prune.protect_tokens", ("palimpsest", "prune.protect_tokens")),
+        ("mine.prune", ("", "")),
+    ],
+)
+def test_a_dotted_text_names_a_policy_and_its_number(text: str, found: tuple[str, str]) -> None:
+    assert registry.number_of(text) == found
 
 
 def _another(value: Any) -> Any:
@@ -160,6 +200,8 @@ def _another(value: Any) -> Any:
             return type(value)(["one", "two words"])
         case "chars/4":
             return "tiktoken/o200k_base"
+        case "tiktoken/o200k_base":
+            return "chars/4"
         case "last":
             return "first"
         case _:

@@ -177,12 +177,11 @@ class LightSteps:
                 yield _compaction(
                     item.message, len(covered), asked, tokens[request], stand_in=stand_in
                 )
-        if self.policy is None:
-            for summary in self.timeline.items:
-                if summary.kind == "summary" and summary.entered == request and covered:
-                    yield _compaction(
-                        summary.message, len(covered), asked, tokens[request], stand_in=False
-                    )
+        if self.policy is None and covered:
+            for message in self.timeline.derived("summaries by request", _summaries).get(
+                request, ()
+            ):
+                yield _compaction(message, len(covered), asked, tokens[request], stand_in=False)
 
     def _refused(self, request: TimelineRequest) -> str:
         if not isinstance(self.policy, EnginePolicy):
@@ -205,6 +204,14 @@ def _compaction(marker: str, covered: int, asked: int, after: int, *, stand_in: 
         requested=asked,
         stand_in=stand_in,
     )
+
+
+def _summaries(timeline: Timeline) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for item in timeline.items:
+        if item.kind == "summary":
+            found.setdefault(item.entered, []).append(item.message)
+    return found
 
 
 def _by_request(timeline: Timeline) -> dict[int, list[Transition]]:

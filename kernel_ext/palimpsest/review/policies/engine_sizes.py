@@ -255,7 +255,8 @@ def _requests(
             if one.state in GONE_STATES:
                 tokens = one.tokens or 0
             elif one.state != "whole":
-                same = (weighed or request.estimator) == estimator
+                # A replay rounds quarters of characters up, where the engine rounds them half up.
+                same = (weighed or request.estimator) == estimator and weighed != CHARS4
                 tokens = _shown(timeline, one, count, same=same) + frames[one.item]
             if one.item < added:
                 total += tokens - shown[one.item]
