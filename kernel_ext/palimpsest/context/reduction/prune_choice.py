@@ -124,13 +124,17 @@ def _candidates(
     count: Callable[[str], int],
 ) -> list[PruneCandidate]:
     """Return what may be cleared, oldest first: nothing pinned, restored, protected, new or tiny."""
-    found = []
+    behind = []
     newest_tokens = 0
     for output in newest_first:
-        behind = newest_tokens >= aim.protect
+        is_behind = newest_tokens >= aim.protect
         newest_tokens += output.tokens
-        if not behind or output.kept or output.tool in rule.protected_tools:
-            continue
+        if is_behind and not output.kept and output.tool not in rule.protected_tools:
+            behind.append(output)
+    if sum(output.tokens for output in behind) < aim.minimum:
+        return []
+    found = []
+    for output in behind:
         one = newer(output.part_id)
         text = _note(rule, output.part_id, one)
         after = count(text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.precheck import FitAction, precheck, reducible
+from palimpsest.context.budget.precheck import FitAction, precheck, reducible, reserve_of
 from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
 from palimpsest.context.engine_text.reminders import remind
 from palimpsest.context.reduction.oversized_results import truncate_oversized
@@ -305,9 +305,11 @@ def fit_action(
         found = check_budget(total, facts)
         return ("fits" if found.fits else "compact_only"), found
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
+    tokens = round(total * facts.calibration) if measured else conservative()
+    fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
     checked = precheck(
-        round(total * facts.calibration) if measured else conservative(),
-        reducible(results(), facts.window, policy.recovery),
+        tokens,
+        0 if fits else reducible(results(), facts.window, policy.recovery),
         facts.window,
         policy.reserved,
         policy.overflow,

@@ -41,8 +41,6 @@ from palimpsest.context.reduction.prune_choice import (
     prune_target,
 )
 from palimpsest.context.reduction.superseded_reads import (
-    CHANGES,
-    READS,
     FileCall,
     NewerCall,
     superseded_calls,
@@ -50,7 +48,7 @@ from palimpsest.context.reduction.superseded_reads import (
 from palimpsest.context.reduction.truncation import RULE as TRUNCATE
 from palimpsest.context.reduction.truncation import caps, shorten, truncate
 from palimpsest.context.request_assembly.fit import fit_action
-from palimpsest.review.policies.engine_sizes import call_input, char_sizes
+from palimpsest.review.policies.engine_sizes import char_sizes, file_calls
 from palimpsest.review.policies.engine_step import EngineStep, ItemOutput
 from palimpsest.review.policies.policy import Probe
 from palimpsest.review.policies.reducible import BESIDE
@@ -126,9 +124,7 @@ def _shown(step: EngineStep) -> list[int]:
 
 def _sized(step: EngineStep, places: Mapping[str, int]) -> Iterator[SizedOutput]:
     """Yield what is shown with its size, newest first."""
-    turns = step.policy.prune.protect_turns
-    begins = [one.first for one in step.messages() if one.is_users]
-    recent_from = begins[-turns:][0] if turns and begins else step.view.count
+    recent_from = step.start_of_turns(step.policy.prune.protect_turns)
     firsts = step.sizes.firsts
     for name, item in reversed(list(places.items())):
         yield SizedOutput(
@@ -160,19 +156,9 @@ class _NewerCalls:
 
     def _calls(self) -> Iterator[FileCall]:
         step = self._step
-        done = {
-            step.view.item(one).group
-            for one in step.outputs
-            if step.view.item(one).kind == "output"
-        }
-        for index in range(step.view.count - 1, step.state.gone - 1, -1):
-            item = step.view.item(index)
-            if item.kind != "call" or item.tool not in READS | CHANGES or item.group not in done:
-                continue
-            if step.is_there(index):
-                yield FileCall(
-                    step.part_id(index), item.tool, call_input(step.view.timeline, index)
-                )
+        for index, result, call in reversed(file_calls(step.view.timeline)):
+            if result < step.view.count and index >= step.state.gone and step.is_there(index):
+                yield call
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
     weigh_chars,
 )
+from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.reducible import BESIDE
+from palimpsest.review.timeline.message_items import part_of
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -45,6 +47,8 @@ class EngineSizes:
     """Tokens around each item's text."""
     extras: tuple[int, ...]
     """Tokens by which the engine's count of a whole item is more than its weight."""
+    parts: tuple[str, ...]
+    """The part of the log that each item stands for."""
     wholes: tuple[int, ...]
     """Tokens of each whole item with what stands around it."""
     wholes_until: tuple[int, ...]
@@ -106,6 +110,28 @@ def call_input(timeline: Timeline, call: int) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
+def file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
+    """Return the calls that read or changed a file: their items, those of their results, and what they asked for."""
+    return timeline.derived("file calls", _file_calls)
+
+
+def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
+    results = {
+        item.group: item.index
+        for item in timeline.items
+        if item.kind == "output" and not item.is_error
+    }
+    return tuple(
+        (
+            item.index,
+            results[item.group],
+            FileCall(part_of(item), item.tool, call_input(timeline, item.index)),
+        )
+        for item in timeline.items
+        if item.kind == "call" and item.tool in READS | CHANGES and item.group in results
+    )
+
+
 def is_users(item: TimelineItem) -> bool:
     """Return whether an item belongs to a message of the user."""
     attached = item.kind == "media" and not _is_attached(item)
@@ -139,6 +165,7 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         count=count,
         frames=frames,
         extras=extras,
+        parts=tuple(map(part_of, timeline.items)),
         wholes=tuple(wholes),
         wholes_until=sums(wholes),
         until=sums(extras),

@@ -4,6 +4,7 @@ The state holds plain values. A step works on copies and returns a new one, so t
 same decisions again.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,6 @@ from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, is_users
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import BESIDE
-from palimpsest.review.timeline.message_items import part_of
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
@@ -154,7 +154,7 @@ class EngineStep:
 
     def part_id(self, item: int) -> str:
         """Return the part of the log that an item stands for."""
-        return part_of(self.view.item(item))
+        return self.sizes.parts[item]
 
     def media(self, item: int) -> Sequence[int]:
         """Return the images of a result that are shown."""
@@ -347,6 +347,16 @@ class EngineStep:
                 told = item.continues or is_users(item)
                 found.append(ShownMessage(index, index + 1, is_users=told))
         return found
+
+    def start_of_turns(self, turns: int) -> int:
+        """Return the first item of the newest so many turns that are shown, each begun by a message of the user."""
+        begin = max(self.state.gone, self.state.dropped)
+        users = self.sizes.users
+        newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
+        there = [one for one in newest if self.is_there(one)]
+        there += [one for one in (self.state.continued, *self.state.adopted[1:]) if one >= 0]
+        chosen = sorted(there)[-turns:] if turns else []
+        return chosen[0] if chosen else self.view.count
 
     @property
     def has_summary(self) -> bool:
