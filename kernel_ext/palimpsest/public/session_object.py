@@ -436,6 +436,9 @@ class Session:
     breaks = forwarded(_review_of, SessionReview.breaks)
     wastes = forwarded(_review_of, SessionReview.wastes)
     why = forwarded(_review_of, SessionReview.why)
+    request = forwarded(_review_of, SessionReview.request)
+    difference = forwarded(_review_of, SessionReview.difference)
+    compactions = forwarded(_review_of, SessionReview.compactions)
 
     def whatif(
         self,

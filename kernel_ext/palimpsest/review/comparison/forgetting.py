@@ -4,8 +4,9 @@ Counted over the recorded actions, so it is a lower bound: the real agent, which
 more again. No model judges anything.
 """
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from palimpsest.review.comparison.references import NameUse, References
 from palimpsest.review.replay.ruler import PriceProfile
@@ -30,11 +31,18 @@ class Forgotten:
     """Of these the uses whose name was still shown."""
     fetched_again: tuple[tuple[int, int], ...]
     """Request and item of each result that would have to be fetched again, once."""
+    by_kind: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Uses whose name was still shown, and all uses, by the kind of the name."""
 
     @property
     def retention(self) -> float | None:
         """Share of the uses whose name was still shown; None where no name was used."""
         return self.kept / self.needed if self.needed else None
+
+    @property
+    def retention_by_kind(self) -> dict[str, float]:
+        """The same for paths, errors, identifiers and numbers, as far as some were used."""
+        return {kind: kept / needed for kind, (kept, needed) in self.by_kind.items()}
 
 
 def forgotten(simulation: Simulation, references: References) -> Forgotten:
@@ -47,23 +55,40 @@ def forgotten(simulation: Simulation, references: References) -> Forgotten:
         for item, those in timeline.by_item.items()
         if any(one.state == "whole" or one.shown for one in those)
     }
-    kept = 0
+    summaries = _summaries(timeline)
+    lost: Counter[str] = Counter()
     fetched: dict[int, int] = {}
     for use in references.uses:
         # Most names are still where they came last.
         if use.request < until.get(use.newest, use.request + 1) or _any_shows(
             timeline, use, until, told
         ):
-            kept += 1
-        elif fetched.keys().isdisjoint(use.sources):
+            continue
+        if summaries and _any_tells(timeline, summaries, use):
+            continue
+        lost[references.kinds[use.name]] += 1
+        if fetched.keys().isdisjoint(use.sources):
             fetched[max(use.sources)] = use.request
     return Forgotten(
         repeated_calls=len(repeated),
         repeated_at=repeated,
         needed=len(references.uses),
-        kept=kept,
+        kept=len(references.uses) - lost.total(),
         fetched_again=tuple((request, item) for item, request in fetched.items()),
+        by_kind={kind: (needed - lost[kind], needed) for kind, needed in references.needed.items()},
     )
+
+
+def _summaries(timeline: Timeline) -> tuple[int, ...]:
+    """Return the items in whose places texts of summaries stand."""
+    those = (one.item for one in timeline.transitions if one.state == "summarised" and one.shown)
+    return tuple(dict.fromkeys(those))
+
+
+def _any_tells(timeline: Timeline, summaries: tuple[int, ...], use: NameUse) -> bool:
+    """Return whether a summary that a request showed holds a name, wherever that came from."""
+    shown = (timeline.at(one, use.request) for one in summaries)
+    return any(one is not None and one.shown and use.name in one.shown for one in shown)
 
 
 def _repeated(timeline: Timeline) -> list[tuple[int, int]]:

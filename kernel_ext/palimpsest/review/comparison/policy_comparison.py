@@ -11,6 +11,7 @@ from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
@@ -104,6 +105,8 @@ class PolicyComparison(ShownAsTable):
     price: PriceProfile
     simulations: tuple[Simulation, ...]
     figures: tuple[PolicyFigures, ...]
+    summaries: SummaryChoice | None = None
+    """What stands where a policy would have had a summary written; None: a placeholder of the policy's size."""
 
     @cached_property
     def table(self) -> ReportTable:
@@ -150,7 +153,9 @@ class PolicyComparison(ShownAsTable):
                 "read": self.price.read,
                 "write": self.price.write,
             },
+            "summaries": None if self.summaries is None else self.summaries.words,
             **self.table.json(),
+            "retention_by_kind": {one.name: dict(one.retention_by_kind) for one in self.figures},
         }
 
     def _notes(self) -> tuple[str, ...]:
@@ -176,7 +181,9 @@ class PolicyComparison(ShownAsTable):
             for one in simulation.timeline.transitions
             if one.state == "summarised" and one.tokens and simulation.policy != "recorded"
         ]
-        if stubs:
+        if stubs and self.summaries is not None:
+            notes.append(self.summaries.words)
+        elif stubs:
             notes.append(STUB.format(tokens=f"{max(stubs):,}"))
         return tuple(notes)
 
@@ -189,6 +196,7 @@ def compare_policies(
     *,
     window: int = 0,
     references: References | None = None,
+    summaries: SummaryChoice | None = None,
 ) -> PolicyComparison:
     """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording."""
     names = References.of(timeline) if references is None else references
@@ -199,6 +207,7 @@ def compare_policies(
         price,
         simulations,
         tuple(policy_figures(one, names, price) for one in simulations),
+        summaries,
     )
 
 

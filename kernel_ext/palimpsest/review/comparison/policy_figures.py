@@ -1,6 +1,7 @@
 """The figures of one policy over one session: size, cache, money, forgetting, and how often it acted."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from palimpsest.review.comparison.forgetting import forgotten, repair_cost
@@ -44,6 +45,8 @@ class PolicyFigures:
     """The highest value of its signal as a share of the threshold; None where it has none."""
     verdict: str
     facts_until: int | None
+    retention_by_kind: Mapping[str, float] = field(default_factory=dict)
+    """Retention of paths, errors, identifiers and numbers, as far as some were used."""
 
     @property
     def cost_with_repair(self) -> float:
@@ -84,6 +87,7 @@ def policy_figures(
         distance=_distance(simulation.probes),
         verdict=verdict(simulation),
         facts_until=simulation.facts_until,
+        retention_by_kind=forgot.retention_by_kind,
     )
 
 

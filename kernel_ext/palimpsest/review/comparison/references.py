@@ -4,14 +4,16 @@ Words are compared, not meanings: a name counts as used where an answer writes i
 input of a call.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
 from palimpsest.context.compaction.loss_report import KINDS
+from palimpsest.review.replay.text_names import names_of
 from palimpsest.transcript.timeline import Timeline
 
-LEAST_CHARS = 4
-"""Shorter names are too often the same by chance."""
 MOST_NAMES = 2_000
 """Names of one item that are looked at; a longer list is a table of data."""
 _ANSWER = frozenset({"assistant", "call"})
@@ -45,6 +47,24 @@ class References:
                 found.setdefault(name, []).append(index)
         return cls(tuple(_uses(timeline, per_item, found)))
 
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """The kind of each name that is used: ``paths``, ``errors``, ``identifiers`` or ``numbers``."""
+        return {name: kind_of_name(name) for name in self.requests}
+
+    @cached_property
+    def needed(self) -> Mapping[str, int]:
+        """How many uses there are of names of each kind."""
+        return Counter(self.kinds[use.name] for use in self.uses)
+
+    @cached_property
+    def requests(self) -> Mapping[str, tuple[int, ...]]:
+        """The requests whose answers use a name, ascending, by name."""
+        found: dict[str, list[int]] = {}
+        for use in self.uses:
+            found.setdefault(use.name, []).append(use.request)
+        return {name: tuple(those) for name, those in found.items()}
+
 
 def _read(timeline: Timeline) -> range:
     return range(len(timeline.items))
@@ -66,14 +86,11 @@ def _uses(
                 yield NameUse(request.index, name, frozenset(sources), sources[-1])
 
 
+def kind_of_name(name: str) -> str:
+    """Return the kind of a name: the first whose pattern it is; of one cut from its text, an identifier."""
+    return next((kind for kind, one in KINDS.items() if one.fullmatch(name)), "identifiers")
+
+
 def names_in(text: str) -> Iterator[str]:
-    """Yield the names in a text, at most ``MOST_NAMES``."""
-    left = MOST_NAMES
-    for pattern in KINDS.values():
-        for match in pattern.finditer(text):
-            name = match[0].rstrip(".,:;")
-            if len(name) >= LEAST_CHARS:
-                left -= 1
-                if left < 0:
-                    return
-                yield name
+    """Return the names in a text, at most ``MOST_NAMES``."""
+    return (name for _, name in islice(names_of(text), MOST_NAMES))

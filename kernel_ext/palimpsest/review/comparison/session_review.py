@@ -25,8 +25,19 @@ from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.registry import number_of
 from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.request_contents.compaction_losses import CompactionLosses, compaction_losses
+from palimpsest.review.request_contents.request_difference import (
+    ReportedLoss,
+    RequestDifference,
+    request_difference,
+)
+from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.request_contents.shown_items import checked_request
+from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
@@ -44,10 +55,17 @@ class SessionReview:
     Nothing is sent, nothing is run, nothing is written.
     """
 
-    def __init__(self, timeline: Timeline, get_policy: GetPolicy, price_of: PriceOf) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        get_policy: GetPolicy,
+        price_of: PriceOf,
+        sent: SentRequests | None = None,
+    ) -> None:
         self.timeline = timeline
         self._get_policy = get_policy
         self._price_of = price_of
+        self._sent = sent
 
     @cached_property
     def references(self) -> References:
@@ -141,6 +159,73 @@ class SessionReview:
                 return one.index
         raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
 
+    # Contents
+
+    def request(
+        self, request: int, policy: PolicyLike = RECORDED, *, summary: str | None = None
+    ) -> ShownRequest:
+        """Return a request with its contents, from 1: as it was sent, or as a policy would have sent it.
+
+        ``summary`` says what stands where the policy would have had a summary written: ``recorded``,
+        ``stub(1500)`` or ``extract(2000)``. Raises UserError for an unknown request or policy.
+
+        >>> shown = session.request(1)
+        >>> shown.basis, shown.blocks[0].role
+        ('exact', 'system')
+        """
+        checked_request(self.timeline, request - 1)
+        return request_at(self._replayed(policy, summary), request - 1, self._sent)
+
+    def difference(
+        self,
+        first: int,
+        second: int,
+        policy: PolicyLike = RECORDED,
+        *,
+        price: str | PriceProfile | None = None,
+    ) -> RequestDifference:
+        """Return what came, went and was rewritten between two requests, from 1, and what was paid anew.
+
+        What was reported of a request that follows the other is a fact; all else is an estimate.
+
+        >>> session.difference(1, 1).changes
+        ()
+        """
+        for one in (first, second):
+            checked_request(self.timeline, one - 1)
+        profile = self.price(price)
+        simulation = self._replayed(policy)
+        is_fact = simulation.facts_until is None or second - 1 < simulation.facts_until
+        broken = self.breaks(profile) if is_fact and second == first + 1 else ()
+        loss = next(
+            (
+                ReportedLoss(one.loss, one.cost, one.words)
+                for one in broken
+                if one.request == second - 1
+            ),
+            None,
+        )
+        return request_difference(simulation, first - 1, second - 1, profile, loss)
+
+    def compactions(
+        self, policy: PolicyLike = RECORDED, *, summary: str | None = None
+    ) -> CompactionLosses:
+        """Return the compactions, recorded or of a policy, and what each lost.
+
+        ``summary`` is that of ``request``.
+
+        >>> len(session.compactions())
+        0
+        """
+        if not self.timeline.requests:
+            return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
+        return compaction_losses(self._replayed(policy, summary), self.references.requests)
+
+    def _replayed(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
+        choice = None if summary is None else SummaryChoice.of(summary)
+        chosen = with_summaries(self.policy(policy), choice)
+        return simulate(self.timeline, chosen, self.ruler)
+
     # Policies
 
     def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
@@ -161,8 +246,12 @@ class SessionReview:
         price: str | PriceProfile | None = None,
         window: int = 0,
         ruler: Ruler | None = None,
+        summary: str | None = None,
     ) -> PolicyComparison:
         """Return policies side by side: what each would have sent, cached, cost and lost.
+
+        ``summary`` says what stands where a policy would have had a summary written, for all of them alike:
+        ``recorded``, ``stub(1500)`` or ``extract(2000)``; without it a placeholder of the policy's size.
 
         Raises UserError for an unknown policy, a price that is not known, and a session without requests.
 
@@ -174,13 +263,15 @@ class SessionReview:
             raise UserError("The session has no request yet, so there is nothing to compare.")
         wanted = [policies] if policies is None or isinstance(policies, str) else policies
         many = list(wanted) if isinstance(wanted, Sequence) else [wanted]
+        choice = None if summary is None else SummaryChoice.of(summary)
         return compare_policies(
             self.timeline,
-            [self.policy(one) for one in many],
+            [with_summaries(self.policy(one), choice) for one in many],
             ruler or self.ruler,
             self.price(price),
             window=window,
             references=self.references,
+            summaries=choice,
         )
 
     def sweep(
@@ -192,6 +283,7 @@ class SessionReview:
         price: str | PriceProfile | None = None,
         window: int | Sequence[int] = 0,
         ruler: Ruler | None = None,
+        summary: str | None = None,
         **numbers: Sequence[Any],
     ) -> PolicySweep:
         """Return one policy with several values of one of its numbers.
@@ -207,7 +299,11 @@ class SessionReview:
         name, number, wanted = _swept(policy, values, numbers)
         variants = [(value, self._get_policy(name, **{number: value})) for value in wanted]
         compared = self.compare(
-            [made for _, made in variants], price=price, window=window, ruler=ruler
+            [made for _, made in variants],
+            price=price,
+            window=window,
+            ruler=ruler,
+            summary=summary,
         )
         return sweep_policy(name, number, [value for value, _ in variants], compared)
 

@@ -24,6 +24,7 @@ from palimpsest.model.wire.provider_messages import (
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage
@@ -42,6 +43,8 @@ class Rebuilt:
     """The rebuilt messages have the recorded hash."""
     opaque_by: str | None = None
     """The rule of the hook that wrote the whole request; it is shown as stored, not made again."""
+    neutral: NeutralMessages = ()
+    """The messages before they are converted to the provider's format; none where a hook wrote them."""
 
 
 def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
@@ -55,9 +58,12 @@ def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
 
 def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
     """Rebuild one request; raises NotFound, or UserError for a projection this version lacks."""
-    for found in rebuild_all(store, session_id, store.read(session_id)):
-        if found.record.id == request_id:
-            return found
+    state = State()
+    for record in store.read(session_id):
+        state.apply(record)
+        event = record.event
+        if isinstance(event, StepRequested) and event.request.id == request_id:
+            return _rebuilt(store, session_id, state, event.request)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 
@@ -126,7 +132,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
         refusals=policy.overflow.refusals,
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
-    return Rebuilt(record, request, matches=sha256 == record.sha256)
+    return Rebuilt(record, request, matches=sha256 == record.sha256, neutral=projection.messages)
 
 
 def _opaque(

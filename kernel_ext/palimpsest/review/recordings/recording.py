@@ -19,6 +19,7 @@ from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
@@ -79,7 +80,8 @@ class Recording(Sequence[SessionReview]):
 
     def _review(self, session_id: str) -> SessionReview:
         timeline = timeline_of(self._store, session_id, counter, self._price_of)
-        return SessionReview(timeline, self._get_policy, self._price_of)
+        sent = SentRequests(self._store, session_id)
+        return SessionReview(timeline, self._get_policy, self._price_of, sent)
 
     def close(self) -> None:
         """Remove the temporary folder; texts of its sessions can no longer be read."""

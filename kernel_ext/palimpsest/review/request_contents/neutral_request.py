@@ -1,0 +1,86 @@
+"""A request's blocks as messages: provider-neutral ones, and the body of a provider in OpenAI's form."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal
+
+from palimpsest.model.wire.provider_messages import to_provider
+from palimpsest.review.request_contents.request_blocks import UNSEEN, RequestBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    NeutralMessage,
+    NeutralMessages,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+Role = Literal["system", "user", "assistant", "tool"]
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+
+
+def neutral_messages_of(
+    timeline: Timeline, blocks: Sequence[RequestBlock], system: str = ""
+) -> NeutralMessages:
+    """Return the messages that blocks make: those of one message of the provider's go together."""
+    opening = [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
+    sent = [one for one in blocks if one.kind not in ("tools", UNSEEN) and one.item is not None]
+    grouped = groupby(sent, key=lambda one: (timeline.items[one.item or 0].block, one.role))
+    return (
+        *opening,
+        *(
+            NeutralMessage(
+                role=_ROLES.get(role, "user"),
+                blocks=tuple(_block(timeline, one) for one in those),
+            )
+            for (_, role), those in grouped
+        ),
+    )
+
+
+def _block(timeline: Timeline, block: RequestBlock) -> Block:
+    item = timeline.items[block.item or 0]
+    match block.kind:
+        case "call" if block.state == "whole":
+            return CallBlock(
+                call_id=item.group, tool=item.tool, input=_input(block.text, item.tool)
+            )
+        case "output":
+            return ResultBlock(
+                call_id=item.group, tool=item.tool, text=block.text, is_error=item.is_error
+            )
+        case "reasoning":
+            return ReasoningBlock(text=block.text)
+        case _:
+            return TextBlock(text=block.text)
+
+
+def _input(text: str, tool: str) -> dict[str, Any]:
+    """Return the input of a call from its text, which is its tool and its input as JSON."""
+    try:
+        found = json.loads(text.removeprefix(tool))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def body_of(
+    messages: NeutralMessages, model: str, tools: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what a provider would be sent: model, messages in OpenAI's form, and tools as they are kept."""
+    provider, slash, name = model.partition("/")
+    ref = ModelRef(provider=provider if slash else "openai", name=name if slash else model)
+    info = ModelInfo(ref=ref, window=0, output_limit=0, vision=True)
+    return {
+        "model": model,
+        "messages": list(to_provider(messages, info)),
+        "tools": [dict(one) for one in tools],
+    }

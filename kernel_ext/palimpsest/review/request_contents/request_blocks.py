@@ -1,0 +1,189 @@
+"""The blocks of a request: of its items as they are shown, or of its rebuilt messages mapped to items."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from palimpsest.review.reconstruction.requests import Rebuilt
+from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
+from palimpsest.review.timeline.item_texts import RESULT, call_text
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    MediaBlock,
+    NeutralMessage,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.timeline import ItemState, Timeline
+
+ROLES: Mapping[str, str] = {
+    "system": "system",
+    "tools": "system",
+    "instructions": "system",
+    "assistant": "assistant",
+    "reasoning": "assistant",
+    "call": "assistant",
+    "output": "tool",
+}
+"""The speaker of each kind of item; the others are the user's."""
+UNSEEN = "unseen"
+"""Kind of what every request held and the recording does not show."""
+UNSEEN_TEXT = "[What every request held and the recording does not show: system prompt and tools.]"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBlock:
+    """A piece of a request."""
+
+    item: int | None
+    """The timeline's item, from 0; None for what is none, such as words the engine adds to one request."""
+    role: str
+    """``system``, ``user``, ``assistant`` or ``tool``."""
+    kind: str
+    state: ItemState
+    text: str
+    """What the request holds; in brackets what is known of it where the text is not. Data, not markup."""
+    tokens: float
+    """An estimate, scaled by the ruler."""
+    tool: str = ""
+    label: str = ""
+    pinned: bool = False
+    is_error: bool = False
+
+    @property
+    def chars(self) -> int:
+        """Characters of its text."""
+        return len(self.text)
+
+
+def item_blocks(
+    timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
+) -> tuple[RequestBlock, ...]:
+    """Return one block for each item that is shown."""
+    return tuple(_of_item(one, shown_text(timeline, one, recorded=recorded)) for one in shown)
+
+
+def unseen_block(tokens: float) -> RequestBlock:
+    """Return the block of what a recording does not show."""
+    return RequestBlock(None, "system", UNSEEN, "whole", UNSEEN_TEXT, tokens)
+
+
+def sent_blocks(
+    timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: Rebuilt
+) -> tuple[tuple[RequestBlock, ...], tuple[RequestBlock, ...]]:
+    """Return the blocks of a rebuilt request, and those of items that are counted and were not sent.
+
+    Tools come first; an item that was sent in several blocks has its tokens shared by their lengths.
+    """
+    known = {one.item.index: one for one in shown}
+    places = _places(timeline, shown)
+    found = list(_tools(shown, rebuilt))
+    for message in rebuilt.neutral:
+        for block, text in _texts(message):
+            index = _index(places, timeline, message, block)
+            if index is None:
+                kind = _kind(message, block)
+                found.append(RequestBlock(None, message.role, kind, "whole", text, 0))
+                continue
+            # What is pinned is quoted after a summary that replaced it; the replay counts it with that.
+            gone = ShownItem(timeline.items[index], timeline.at(index, request), 0)
+            found.append(_of_item(known.get(index, gone), text, message.role))
+    sent = {one.item for one in found}
+    missing = [one for one in shown if one.item.index not in sent]
+    return _shared(found), item_blocks(timeline, missing, recorded=True)
+
+
+def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestBlock:
+    item = shown.item
+    return RequestBlock(
+        item=item.index,
+        role=role or ROLES.get(item.kind, "user"),
+        kind=item.kind,
+        state=shown.state,
+        text=text,
+        tokens=shown.tokens,
+        tool=item.tool,
+        label=item.label,
+        pinned=item.pinned,
+        is_error=item.is_error,
+    )
+
+
+def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestBlock]:
+    for one in shown:
+        if one.item.kind == "tools":
+            specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
+            yield _of_item(one, json.dumps(specs, ensure_ascii=False))
+
+
+def _places(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
+    """Return the item of each part, each result and each summary's message, by their ids."""
+    found: dict[str, int] = {}
+    for item in timeline.items:
+        found[item.id.removeprefix(f"{item.message}/")] = item.index
+        if item.kind == "summary":
+            found[item.message] = item.index
+    found.update({"system": one.item.index for one in shown if one.item.kind == "system"})
+    return found
+
+
+def _index(
+    places: Mapping[str, int], timeline: Timeline, message: NeutralMessage, block: Block
+) -> int | None:
+    if message.role == "system":
+        return places.get("system")
+    if (summary := places.get(message.message_id or "")) is not None:
+        return summary
+    part = block.part_id or ""
+    if isinstance(block, ResultBlock):
+        return places.get(part + RESULT)
+    found = places.get(part)
+    is_quoted = found is not None and timeline.items[found].kind == "call"
+    if is_quoted and not isinstance(block, CallBlock):
+        return places.get(part + RESULT)  # a pinned result that is quoted after a summary
+    return found if found is not None else places.get(part + RESULT)
+
+
+def _texts(message: NeutralMessage) -> Iterator[tuple[Block, str]]:
+    for block in message.blocks:
+        match block:
+            case TextBlock() | ReasoningBlock() | ResultBlock():
+                yield block, block.text
+            case MediaBlock():
+                yield block, block.filename or block.mime
+            case CallBlock():
+                yield block, call_text(block.tool, block.input)
+            case _:
+                assert_never(block)
+
+
+def _kind(message: NeutralMessage, block: Block) -> str:
+    match block:
+        case TextBlock():
+            return block.kind or message.role
+        case MediaBlock():
+            return "media"
+        case ReasoningBlock():
+            return "reasoning"
+        case CallBlock():
+            return "call"
+        case ResultBlock():
+            return "output"
+        case _:
+            assert_never(block)
+
+
+def _shared(blocks: Sequence[RequestBlock]) -> tuple[RequestBlock, ...]:
+    """Return the blocks with the tokens of an item that has several shared among them."""
+    chars: dict[int | None, int] = {}
+    for one in blocks:
+        chars[one.item] = chars.get(one.item, 0) + one.chars + 1
+    return tuple(
+        one
+        if one.item is None
+        else replace(one, tokens=one.tokens * (one.chars + 1) / chars[one.item])
+        for one in blocks
+    )

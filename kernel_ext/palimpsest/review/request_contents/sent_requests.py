@@ -1,0 +1,82 @@
+"""What a session's log holds of requests beside their items: their exact form, system prompt and tools.
+
+A request of a session of ours is rebuilt to the byte, and its hash is compared with the recorded one; a
+recording of another agent has at most the system prompt and the tools.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from palimpsest.review.reconstruction.requests import Rebuilt, rebuild
+from palimpsest.store.interface import Store
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.session_record.events import (
+    SessionCreated,
+    SessionUpdated,
+    StepRequested,
+)
+
+_SENT = frozenset({"step.requested"})
+_SESSION = frozenset({"session.created", "session.updated"})
+
+
+class SentRequests:
+    """Reads the requests of one session from its log, each when it is asked for."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
+
+    def rebuilt(self, message_id: str) -> Rebuilt | None:
+        """Return the request whose answer is a message; None where no request was recorded.
+
+        Raises UserError for a request that a newer version made.
+        """
+        found = self._ids.get(message_id)
+        return None if found is None else rebuild(self._store, self._session_id, found)
+
+    @cached_property
+    def _ids(self) -> Mapping[str, str]:
+        """The newest request of each answer: one that was tried again has several."""
+        return {
+            record.event.request.message_id: record.event.request.id
+            for record in self._store.read(self._session_id, only=_SENT)
+            if isinstance(record.event, StepRequested)
+            and record.event.request.purpose == "step"
+            and record.event.request.message_id is not None
+        }
+
+    @cached_property
+    def system(self) -> str:
+        """The system prompt that came with a recording; empty where there is none."""
+        return self._text("system")
+
+    @cached_property
+    def tools(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that came with a recording."""
+        try:
+            found = json.loads(self._text("tools") or "[]")
+        except ValueError:
+            return ()
+        return tuple(one for one in found if isinstance(one, dict))
+
+    def _text(self, name: str) -> str:
+        kept = self._imported.get(name)
+        sha256 = kept.get("sha256") if isinstance(kept, dict) else None
+        if not isinstance(sha256, str):
+            return ""
+        try:
+            return self._store.get_blob(sha256).decode("utf-8", "replace")
+        except (OSError, NotFound):
+            return ""
+
+    @cached_property
+    def _imported(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = {}
+        for record in self._store.read(self._session_id, only=_SESSION):
+            if isinstance(record.event, SessionCreated | SessionUpdated):
+                noted = (record.event.session.metadata or {}).get("imported")
+                found = noted if isinstance(noted, dict) else found
+        return found

@@ -1,0 +1,98 @@
+"""The items that a request of a replay shows, in the order in which it holds them."""
+
+import json
+from dataclasses import dataclass
+
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import (
+    GONE_STATES,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    Transition,
+)
+
+NEVER_WRITTEN = "[A summary of {tokens:,} tokens that was never written.]"
+NOT_KEPT = "[{tokens:,} tokens are shown of it; which ones is not in the recording.]"
+FIRST_CHARS = "[The policy shows {chars:,} characters of it; which ones it does not say.]"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """An item in a request."""
+
+    item: TimelineItem
+    transition: Transition | None
+    """What holds for it at the request; None while it is whole."""
+    tokens: float
+    """Tokens of what is shown, scaled by the ruler."""
+
+    @property
+    def state(self) -> ItemState:
+        """How it is shown."""
+        return "whole" if self.transition is None else self.transition.state
+
+    @property
+    def key(self) -> tuple[int, str, int | None, str | None]:
+        """What is equal for two requests that show the item alike."""
+        found = self.transition
+        if found is None:
+            return self.item.index, "whole", None, None
+        return self.item.index, found.state, found.tokens, found.shown
+
+
+def checked_request(timeline: Timeline, request: int) -> int:
+    """Return the number of a request, from 0; raises UserError where the session has none of that number."""
+    if not 0 <= request < len(timeline.requests):
+        raise UserError(
+            f"The session has no request {request + 1}; its requests are numbered from 1 to {len(timeline.requests)}."
+            if timeline.requests
+            else "The session has no request yet."
+        )
+    return request
+
+
+def shown_items(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
+    """Return the items of a request, from 0, in their order; those that take nothing are not among them."""
+    timeline, ruler = simulation.timeline, simulation.ruler
+    weights = timeline.weights(ruler.estimator)
+    count = timeline.requests[checked_request(timeline, request)].items
+    found = []
+    for index in sorted(range(count), key=timeline.ranks.__getitem__):
+        transition = timeline.at(index, request)
+        tokens = weights[index] if transition is None else transition.tokens or 0
+        if transition is None or transition.state not in GONE_STATES or tokens:
+            found.append(ShownItem(timeline.items[index], transition, tokens * ruler.factor))
+    return tuple(found)
+
+
+def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
+    """Return what stands for an item in a request; in brackets what is known of it where no text is.
+
+    ``recorded`` says that the recording, and not a policy, decided what is shown.
+    """
+    found, item = shown.transition, shown.item
+    if found is None:
+        text = timeline.read(item.index)
+        return (
+            _system_text(text) if item.kind == "system" else text or f"[{item.label or item.kind}]"
+        )
+    if found.shown is not None:
+        return found.shown
+    tokens = found.tokens or 0
+    if found.state == "summarised":
+        return NEVER_WRITTEN.format(tokens=tokens)
+    if recorded:
+        return NOT_KEPT.format(tokens=tokens)
+    return FIRST_CHARS.format(chars=found.chars)
+
+
+def _system_text(text: str) -> str:
+    """Return a system prompt as text: our own is kept as a JSON list of its parts."""
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        return text
+    is_list = isinstance(parts, list) and all(isinstance(one, str) for one in parts)
+    return "\n\n".join(parts) if is_list else text

@@ -1,0 +1,256 @@
+"""One request with its contents: as it was sent, as it can be rebuilt, or as a policy would have sent it.
+
+Only this one request is made, when it is asked for; the texts stay in the log.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.safety.escaping import clean, in_html
+from palimpsest.review.reconstruction.requests import Rebuilt
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
+from palimpsest.review.request_contents.request_blocks import (
+    RequestBlock,
+    item_blocks,
+    sent_blocks,
+    unseen_block,
+)
+from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.request_contents.shown_items import shown_items
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
+from palimpsest.transcript.timeline import Timeline
+
+Exactness = Literal["exact", "rebuilt", "partial", "estimate"]
+EXACTNESS: Mapping[Exactness, str] = {
+    "exact": "As it was sent: rebuilt from the log, and its hash is the recorded one.",
+    "rebuilt": "Rebuilt from the messages that were recorded before it.",
+    "partial": "In part: the recording lacks some of it.",
+    "estimate": "As the policy would have sent it: the actions are the recorded ones.",
+}
+EXCERPT_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """A place where a request holds a text."""
+
+    block: int
+    """The block's place in the request, from 0."""
+    offset: int
+    """Characters before it in the block's text."""
+
+
+@dataclass(frozen=True)
+class ShownRequest(ShownAsTable):
+    """A request with its contents."""
+
+    timeline: Timeline = field(repr=False)
+    request: int
+    """Its number, from 0."""
+    policy: str
+    basis: Exactness
+    blocks: tuple[RequestBlock, ...] = field(repr=False)
+    """What it holds, in order."""
+    beside: tuple[RequestBlock, ...] = field(repr=False)
+    """What its size counts besides: what the recording does not show, and items that were not sent."""
+    tokens: float
+    """Its size, as the replay counts it: the tokens of all blocks and of what is counted besides."""
+    system: str = field(repr=False)
+    """The system prompt; empty where it is not known."""
+    tools: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """The tools that were offered; none where they are not known."""
+    messages: NeutralMessages = field(repr=False)
+    """The same as provider-neutral messages."""
+    sha256: str | None = None
+    """Hash of what was sent, of an exact one."""
+    make_body: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """What the provider was sent, or would be, in OpenAI's form; as plain values."""
+        return self.make_body()
+
+    @property
+    def note(self) -> str:
+        """How the request is known, in a sentence."""
+        return EXACTNESS[self.basis]
+
+    def find(self, text: str) -> tuple[FoundText, ...]:
+        """Return where the request holds a plain text, whatever the case of its letters; nothing for no text.
+
+        >>> session.request(1).find("nobody wrote this")
+        ()
+        """
+        return tuple(self._found(text)) if text else ()
+
+    def _found(self, text: str) -> Iterator[FoundText]:
+        wanted = re.compile(re.escape(text), re.IGNORECASE)
+        for place, block in enumerate(self.blocks):
+            for match in wanted.finditer(block.text):
+                yield FoundText(place, match.start())
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The blocks as a table, with the beginnings of their texts."""
+        columns = (
+            TableColumn("item", "item", "count"),
+            TableColumn("role", "role"),
+            TableColumn("kind", "kind"),
+            TableColumn("tool", "tool"),
+            TableColumn("state", "state"),
+            TableColumn("tokens", "tokens", "count", "estimate"),
+            TableColumn("chars", "chars", "count"),
+            TableColumn("text", "begins with"),
+        )
+        rows = tuple(
+            (
+                None if one.item is None else one.item + 1,
+                one.role,
+                one.kind,
+                one.tool,
+                f"{one.state}, pinned" if one.pinned else one.state,
+                round(one.tokens),
+                one.chars,
+                _excerpt(one.text),
+            )
+            for one in self.blocks
+        )
+        at = self.timeline.requests[self.request]
+        title = f"Request {self.request + 1} of {len(self.timeline.requests)} under {self.policy}: ~{self.tokens:,.0f} tokens"
+        notes = [self.note]
+        if at.reported is not None and self.basis != "estimate":
+            notes.append(f"{at.reported:,} tokens were reported.")
+        counted = sum(one.tokens for one in self.beside)
+        if counted:
+            notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
+        return ReportTable(title, columns, rows, tuple(notes))
+
+    @property
+    def contents(self) -> str:
+        """The whole request as plain text: each block under a line that says what it is."""
+        return "\n\n".join(f"--- {_head(one)}\n{clean(one.text)}" for one in self.blocks)
+
+    @property
+    def html(self) -> str:
+        """The table, and each block to open, as an HTML fragment."""
+        opened = "\n".join(
+            f"<details><summary>{in_html(clean(_head(one)))}</summary>"
+            f'<pre style="white-space:pre-wrap">{in_html(clean(one.text))}</pre></details>'
+            for one in self.blocks
+        )
+        return f"{self.table.html}\n{opened}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the request as plain values."""
+        return {
+            "session": self.timeline.session,
+            "request": self.request + 1,
+            "policy": self.policy,
+            "basis": self.basis,
+            "note": self.note,
+            "tokens": round(self.tokens),
+            "sha256": self.sha256,
+            "blocks": [_plain(one) for one in self.blocks],
+            "beside": [_plain(one) for one in self.beside],
+            "system": self.system,
+            "tools": [dict(one) for one in self.tools],
+            "body": self.body,
+        }
+
+
+def request_at(
+    simulation: Simulation, request: int, sent: SentRequests | None = None
+) -> ShownRequest:
+    """Return a request of a replay, from 0, with its contents; raises UserError where there is none.
+
+    ``sent`` reads what the log holds of requests: with it one that was recorded here, and that the policy
+    does not change, is as it was sent.
+    """
+    timeline = simulation.timeline
+    shown = shown_items(simulation, request)
+    at = timeline.requests[request]
+    until = simulation.facts_until
+    is_fact = until is None or request < until
+    rebuilt = sent.rebuilt(at.id) if sent is not None and is_fact else None
+    unseen = simulation.ruler.unseen
+    beside = (unseen_block(unseen),) if unseen else ()
+    size = simulation.sizes[request].total
+    if rebuilt is not None and rebuilt.neutral:
+        blocks, not_sent = sent_blocks(timeline, request, shown, rebuilt)
+        return ShownRequest(
+            timeline=timeline,
+            request=request,
+            policy=simulation.policy,
+            basis="exact" if rebuilt.matches else "rebuilt",
+            blocks=blocks,
+            beside=(*beside, *not_sent),
+            tokens=size,
+            system="\n\n".join(one.text for one in blocks if one.kind == "system"),
+            tools=tuple(one.model_dump(mode="json") for one in rebuilt.request.tools),
+            messages=rebuilt.neutral,
+            sha256=rebuilt.record.sha256,
+            make_body=lambda: _sent_body(rebuilt),
+        )
+    blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
+    own = "\n\n".join(one.text for one in blocks if one.kind == "system")
+    system = own or (sent.system if sent is not None else "")
+    tools = sent.tools if sent is not None else ()
+    messages = neutral_messages_of(timeline, blocks, "" if own else system)
+    return ShownRequest(
+        timeline=timeline,
+        request=request,
+        policy=simulation.policy,
+        basis="estimate" if not is_fact else "rebuilt" if at.seen == "exact" else at.seen,
+        blocks=blocks,
+        beside=beside,
+        tokens=size,
+        system=system,
+        tools=tools,
+        messages=messages,
+        make_body=lambda: (
+            body_of(messages, at.model, tools) if rebuilt is None else _sent_body(rebuilt)
+        ),
+    )
+
+
+def _sent_body(rebuilt: Rebuilt) -> dict[str, Any]:
+    request = rebuilt.request
+    return {
+        "model": request.model.ref.id,
+        "messages": [dict(one) for one in request.messages],
+        "tools": [one.model_dump(mode="json") for one in request.tools],
+        **dict(request.parameters),
+    }
+
+
+def _head(block: RequestBlock) -> str:
+    number = "" if block.item is None else f"item {block.item + 1}, "
+    tool = f" {block.tool}" if block.tool else ""
+    state = "" if block.state == "whole" else f", {block.state}"
+    return f"{number}{block.role}: {block.kind}{tool}{state}, ~{block.tokens:,.0f} tokens"
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text[: 4 * EXCERPT_CHARS].split())
+    return line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…"
+
+
+def _plain(block: RequestBlock) -> dict[str, Any]:
+    return {
+        "item": None if block.item is None else block.item + 1,
+        "role": block.role,
+        "kind": block.kind,
+        "state": block.state,
+        "text": block.text,
+        "tokens": block.tokens,
+        "chars": block.chars,
+        "tool": block.tool,
+        "label": block.label,
+        "pinned": block.pinned,
+        "is_error": block.is_error,
+    }
