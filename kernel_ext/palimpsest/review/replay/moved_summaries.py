@@ -7,7 +7,7 @@ policies of one table: a placeholder of stated size (``stub(1500)``), the neares
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 from palimpsest.review.policies.pipeline import Pipeline
@@ -135,7 +135,8 @@ class WithSummaries:
         if known is None:
             text, item = view.read(index), view.item(index)
             line = next((one.strip() for one in text[:2_000].splitlines() if one.strip()), "")
-            head = f"{item.kind}{f' {item.tool}' if item.tool else ''}: {line[:LINE_CHARS]}"
+            tool = f" {item.tool}" if item.kind == "output" else ""
+            head = f"{item.kind}{tool}: {line[:LINE_CHARS]}"
             known = self._read[index] = (
                 head if line else "",
                 tuple(name for _, name in names_of(text)),
@@ -156,7 +157,8 @@ def _sized(policy: ContextPolicy, tokens: int) -> ContextPolicy:
     """Return a policy that counts on summaries of so many tokens."""
     if isinstance(policy, Pipeline):
         return Pipeline(tuple(_sized(stage, tokens) for stage in policy.stages))
-    has_size = is_dataclass(policy) and isinstance(getattr(policy, "summary", None), int)
+    is_value = hasattr(policy, "__dataclass_fields__")
+    has_size = is_value and isinstance(getattr(policy, "summary", None), int)
     sized: ContextPolicy = replace(cast("Any", policy), summary=tokens) if has_size else policy
     return sized
 

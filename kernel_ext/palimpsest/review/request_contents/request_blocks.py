@@ -126,8 +126,8 @@ def _places(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
         found[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
             found[item.message] = item.index
-    found.update({"system": one.item.index for one in shown if one.item.kind == "system"})
-    return found
+    system = next((one.item.index for one in shown if one.item.kind == "system"), None)
+    return found if system is None else {**found, "system": system}
 
 
 def _index(

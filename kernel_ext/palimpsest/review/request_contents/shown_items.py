@@ -34,12 +34,15 @@ class ShownItem:
         return "whole" if self.transition is None else self.transition.state
 
     @property
-    def key(self) -> tuple[int, str, int | None, str | None]:
-        """What is equal for two requests that show the item alike."""
+    def key(self) -> tuple[int, str, str | int]:
+        """What is equal for two requests that show the item alike.
+
+        A text that is not known is another one from each transition on.
+        """
         found = self.transition
         if found is None:
-            return self.item.index, "whole", None, None
-        return self.item.index, found.state, found.tokens, found.shown
+            return self.item.index, "whole", ""
+        return self.item.index, found.state, found.request if found.shown is None else found.shown
 
 
 def checked_request(timeline: Timeline, request: int) -> int:

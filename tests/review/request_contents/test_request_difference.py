@@ -1,0 +1,85 @@
+"""Two requests are compared: what came, went and was rewritten, and what that cost of the cache."""
+
+import json
+
+import pytest
+from tests.review.request_contents.reviewed import pi_review
+
+from palimpsest.review.request_contents.request_difference import request_difference
+from palimpsest.transcript.errors import UserError
+
+POLICIES = (
+    "recorded",
+    "opencode.prune protect=20000",
+    "sweagent.last_n",
+    "pi.compact window=64000",
+)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_two_requests_share_is_the_prefix_that_the_replay_counts(policy: str) -> None:
+    review = pi_review()
+    simulation = review.compare(policy)[0]
+
+    for second in range(1, len(simulation.sizes), 3):
+        found = request_difference(simulation, second - 1, second, review.price())
+        assert found.prefix_tokens == pytest.approx(simulation.sizes[second].prefix)
+
+
+def test_a_break_is_told_with_its_tokens_cost_and_cause_as_a_fact() -> None:
+    broken = pi_review().breaks()[0]
+
+    found = pi_review().difference(broken.request, broken.request + 1)
+
+    assert found.cache_sentence == (
+        "The cache breaks here: 19,620 tokens were read anew, 0.07 USD; "
+        "558 s passed since the request before; the cache is kept for 300 s."
+    )
+    assert found.sentences[0] == f"As reported: {found.cache_sentence}"
+    assert all(one.startswith("Estimate: ") for one in found.sentences[1:])
+    assert found.json()["facts"]["lost"] == broken.loss
+
+
+def test_a_request_that_read_the_cache_says_how_much() -> None:
+    found = pi_review().difference(300, 301)
+
+    usage = pi_review().timeline.requests[300].usage
+    assert usage is not None
+    assert found.loss is None
+    assert found.cache_sentence == (
+        f"The cache held: {usage.cache_read:,} of {usage.prompt:,} tokens were read from it."
+    )
+
+
+def test_what_a_policy_changes_is_an_estimate_with_the_first_place_that_differs() -> None:
+    simulation = pi_review().compare("pi.compact window=64000")[0]
+    acted = simulation.fired[0]
+
+    found = pi_review().difference(acted, acted + 1, "pi.compact window=64000")
+
+    assert found.first_differing == 0
+    assert (found.prefix_items, len(found.of("rewritten"))) == (0, 1)
+    assert {one.state for one in found.of("went")} == {"summarised"}
+    assert found.rewritten_cost == pytest.approx(found.rewritten_tokens * 3.45 / 1e6)
+    assert all(one.startswith("Estimate: ") for one in found.sentences)
+    assert found.json()["facts"]["prompt"] is None
+
+
+def test_requests_apart_and_backwards_are_compared_too() -> None:
+    ahead, back = pi_review().difference(10, 40), pi_review().difference(40, 10)
+
+    assert {one.item for one in ahead.of("came")} == {one.item for one in back.of("went")}
+    assert ahead.prefix_tokens == pytest.approx(back.tokens[1])
+    assert ahead.json()["facts"]["prompt"] is None
+    assert pi_review().difference(10, 10).changes == ()
+
+
+def test_the_difference_is_a_table_in_every_form() -> None:
+    found = pi_review().difference(10, 12)
+
+    assert found.to_dataframe()["change"].tolist() == [one.change for one in found.changes]
+    assert found.markdown.count("\n| ") == len(found.changes) + 1
+    assert found.html.count("<tr>") == len(found.changes) + 1
+    assert json.loads(json.dumps(found.json()))["second"] == 12
+    with pytest.raises(UserError, match="no request 454"):
+        pi_review().difference(1, 454)

@@ -1,0 +1,177 @@
+"""A request with its contents is what was sent, or what a policy would have sent."""
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from tests.harness.session import requested
+from tests.review.decision_sessions import SCENES
+from tests.review.importers.sample_files import sample
+from tests.review.policies.made_timeline import Call, TimelineMaker
+from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
+
+from palimpsest.model.wire.provider_messages import message_hash, request_hash, without_marks
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get
+from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
+from palimpsest.transcript.errors import UserError
+
+POLICIES = ("recorded", "raw", "opencode.prune", "sweagent.last_n", "pi.compact window=64000")
+HOSTILE = "<script>alert(1)</script> | `x` \x1b[31m"
+
+
+def counted(shown: ShownRequest) -> float:
+    return sum(one.tokens for one in (*shown.blocks, *shown.beside))
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_every_request_of_ours_has_the_hash_that_was_recorded(
+    name: str, tmp_path: Path
+) -> None:
+    harness, session = await SCENES[name](tmp_path)
+    sent = {
+        one.request.message_id: one.request.sha256
+        for one in requested(await harness.records(session))
+        if one.request.purpose == "step"
+    }
+    review = review_of(harness.store, session.id)
+
+    for request in review.timeline.requests:
+        shown = review.request(request.index + 1)
+        hashes = (message_hash(without_marks(one)) for one in shown.body["messages"])
+        assert shown.basis == "exact"
+        assert shown.sha256 == sent[request.id] == request_hash(hashes)
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
+    name: str, tmp_path: Path
+) -> None:
+    harness, session = await SCENES[name](tmp_path)
+    review = review_of(harness.store, session.id)
+
+    for policy in ("recorded", "sweagent.last_n n=1"):
+        sizes = review.compare(policy, price="units")[0].sizes
+        for request, size in enumerate(sizes, 1):
+            shown = review.request(request, policy)
+            assert shown.tokens == size.total
+            assert counted(shown) == pytest.approx(size.total)
+
+
+async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
+    harness, session = await SCENES["edited"](tmp_path)
+    review = review_of(harness.store, session.id)
+
+    shown = review.request(7)
+    quoted = next(one for one in shown.blocks if one.text.startswith("Kept at the user's request"))
+    strangers = [one.text for one in shown.blocks if one.item is None]
+
+    assert quoted.item is not None
+    assert review.timeline.items[quoted.item].pinned
+    assert strangers == ["What did we do so far?"]
+    assert shown.system.startswith("You are ")
+    assert {one["name"] for one in shown.tools} >= {"read"}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_blocks_under_a_policy_add_up_to_what_its_replay_reports(policy: str) -> None:
+    review = pi_review()
+    sizes = review.compare(policy)[0].sizes
+
+    for request in (1, 70, 200, 300, 453):
+        shown = review.request(request, policy)
+        assert counted(shown) == pytest.approx(sizes[request - 1].total)
+
+
+def test_every_request_of_swe_agent_is_the_recorded_one(tmp_path: Path) -> None:
+    name = "marshmallow-1867.traj"
+    review = imported_review(name, tmp_path)
+    path = sample(name, tmp_path)
+    text = path.read_bytes()
+    data = json.loads(lzma.decompress(text) if path.suffix == ".xz" else text)
+    steps = [one["messages"] for one in data["trajectory"] if "messages" in one]
+
+    # A step of this format holds the request after it.
+    assert len(review.timeline.requests) == len(steps) == 13
+    assert [one.role for one in review.request(1).messages] == ["system", "user"]
+    for number, messages in enumerate(steps[:-1], 2):
+        shown = review.request(number)
+        told = [(one.role, getattr(one.blocks[0], "text", "")) for one in shown.messages]
+        assert shown.basis == "rebuilt"
+        assert shown.system == messages[0]["content"]
+        assert told == [(one["role"], one["content"]) for one in messages]
+    assert any("lines omitted" in one.text for one in review.request(13).blocks)
+
+
+def test_a_policy_shows_its_texts_in_the_place_of_items() -> None:
+    masked = pi_review().request(300, "sweagent.last_n")
+    reduced = [one for one in masked.blocks if one.state == "masked"]
+
+    assert masked.basis == "estimate"
+    assert reduced
+    assert all("omitted" in one.text for one in reduced)
+    assert pi_review().request(2, "sweagent.last_n").basis == "rebuilt"
+
+
+def test_a_summary_that_was_never_written_is_said_to_be_one() -> None:
+    [summary] = [
+        one
+        for one in pi_review().request(100, "pi.compact window=64000").blocks
+        if one.state == "summarised"
+    ]
+
+    assert summary.text == "[A summary of 1,500 tokens that was never written.]"
+
+
+def test_a_text_is_found_with_its_block_and_place() -> None:
+    shown = pi_review().request(300)
+    found = shown.find("TUI-Renderer")
+
+    assert found
+    for one in found:
+        text = shown.blocks[one.block].text
+        assert text[one.offset : one.offset + 12].casefold() == "tui-renderer"
+    assert shown.find(".*") == tuple(
+        FoundText(place, at)
+        for place, block in enumerate(shown.blocks)
+        for at in range(len(block.text))
+        if block.text.startswith(".*", at)
+    )
+    assert shown.find("") == ()
+
+
+def made_review() -> SessionReview:
+    maker = TimelineMaker()
+    maker.system("Be good.")
+    maker.prompt(HOSTILE)
+    maker.answer(calls=[Call("read", HOSTILE, (("path", "a.txt"),))])
+    return SessionReview(maker.made(), get, lambda _model: None)
+
+
+def test_what_a_request_holds_is_escaped_in_every_form() -> None:
+    shown = made_review().request(2)
+
+    assert "<script>" not in shown.html
+    assert "<script>" not in shown.markdown
+    assert "\x1b" not in shown.text + shown.html + shown.contents
+    assert HOSTILE in [one.text for one in shown.blocks]
+    assert json.loads(json.dumps(shown.json()))["blocks"][1]["text"] == HOSTILE
+    assert shown.to_dataframe()["kind"].tolist() == ["system", "user", "call", "output"]
+
+
+def test_a_request_that_is_not_exact_has_a_body_as_a_provider_would_get_it() -> None:
+    body = made_review().request(2).body
+
+    roles = [one["role"] for one in body["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    call = body["messages"][2]["tool_calls"][0]
+    assert call["function"]["name"] == "read"
+    assert json.loads(call["function"]["arguments"]) == {"path": "a.txt"}
+    assert body["messages"][3]["tool_call_id"] == call["id"]
+
+
+@pytest.mark.parametrize("request_number", [0, -1, 454, 10**6])
+def test_a_request_that_does_not_exist_is_said_in_one_sentence(request_number: int) -> None:
+    with pytest.raises(UserError, match="numbered from 1 to 453"):
+        pi_review().request(request_number)
