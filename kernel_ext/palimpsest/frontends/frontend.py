@@ -32,6 +32,7 @@ from palimpsest.frontends.subcommands.permissions import waiting_text
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.tools.tool import NotebookReader, ShownVariables
+from palimpsest.transcript.session_record.events import StepRequested
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
@@ -180,8 +181,23 @@ class Frontend:
                 return ()
             found = part_rows(session.snapshot().messages, session.decisions())
             return [LAST, SUMMARY, *(name for name, _, _ in found)]
+        if field == "request":
+            return self._requests()
         values: list[str] = list(known(field)) if callable(known) else []
         return [*values, *self._mentions()] if field == "mention" else values
+
+    def _requests(self) -> list[str]:
+        """Return the numbers of the session's requests, the newest first."""
+        session = self.channel.current
+        if session is None:
+            return []
+        sent = session.records_after(0, frozenset({"step.requested"}))
+        answers = {
+            record.event.request.message_id
+            for record in sent
+            if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
+        }
+        return [str(number) for number in range(len(answers), 0, -1)]
 
     def _mentions(self) -> list[str]:
         """Return what a prompt can name of the notebook behind an at sign, the newest cells first."""

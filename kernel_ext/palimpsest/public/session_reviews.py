@@ -1,11 +1,8 @@
 """The review of a session for its public object: made when it is asked for, and again when the log has grown."""
 
 from palimpsest.app.wiring import App
-from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Price
 
@@ -21,9 +18,8 @@ class SessionReviews:
     def at(self, seq: int) -> SessionReview:
         """Return the review of the session as it is after a record; the same one until there are more."""
         if self._known is None or self._known[0] != seq:
-            timeline = timeline_of(self._app.services.store, self._session_id, counter, self._price)
-            sent = SentRequests(self._app.services.store, self._session_id)
-            self._known = seq, SessionReview(timeline, get, self._price, sent)
+            store = self._app.services.store
+            self._known = seq, stored_review(store, self._session_id, self._price)
         return self._known[1]
 
     def _price(self, model: str) -> Price | None:

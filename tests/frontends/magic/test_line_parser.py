@@ -121,6 +121,37 @@ def test_the_help_names_every_option() -> None:
         assert word in help_text()
 
 
+@pytest.mark.parametrize(
+    ("line", "argument"),
+    [
+        ("context", ""),
+        ("context at 3", "at 3"),
+        ("context at step 3", "at 3"),
+        ("context changed 3", "changed 3"),
+        ("context changed since 3", "changed 3"),
+        ("context changed 3 8", "changed 3 8"),
+        ("context why 5", "why 5"),
+        ("context why not 5 at 8", "why 5 8"),
+        ("context why k3Zq0aab 8", "why k3Zq0aab 8"),
+    ],
+)
+def test_context_takes_a_request_two_requests_or_an_item(line: str, argument: str) -> None:
+    assert parse(line) == MagicLine(command="context", argument=argument)
+
+
+@pytest.mark.parametrize(
+    "line", ["context at the end of the file", "context why is it slow", "context changed my mind"]
+)
+def test_other_words_behind_context_are_a_prompt(line: str) -> None:
+    assert parse(line) == MagicLine(prompt=line)
+
+
+@pytest.mark.parametrize("word", ["at", "changed", "why"])
+def test_a_keyword_of_context_alone_says_how_it_is_written(word: str) -> None:
+    with pytest.raises(OptionError, match=f"Write %agent context {word} "):
+        parse(f"context {word}")
+
+
 def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
     assert parse("compact focus on the plots") == MagicLine(command="compact", argument="the plots")
     with pytest.raises(OptionError, match=r"On what\?"):

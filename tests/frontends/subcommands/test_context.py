@@ -114,6 +114,65 @@ def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> No
     assert "Kept for the answer" in words
 
 
+def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    data = shown(kernel.client.run("%agent context at 2"))
+
+    assert set(data) == {"text/html", "text/markdown", "text/plain"}
+    for form in data.values():
+        assert "Request 2 of 2 under recorded" in form
+        assert "As it was sent" in form
+        assert "truncated" in form
+        assert KEY not in form
+    assert "<img src=x" not in data["text/html"]
+    assert alive(data["text/html"]) == []
+
+
+def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    since = shown(kernel.client.run("%agent context changed since 1"))["text/plain"]
+    both = shown(kernel.client.run("%agent context changed 1 2"))["text/plain"]
+
+    assert since == both
+    assert "From request 1 to request 2" in both
+    assert "Estimate: Request 2 begins with all of request 1" in both
+    assert "big.txt" in both
+
+
+def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+    items = "palimpsest.current_session().review.items.records()"
+    number = kernel.client.value(f"[one['item'] for one in {items} if one['kind'] == 'output'][0]")
+
+    early = shown(kernel.client.run(f"%agent context why not {number} at 1"))["text/plain"]
+    late = shown(kernel.client.run(f"%agent context why {number}"))["text/plain"]
+    names = [one for one in kernel.client.complete("%agent context why ") if one[0] != "%"]
+
+    assert "is not in request 1: it came later, before request 2" in early
+    assert "is cut short in request 2" in late
+    assert names
+
+
+def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    assert kernel.client.complete("%agent context ") == ["at", "changed", "why"]
+    assert kernel.client.complete("%agent context at ") == ["1", "2"]
+    assert kernel.client.complete("%agent context changed 1 ") == ["1", "2"]
+
+
+def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    for line in ("%agent context at 9", "%agent context changed 1 9", "%agent context why 1 9"):
+        run = kernel.client.run(line)
+        content = run.reply["content"]
+        assert content["ename"] == "UsageError"
+        assert "requests" in content["evalue"]
+
+
 def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
     run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
     assert "And again." in run.markdown() or "Read, with" in run.markdown()

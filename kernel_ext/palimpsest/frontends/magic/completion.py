@@ -9,6 +9,7 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
+from palimpsest.frontends.magic.context_arguments import CONTEXT_WORDS
 from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, CONTEXT_EDITS, OPTIONS
 from palimpsest.session.prompts.mention_matches import ranked_matches
 
@@ -70,9 +71,8 @@ class Completions:
             return self._values("session")
         if before in CONTEXT_EDITS and len(words) == 1:
             return self._values("part")
-        if words and words[0] == "policy":
-            name, equals, _ = current.partition("=")
-            return self._values(f"policy={name}" if equals else "policy")
+        if words and words[0] in ("context", "policy"):
+            return self._of_command(words, current)
         if current[:1] in ("/", "@"):
             return self._prompted(current, is_first=not words)
         if current.startswith("-"):
@@ -81,6 +81,22 @@ class Completions:
         if not words and "%%" not in line:
             return list(COMMANDS)
         return ()
+
+    def _of_command(self, words: list[str], current: str) -> Sequence[str]:
+        """Return what can follow ``context`` or ``policy``."""
+        if words[0] == "context":
+            return self._of_context(words[1:])
+        name, equals, _ = current.partition("=")
+        return self._values(f"policy={name}" if equals else "policy")
+
+    def _of_context(self, words: list[str]) -> Sequence[str]:
+        """Return what can follow ``context``: its keywords, then the numbers of requests, or parts."""
+        if not words:
+            return CONTEXT_WORDS
+        if words == ["why"]:
+            return self._values("part")
+        is_number = words[0] in CONTEXT_WORDS and len(words) <= (1 if words[0] == "at" else 2)
+        return self._values("request") if is_number else ()
 
     def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:
         """Return what a prompt can name: a command at its beginning, an agent anywhere."""

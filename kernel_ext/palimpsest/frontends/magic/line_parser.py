@@ -12,6 +12,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from palimpsest.frontends.magic import permission_arguments
+from palimpsest.frontends.magic.context_arguments import (
+    CONTEXT_FORMS,
+    CONTEXT_WORDS,
+    context_argument,
+)
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, misspelling_sentence
 from palimpsest.frontends.magic.session_arguments import SESSION_COMMANDS, session_argument
 from palimpsest.frontends.magic.sharing_arguments import SHARING_COMMANDS, sharing_argument
@@ -73,7 +78,8 @@ COMMANDS: dict[str, str] = {
     "retry": "send the newest turn's request again, because it failed",
     "withdraw": "take waiting prompts back: the newest, or %agent withdraw all",
     "compact": "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
-    "context": "what fills the model's window, and what is gone from it, since when and why",
+    "context": "what fills the model's window, and what is gone from it, since when and why; "
+    "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
     "fix": "mend the newest error, or that of a cell: %agent fix [NUMBER]",
     "explain": "explain the newest error, or that of a cell: %agent explain [NUMBER]",
     "private": "keep the next cell, its output and its errors from the agent",
@@ -280,7 +286,7 @@ def _command(rest: str) -> MagicLine | None:
     word = words[0]
     if words in (["mcp", "connect"], ["withdraw", "all"], ["replay", "on"], ["replay", "off"]):
         return MagicLine(command=word, argument=words[1])  # type: ignore[arg-type]  # both are
-    found = _with_argument(word, words, rest)
+    found = _context(words) if word == "context" else _with_argument(word, words, rest)
     if found is None and len(words) == 1 and word in COMMANDS:
         return MagicLine(command=word)  # type: ignore[arg-type]  # the keys are the literals
     return found
@@ -318,6 +324,14 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
     if word == "policy" and _is_policy(chosen := policy_words(rest)[1:]):
         return MagicLine(command="policy", argument=" ".join(chosen))
     return None
+
+
+def _context(words: list[str]) -> MagicLine | None:
+    """Return ``context`` with its arguments, or None; raises OptionError for a keyword with nothing behind it."""
+    if len(words) == 2 and words[1] in CONTEXT_WORDS:
+        raise OptionError(f"Which one? Write {CONTEXT_FORMS[words[1]]}.")
+    argument = context_argument(words)
+    return None if argument is None else MagicLine(command="context", argument=argument)
 
 
 COMPACT_OPTIONS = ("--model", "--auto")

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 
+from palimpsest.frontends.magic.context_arguments import CONTEXT_WORDS
 from palimpsest.frontends.magic.permission_arguments import WORDS
 
 CLOSE_ENOUGH = 0.7
@@ -50,6 +51,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "withdraw": ("all",),
     "permissions": ("revoke",),
     "compact": ("focus",),
+    "context": CONTEXT_WORDS,
     "storage": ("prune",),
     "budget": ("off",),
     "diff": ("last",),

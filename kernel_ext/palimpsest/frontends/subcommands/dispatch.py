@@ -15,6 +15,7 @@ from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
 from palimpsest.frontends.magic.session_arguments import SESSION_COMMANDS
 from palimpsest.frontends.magic.sharing_arguments import SHARING_COMMANDS
 from palimpsest.frontends.subcommands import parts, permissions, policy, reverts
+from palimpsest.frontends.subcommands.context import ContextCommands
 from palimpsest.frontends.subcommands.definitions import LibraryCommands
 from palimpsest.frontends.subcommands.extensions import ExtensionCommands
 from palimpsest.frontends.subcommands.sessions import SessionCommands, SessionLines
@@ -231,12 +232,15 @@ class Subcommands:
         said = sharing_lines(name, argument, self._services, lambda: self._current(place).id)
         return CommandOutput("\n\n".join(inline(line) for line in said), "\n".join(said))
 
-    def _context(self, _argument: str, place: CellPlace) -> CommandOutput:
+    def _context(self, argument: str, place: CellPlace) -> CommandOutput:
         services = self._services
         session = services.engine.submit(services.workspace.known(place.notebook)).result()
         if session is None:
             return sentence(NO_SESSION)
         clean = scrubber(os.environ)
+        if argument:
+            told = ContextCommands(services).run(argument, session, clean)
+            return CommandOutput(told.markdown, told.plain, told.html)
         ledger = build_context_report(
             session.basis(),
             lambda only: session.records_after(0, only),

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import overload
 
-from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
-from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -79,9 +77,7 @@ class Recording(Sequence[SessionReview]):
         return (self._review(one) for one in self.ids)
 
     def _review(self, session_id: str) -> SessionReview:
-        timeline = timeline_of(self._store, session_id, counter, self._price_of)
-        sent = SentRequests(self._store, session_id)
-        return SessionReview(timeline, self._get_policy, self._price_of, sent)
+        return stored_review(self._store, session_id, self._price_of, self._get_policy)
 
     def close(self) -> None:
         """Remove the temporary folder; texts of its sessions can no longer be read."""

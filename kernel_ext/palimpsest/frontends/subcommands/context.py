@@ -1,0 +1,89 @@
+"""Show one request of a session, what changed between two, and why an item is in one or not.
+
+Border: text from a session's review; nothing is sent or written, and what comes out is cleaned of secrets.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.safety.escaping import in_html, inline
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.recordings.stored_review import stored_review
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.transcript.errors import ConfigError, UserError
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.values import Price
+
+NO_REQUEST = "Nothing was sent in this session yet, so there is no request to look at."
+SHORT_ID = 4
+"""Characters from which on the end of an id names an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAnswer:
+    """An answer in each format."""
+
+    markdown: str
+    plain: str
+    html: str
+
+
+class ContextCommands:
+    """Answers ``%agent context at``, ``changed`` and ``why`` from a session's review."""
+
+    def __init__(self, services: FrontendServices) -> None:
+        self._services = services
+
+    def run(
+        self, argument: str, session: KernelSession, clean: Callable[[str], str]
+    ) -> ContextAnswer:
+        """Return the answer to ``at 3``, ``changed 3 8`` or ``why 5 8``; raises UserError."""
+        review = self._review(session)
+        newest = len(review.timeline.requests)
+        if not newest:
+            raise UserError(NO_REQUEST)
+        name, *rest = argument.split()
+        match name:
+            case "at":
+                return _shown(review.request(int(rest[0])).table, clean)
+            case "changed":
+                first, second = (*rest, str(newest))[:2]
+                return _shown(review.difference(int(first), int(second)).table, clean)
+            case _:
+                item, request = (*rest, str(newest))[:2]
+                words = clean(review.why(_item(review, item), int(request)))
+                return ContextAnswer(inline(words), words, f"<p>{in_html(words)}</p>")
+
+    def _review(self, session: KernelSession) -> SessionReview:
+        journal = getattr(session, "journal", None)
+        if journal is not None:
+            journal.flush_sync()
+        services: Any = self._services
+        return stored_review(services.services.store, session.id, self._price)
+
+    def _price(self, model: str) -> Price | None:
+        services: Any = self._services
+        try:
+            price: Price | None = services.info(model).price
+        except ConfigError:
+            return None
+        return price
+
+
+def _item(review: SessionReview, name: str) -> int | str:
+    """Return an item's number from 1, or the id that a short id of a part or message is the end of."""
+    items = review.timeline.items
+    if name.isdecimal() and 0 < int(name) <= len(items):
+        return int(name)
+    for item in items if len(name) >= SHORT_ID else ():
+        part = item.id.removeprefix(f"{item.message}/")
+        if name in (short(part.removesuffix("/result")), short(item.message)):
+            return item.id
+    return name
+
+
+def _shown(table: ReportTable, clean: Callable[[str], str]) -> ContextAnswer:
+    return ContextAnswer(clean(table.markdown), clean(table.text), clean(table.html))
