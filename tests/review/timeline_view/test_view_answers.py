@@ -1,13 +1,18 @@
 """A view's questions are answered from the timeline and from replays."""
 
+from pathlib import Path
+
 import pytest
+from tests.review.decision_sessions import SCENES
 from tests.review.policies.pi_session import pi_timeline
+from tests.review.request_contents.reviewed import review_of
 
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
+    AskCompaction,
     AskItem,
     AskRequest,
     AskTrack,
@@ -121,3 +126,19 @@ def test_question_that_cannot_be_answered_gets_one_sentence(
     assert answer.error.endswith((".", "?"))
     assert "\n" not in answer.error
     assert answer.view is answer.track is answer.item is answer.request is None
+
+
+async def test_compaction_is_told_with_what_its_summary_lost(tmp_path: Path) -> None:
+    harness, session = await SCENES["compacted"](tmp_path)
+    answers = ViewAnswers(review_of(harness.store, session.id))
+
+    told = answers.answer(AskCompaction(number=0)).compaction
+    exact = answers.answer(AskRequest(request=6)).request
+
+    assert told is not None
+    assert exact is not None
+    assert (told.number, told.request) == (0, 6)
+    assert {one.kind for one in told.lost} == {"paths"}
+    assert exact.basis == "exact"
+    assert told.summary in {one.text for one in exact.blocks if one.kind == "summary"}
+    assert answers.answer(AskCompaction(number=1)).error == "The session has no such compaction."

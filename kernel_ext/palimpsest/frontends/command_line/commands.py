@@ -91,8 +91,10 @@ def _compare(given: Namespace) -> CommandReport:
     first, *others = given.path
     if len(others) > 1:
         raise UserError("compare takes one recording with policies, or two recordings.")
-    if others and given.policy:
-        raise UserError("Policies are compared over one recording; give one, or no --policy.")
+    if others and (given.policy or given.summary):
+        raise UserError(
+            "Policies are compared over one recording; give one, or neither --policy nor --summary."
+        )
     return _compare_recorded(given, first, others[0]) if others else _compare_policies(given, first)
 
 
@@ -100,7 +102,7 @@ def _compare_policies(given: Namespace, path: str) -> CommandReport:
     policies = _policies([one for many in given.policy or [[ALL]] for one in many])
     with _opened(path) as recording:
         compared = [
-            one.compare(policies, price=given.price, window=given.window)
+            one.compare(policies, price=given.price, window=given.window, summary=given.summary)
             for one in _chosen(recording, given.session, with_requests=True)
         ]
         return CommandReport(

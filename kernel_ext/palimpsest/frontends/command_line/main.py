@@ -85,6 +85,11 @@ def _add_compare(command: ArgumentParser) -> None:
     command.add_argument(
         "--window", metavar="N", type=int, default=0, help="tokens of the context window to assume"
     )
+    command.add_argument(
+        "--summary",
+        metavar="TEXT",
+        help="what stands where policies would have had a summary: stub(1500), extract(2000), recorded",
+    )
     _add_common(command)
 
 

@@ -65,7 +65,8 @@ class SessionReview:
         self.timeline = timeline
         self._get_policy = get_policy
         self._price_of = price_of
-        self._sent = sent
+        self.sent = sent
+        """What the log holds of requests; None where there is no log."""
 
     @cached_property
     def references(self) -> References:
@@ -174,7 +175,7 @@ class SessionReview:
         ('exact', 'system')
         """
         checked_request(self.timeline, request - 1)
-        return request_at(self._replayed(policy, summary), request - 1, self._sent)
+        return request_at(self._replayed(policy, summary), request - 1, self.sent)
 
     def difference(
         self,

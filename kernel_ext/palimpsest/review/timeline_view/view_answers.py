@@ -1,11 +1,16 @@
 """Answer a view's questions about one session: from its timeline, and from replays that are kept while it is shown."""
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.request_contents.compaction_losses import CompactionLosses
+from palimpsest.review.request_contents.request_blocks import RequestBlock
+from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -18,33 +23,18 @@ from palimpsest.review.timeline_view.view_queries import (
     AskTrack,
     AskView,
     BlockView,
+    CompactionText,
     ItemText,
+    LostName,
     RequestText,
     ViewAnswer,
     ViewQuery,
 )
 from palimpsest.review.timeline_view.view_values import SubagentView
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import GONE_STATES
 
 KEPT_REPLAYS = 16
 """Replays kept for questions about single items and requests."""
-ROLES = {
-    "system": "system",
-    "tools": "system",
-    "instructions": "system",
-    "assistant": "assistant",
-    "reasoning": "assistant",
-    "call": "assistant",
-    "output": "tool",
-}
-"""Of each kind; the others are the user's."""
-BASIS = {
-    "exact": "As it was sent.",
-    "rebuilt": "Rebuilt from the messages that were recorded before it.",
-    "partial": "In part: the recording lacks some of it.",
-    "estimate": "As the policy would have sent it: the actions are the recorded ones.",
-}
 
 
 class ViewAnswers:
@@ -67,6 +57,7 @@ class ViewAnswers:
         self._own = own
         self._subagents = tuple(subagents)
         self._replays: OrderedDict[str, Simulation] = OrderedDict()
+        self._shown: tuple[Simulation, ShownRequest] | None = None
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
         """Return the answer; a question that cannot be answered has one sentence instead."""
@@ -103,7 +94,7 @@ class ViewAnswers:
             case AskRequest():
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
-                raise UserError("The session has no such compaction.")
+                return ViewAnswer(compaction=self._compaction(query.number))
 
     def _simulation(self, policy: str, numbers: Mapping[str, float], window: int = 0) -> Simulation:
         written = {name: _number(value) for name, value in sorted(numbers.items())}
@@ -132,62 +123,73 @@ class ViewAnswers:
         )
 
     def _request(self, query: AskRequest) -> RequestText:
-        simulation = self._simulation(query.policy, query.numbers)
         self._check(query.request, 0)
-        timeline, ruler = simulation.timeline, simulation.ruler
-        request = timeline.requests[query.request]
-        weights = timeline.weights(ruler.estimator)
-        wanted = query.find.casefold()
-        blocks, total = [], 0
-        for index in sorted(range(request.items), key=timeline.ranks.__getitem__):
-            found = timeline.at(index, query.request)
-            state = "whole" if found is None else found.state
-            stands_in = found is not None and found.state == "summarised" and bool(found.tokens)
-            if state in GONE_STATES and not stands_in:
-                continue
-            item = timeline.items[index]
-            text = (
-                timeline.read(index)
-                if found is None
-                else found.shown
-                if found.shown is not None
-                else f"[{found.tokens or 0:,} tokens that are not in the recording]"
-            )
-            if wanted and wanted not in text.casefold():
-                continue
-            total += 1
-            if not query.first < total <= query.first + MOST_BLOCKS:
-                continue
-            place = max(text.casefold().find(wanted) - BLOCK_CHARS // 4, 0) if wanted else 0
-            tokens = weights[index] if found is None else found.tokens or 0
-            blocks.append(
-                BlockView(
-                    item=index,
-                    role=ROLES.get(item.kind, "user"),
-                    kind=item.kind,
-                    state=state,
-                    text=text[place : place + BLOCK_CHARS],
-                    chars=len(text),
-                    tokens=round(tokens * ruler.factor),
-                )
-            )
-        facts = simulation.facts_until
-        basis = request.seen if facts is None or query.request < facts else "estimate"
+        simulation = self._simulation(query.policy, query.numbers)
+        shown = self._contents(simulation, query.request)
+        wanted = re.compile(re.escape(query.find), re.IGNORECASE)
+        matching = [
+            (one, found.start()) for one in shown.blocks if (found := wanted.search(one.text))
+        ]
         return RequestText(
             request=query.request,
             policy=simulation.policy,
-            basis=basis,
-            note=BASIS[basis],
-            blocks=tuple(blocks),
+            basis=shown.basis,
+            note=shown.note,
+            blocks=tuple(
+                _block(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
+                for one, place in matching[query.first : query.first + MOST_BLOCKS]
+            ),
             first=query.first,
-            total=total,
-            tokens=round(simulation.sizes[query.request].total),
+            total=len(matching),
+            tokens=round(shown.tokens),
         )
+
+    def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
+        """Return a request with its contents; the newest is kept, since it is asked for in pieces."""
+        known = self._shown
+        if known is None or known[0] is not simulation or known[1].request != request:
+            known = simulation, request_at(simulation, request, self.review.sent)
+            self._shown = known
+        return known[1]
+
+    def _compaction(self, number: int) -> CompactionText:
+        if number >= len(self._compactions):
+            raise UserError("The session has no such compaction.")
+        one = self._compactions[number]
+        return CompactionText(
+            number=number,
+            request=one.request,
+            items=one.items,
+            summary=one.summary[:TEXT_CHARS],
+            tokens_before=round(one.tokens_before),
+            tokens_after=round(one.tokens_after),
+            lost=tuple(
+                LostName(name=lost.name, kind=lost.kind, needed=lost.needed) for lost in one.lost
+            ),
+            sentences=one.sentences,
+        )
+
+    @cached_property
+    def _compactions(self) -> CompactionLosses:
+        return self.review.compactions()
 
     def _check(self, request: int, item: int) -> None:
         timeline = self.review.timeline
         if request >= len(timeline.requests) or item >= len(timeline.items):
             raise IndexError
+
+
+def _block(block: RequestBlock, place: int) -> BlockView:
+    """Return a block as it is told, with a piece of its text from a place on."""
+    return BlockView(
+        item=block.item,
+        role=block.role,
+        kind=block.kind,
+        state=block.state,
+        text=block.text[place : place + BLOCK_CHARS],
+        chars=block.chars,
+        tokens=round(block.tokens),
+    )
 
 
 def _number(value: float) -> float | int:
