@@ -281,3 +281,21 @@ def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_pat
         'compare session.jsonl --policy recorded opencode.prune "sweagent.last_n n=10"'
         in helped.out
     )
+
+
+@pytest.mark.slow
+def test_summaries_of_policies_are_filled_alike_and_kinds_of_names_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(sample("codex_rollout.jsonl", tmp_path))
+    policies = ["--policy", "learn_claude_code.auto trigger=11000", "opencode.prune"]
+
+    assert main(["compare", path, *policies, "--summary", "extract(500)", "--json"]) == 0
+    (compared,) = valid(json.loads(capsys.readouterr().out))["comparisons"]
+    assert main(["compare", path, *policies, "--summary", "best"]) == 2
+    refused = capsys.readouterr().err
+
+    assert "extract of at most 500 tokens" in compared["summaries"]
+    assert compared["summaries"] in compared["notes"]
+    assert set(compared["retention_by_kind"]) == {one["policy"] for one in compared["rows"][1:]}
+    assert "write stub(1500), extract(2000) or recorded" in refused
