@@ -3,18 +3,23 @@
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.harness.session import requested
+from tests.harness.session import ask, requested
 from tests.review.decision_sessions import SCENES
+from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
+from tests.session.extensions.test_hooks import make_harness
 
+from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import message_hash, request_hash, without_marks
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
+from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 
 POLICIES = ("recorded", "raw", "opencode.prune", "sweagent.last_n", "pi.compact window=64000")
@@ -25,6 +30,7 @@ def counted(shown: ShownRequest) -> float:
     return sum(one.tokens for one in (*shown.blocks, *shown.beside))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 async def test_every_request_of_ours_has_the_hash_that_was_recorded(
     name: str, tmp_path: Path
@@ -44,6 +50,7 @@ async def test_every_request_of_ours_has_the_hash_that_was_recorded(
         assert shown.sha256 == sent[request.id] == request_hash(hashes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
     name: str, tmp_path: Path
@@ -139,6 +146,48 @@ def test_a_text_is_found_with_its_block_and_place() -> None:
         if block.text.startswith(".*", at)
     )
     assert shown.find("") == ()
+
+
+async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: Path) -> None:
+    def rewrite(event: Any) -> list[dict[str, Any]]:
+        return [event.messages[0], {"role": "user", "content": "Say boo."}]
+
+    harness = make_harness(tmp_path, ScriptedModel(says("Boo.")), ("request", rewrite))
+    session = await harness.session()
+    await ask(session, "Hello")
+    await session.journal.flush()
+
+    shown = review_of(harness.store, session.id).request(1)
+
+    assert shown.basis == "exact"
+    assert shown.body["messages"][1:] == [{"role": "user", "content": "Say boo."}]
+    assert [one.text for one in shown.blocks[1:]] == ["Say boo."]
+    assert {one.kind for one in shown.beside} == {"user", "tools", "system"}
+    assert counted(shown) == pytest.approx(shown.tokens)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["claude_code", "cline", "inspect_summary.eval", "otel_genai.jsonl", "pi_version_3.jsonl"],
+)
+def test_requests_of_other_agents_are_shown_under_any_policy(name: str, tmp_path: Path) -> None:
+    store, report = bring(sample(name, tmp_path))
+
+    for session in report.sessions:
+        review = review_of(store, session.id)
+        for policy in ("recorded", "sweagent.last_n n=1", "learn_claude_code.auto trigger=3000"):
+            for request in range(1, len(review.timeline.requests) + 1):
+                shown = review.request(request, policy, summary="extract(200)")
+                assert counted(shown) == pytest.approx(shown.tokens)
+                assert json.loads(json.dumps(shown.json()))["request"] == request
+                assert shown.basis in ("rebuilt", "partial", "estimate")
+
+
+def test_html_cuts_long_texts_and_says_how_much_is_left() -> None:
+    shown = pi_review().request(400)
+
+    assert len(shown.html) - len(shown.table.html) < 4 * 60_000
+    assert "more characters; .contents has all" in shown.html
 
 
 def made_review() -> SessionReview:

@@ -75,7 +75,7 @@ class CompactionLoss(ShownAsTable):
             f"~{self.tokens_before:,.0f} tokens) by a summary of ~{self.tokens_after:,.0f} tokens"
         )
         found = [
-            f"Before request {self.request + 1} compaction {self.number + 1} replaced {len(self.items)} {items} ({size}."
+            f"{self._place} compaction {self.number + 1} replaced {len(self.items)} {items} ({size}."
         ]
         if not self.summary:
             found.append(
@@ -86,6 +86,12 @@ class CompactionLoss(ShownAsTable):
         ]
         found.append(f"No longer shown: {', '.join(told) if told else 'no names'}.")
         return (*found, self.needed_sentence)
+
+    @property
+    def _place(self) -> str:
+        if self.request >= len(self.timeline.requests):
+            return "After the last request"
+        return f"Before request {self.request + 1}"
 
     @property
     def needed_sentence(self) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from palimpsest.review.reconstruction.requests import Rebuilt
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
@@ -94,6 +94,28 @@ def sent_blocks(
     sent = {one.item for one in found}
     missing = [one for one in shown if one.item.index not in sent]
     return _shared(found), item_blocks(timeline, missing, recorded=True)
+
+
+def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestBlock, ...]:
+    """Return the blocks of a request that a hook wrote: it is stored whole, and which items it holds is not known."""
+    return tuple(
+        RequestBlock(None, role, kind, "whole", text, 0)
+        for message in rebuilt.request.messages
+        for role in (str(message.get("role", "user")),)
+        for kind, text in _stored_texts(message, role)
+    )
+
+
+def _stored_texts(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
+    content = message.get("content")
+    for one in content if isinstance(content, list) else [content]:
+        text = one.get("text") if isinstance(one, dict) else one
+        if isinstance(text, str) and text:
+            yield ("output" if role == "tool" else role), text
+    for call in message.get("tool_calls") or ():
+        about = call.get("function") if isinstance(call, dict) else None
+        if isinstance(about, dict):
+            yield "call", f"{about.get('name', '')}{about.get('arguments', '')}"
 
 
 def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestBlock:

@@ -18,6 +18,7 @@ from palimpsest.review.request_contents.request_blocks import (
     RequestBlock,
     item_blocks,
     sent_blocks,
+    stored_blocks,
     unseen_block,
 )
 from palimpsest.review.request_contents.sent_requests import SentRequests
@@ -33,6 +34,10 @@ EXACTNESS: Mapping[Exactness, str] = {
     "estimate": "As the policy would have sent it: the actions are the recorded ones.",
 }
 EXCERPT_CHARS = 120
+BLOCK_CHARS = 2_000
+"""Characters of a block's text in HTML."""
+HTML_CHARS = 60_000
+"""Characters of all texts in HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class ShownRequest(ShownAsTable):
     tools: tuple[Mapping[str, Any], ...] = field(repr=False)
     """The tools that were offered; none where they are not known."""
     messages: NeutralMessages = field(repr=False)
-    """The same as provider-neutral messages."""
+    """The same as provider-neutral messages; none of one that a hook wrote, which ``body`` holds."""
     sha256: str | None = None
     """Hash of what was sent, of an exact one."""
     make_body: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
@@ -137,13 +142,18 @@ class ShownRequest(ShownAsTable):
 
     @property
     def html(self) -> str:
-        """The table, and each block to open, as an HTML fragment."""
-        opened = "\n".join(
-            f"<details><summary>{in_html(clean(_head(one)))}</summary>"
-            f'<pre style="white-space:pre-wrap">{in_html(clean(one.text))}</pre></details>'
-            for one in self.blocks
-        )
-        return f"{self.table.html}\n{opened}"
+        """The table, and blocks to open, as an HTML fragment: long texts are cut, since a notebook saves it."""
+        opened, left = [], HTML_CHARS
+        for one in self.blocks:
+            text = one.text[: min(BLOCK_CHARS, left)]
+            left -= len(text)
+            more = one.chars - len(text)
+            cut = f"\n… {more:,} more characters; .contents has all" if more else ""
+            opened.append(
+                f"<details><summary>{in_html(clean(_head(one)))}</summary>"
+                f'<pre style="white-space:pre-wrap">{in_html(clean(text + cut))}</pre></details>'
+            )
+        return "\n".join([self.table.html, *opened])
 
     def json(self) -> dict[str, Any]:
         """Return the request as plain values."""
@@ -180,8 +190,12 @@ def request_at(
     unseen = simulation.ruler.unseen
     beside = (unseen_block(unseen),) if unseen else ()
     size = simulation.sizes[request].total
-    if rebuilt is not None and rebuilt.neutral:
-        blocks, not_sent = sent_blocks(timeline, request, shown, rebuilt)
+    if rebuilt is not None:
+        blocks, not_sent = (
+            sent_blocks(timeline, request, shown, rebuilt)
+            if rebuilt.neutral
+            else (stored_blocks(rebuilt), item_blocks(timeline, shown, recorded=True))
+        )
         return ShownRequest(
             timeline=timeline,
             request=request,
@@ -212,9 +226,7 @@ def request_at(
         system=system,
         tools=tools,
         messages=messages,
-        make_body=lambda: (
-            body_of(messages, at.model, tools) if rebuilt is None else _sent_body(rebuilt)
-        ),
+        make_body=lambda: body_of(messages, at.model, tools),
     )
 
 
