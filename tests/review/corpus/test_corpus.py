@@ -87,6 +87,21 @@ def test_costs_in_dollars_and_in_units_are_not_added(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_summaries_are_filled_in_all_sessions_alike_and_kept_apart(folder: Path) -> None:
+    policy = "learn_claude_code.auto trigger=3000"
+    corpus = opened(folder)
+
+    plain = corpus.compare(policy).to_dataframe()
+    filled = corpus.compare(policy, summary="extract(200)").to_dataframe()
+
+    assert plain["fired"].sum() > 0
+    assert filled["input"].sum() < plain["input"].sum()
+    assert corpus.compare(policy).to_dataframe().equals(plain)
+    with pytest.raises(UserError, match=r"write stub\(1500\)"):
+        corpus.compare(policy, summary="best")
+
+
+@pytest.mark.slow
 def test_only_what_is_new_is_reviewed_again(folder: Path) -> None:
     first, second, third, changed = Counted(), Counted(), Counted(), Counted()
     before = opened(folder, first).compare(POLICIES[:2])

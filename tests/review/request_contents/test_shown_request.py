@@ -2,11 +2,12 @@
 
 import json
 import lzma
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import ask, requested
+from tests.harness.session import SessionHarness, ask, requested
 from tests.review.decision_sessions import SCENES
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
@@ -19,6 +20,8 @@ from palimpsest.model.wire.provider_messages import message_hash, request_hash, 
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 
@@ -164,6 +167,24 @@ async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: P
     assert [one.text for one in shown.blocks[1:]] == ["Say boo."]
     assert {one.kind for one in shown.beside} == {"user", "tools", "system"}
     assert counted(shown) == pytest.approx(shown.tokens)
+
+
+async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_there(
+    tmp_path: Path,
+) -> None:
+    store = JsonlStore(prepare(tmp_path))
+    harness = SessionHarness(tmp_path, ScriptedModel(says("Well.")), store=store)
+    session = await harness.session()
+    await ask(session, "Hello")
+    await session.journal.flush()
+    await harness.workspace.close()
+    shutil.rmtree(tmp_path / ".palimpsest" / "blobs")
+
+    shown = review_of(JsonlStore(prepare(tmp_path)), session.id).request(1)
+
+    assert shown.basis == "rebuilt"
+    assert "Hello" in [one.text for one in shown.blocks]
+    assert shown.sha256 is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -24,11 +24,20 @@ from palimpsest.review.corpus.result_cache import ResultCache, default_folder, r
 from palimpsest.review.corpus.session_sources import SessionSource, content_hash, sources_in
 from palimpsest.review.corpus.session_work import Rows, SessionResult, SessionWork
 from palimpsest.review.recordings.preset_policies import policy_from_words
+from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.transcript.errors import UserError
 
 _FIGURES: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
 FIGURES = "figures"
 Kept = tuple[Rows, tuple[str, ...]]
+
+
+class ReplayOptions(NamedTuple):
+    """How policies are replayed over every session."""
+
+    price: str | None
+    window: int = 0
+    summary: str | None = None
 
 
 class Corpus(ShownAsTable):
@@ -59,7 +68,7 @@ class Corpus(ShownAsTable):
     def _found(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        found = self._reviewed((), self._price, 0, figures=True)
+        found = self._reviewed((), ReplayOptions(self._price), figures=True)
         for source in self.sources:
             rows, told = found[source][FIGURES]
             problems += _named(source, told)
@@ -116,17 +125,20 @@ class Corpus(ShownAsTable):
         *,
         price: str | None = None,
         window: int = 0,
+        summary: str | None = None,
     ) -> CorpusComparison:
         """Return policies side by side over all sessions that have requests.
 
         Policies are names, with numbers as in ``"sweagent.last_n n=10"``, or policies that can be sent to
-        another process. Raises UserError for an unknown name.
+        another process. ``summary`` is that of a session's ``compare``. Raises UserError for an unknown name.
         """
+        if summary is not None:
+            SummaryChoice.of(summary)
         wanted = [policies] if isinstance(policies, str) else list(policies)
         made = tuple(policy_from_words(one) if isinstance(one, str) else one for one in wanted)
         if not made:
             raise UserError("Name at least one policy.")
-        found = self._reviewed(made, price or self._price, window)
+        found = self._reviewed(made, ReplayOptions(price or self._price, window, summary))
         keys = [policy_key(one) for one in made]
         problems = [
             told
@@ -145,8 +157,7 @@ class Corpus(ShownAsTable):
     def _reviewed(
         self,
         policies: tuple[PolicyLike, ...],
-        price: str | None,
-        window: int,
+        options: ReplayOptions,
         *,
         figures: bool = False,
     ) -> dict[SessionSource, dict[str, Kept]]:
@@ -157,27 +168,27 @@ class Corpus(ShownAsTable):
         works: list[SessionWork] = []
         missing: dict[SessionSource, list[str]] = {}
         for source in self.sources:
-            kept, lacks = self._kept(source, wanted, price, window)
+            kept, lacks = self._kept(source, wanted, options)
             found[source] = kept
             if lacks:
                 missing[source] = lacks
                 tasks = tuple(asked[one] for one in lacks if one != FIGURES)
-                works.append(SessionWork(source, FIGURES in lacks, tasks, price, window))
+                works.append(SessionWork(source, FIGURES in lacks, tasks, *options))
         done = len(self.sources) - len(works)
         self._progress(done, len(self.sources))
         for result in results_of(works, self._executor):
             done += 1
-            self._take(result, found[result.source], missing[result.source], price, window)
+            self._take(result, found[result.source], missing[result.source], options)
             self._progress(done, len(self.sources))
         return found
 
     def _kept(
-        self, source: SessionSource, wanted: Sequence[str], price: str | None, window: int
+        self, source: SessionSource, wanted: Sequence[str], options: ReplayOptions
     ) -> tuple[dict[str, Kept], list[str]]:
         """Return what is kept about a source, and the keys of what is not."""
         kept: dict[str, Kept] = {}
         for key in wanted:
-            name = self._name(source, key, price, window)
+            name = self._name(source, key, options)
             rows = self._cache.get(name) if name else None
             if rows is not None and (key != FIGURES or _are_figures(rows[0])):
                 kept[key] = rows
@@ -188,19 +199,18 @@ class Corpus(ShownAsTable):
         result: SessionResult,
         into: dict[str, Kept],
         lacks: Sequence[str],
-        price: str | None,
-        window: int,
+        options: ReplayOptions,
     ) -> None:
         """Keep what was found of a source; what failed is not kept, and is tried again the next time."""
         policies = iter(result.policies)
         for key in lacks:
             rows = result.figures if key == FIGURES else next(policies, [])
             into[key] = rows, result.problems
-            name = self._name(result.source, key, price, window)
+            name = self._name(result.source, key, options)
             if name and not result.failed:
                 self._cache.put(name, rows, result.problems)
 
-    def _name(self, source: SessionSource, key: str, price: str | None, window: int) -> str:
+    def _name(self, source: SessionSource, key: str, options: ReplayOptions) -> str:
         """Return the name under which an answer is kept; empty where the source cannot be read."""
         if source not in self._hashes:
             try:
@@ -208,7 +218,10 @@ class Corpus(ShownAsTable):
             except (OSError, ValueError):
                 self._hashes[source] = ""
         content = self._hashes[source]
-        return result_key(content, source.session, key, price, window) if content else ""
+        if not content:
+            return ""
+        asked = options if options.summary is not None else options[:2]
+        return result_key(content, source.session, key, *asked)
 
 
 def corpus(

@@ -26,6 +26,8 @@ class SessionWork:
     policies: tuple[PolicyLike, ...] = ()
     price: str | None = None
     window: int = 0
+    summary: str | None = None
+    """What stands where policies would have had a summary written."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ def _reviewed(work: SessionWork) -> SessionResult:
                 figures.append(session_figures(review, work.price).json())
             if not wanted or not review.timeline.requests:
                 continue
-            compared = review.compare(wanted, price=work.price, window=work.window)
+            compared = review.compare(
+                wanted, price=work.price, window=work.window, summary=work.summary
+            )
             about = {
                 "session": review.timeline.session,
                 "title": review.timeline.title,

@@ -30,12 +30,15 @@ class SentRequests:
         self._session_id = session_id
 
     def rebuilt(self, message_id: str) -> Rebuilt | None:
-        """Return the request whose answer is a message; None where no request was recorded.
+        """Return the request whose answer is a message; None where none was recorded, or contents of it are gone.
 
         Raises UserError for a request that a newer version made.
         """
         found = self._ids.get(message_id)
-        return None if found is None else rebuild(self._store, self._session_id, found)
+        try:
+            return None if found is None else rebuild(self._store, self._session_id, found)
+        except (OSError, NotFound):
+            return None
 
     @cached_property
     def _ids(self) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
     BLOCK_CHARS,
+    LONGEST_NAME,
     MOST_BLOCKS,
     TEXT_CHARS,
     AskCompaction,
@@ -33,6 +34,8 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.review.timeline_view.view_values import SubagentView
 from palimpsest.transcript.errors import UserError
 
+MOST_LOST = 200
+"""Lost names of one compaction that are told, those first that were needed; the sentences count all."""
 KEPT_REPLAYS = 16
 """Replays kept for questions about single items and requests."""
 
@@ -164,7 +167,8 @@ class ViewAnswers:
             tokens_before=round(one.tokens_before),
             tokens_after=round(one.tokens_after),
             lost=tuple(
-                LostName(name=lost.name, kind=lost.kind, needed=lost.needed) for lost in one.lost
+                LostName(name=lost.name[:LONGEST_NAME], kind=lost.kind, needed=lost.needed)
+                for lost in sorted(one.lost, key=lambda lost: not lost.needed)[:MOST_LOST]
             ),
             sentences=one.sentences,
         )
