@@ -83,6 +83,16 @@ def test_runs_and_says_what_is_true(ran: tuple[nbformat.NotebookNode, int], fold
     assert "messages as in the request before" in shown(notebook, "records")
 
 
+def test_a_policy_of_three_lines_is_asked_and_then_acts(
+    ran: tuple[nbformat.NotebookNode, int],
+) -> None:
+    notebook, _ = ran
+
+    assert "newest_three" in shown(notebook, "own-policy")
+    assert "| Biscoe | 61 |" in shown(notebook, "own-policy-asks")
+    assert "policy/newest_three" in shown(notebook, "own-policy-context").replace("\\", "")
+
+
 @pytest.mark.slow
 def test_draws_the_figure_as_an_ordinary_output(ran: tuple[nbformat.NotebookNode, int]) -> None:
     (cell,) = [cell for cell in ran[0].cells if cell.id == "scatter"]
@@ -97,7 +107,7 @@ def test_leaves_a_session_that_reads_as_a_page(folder: Path) -> None:
     page, errors = demo.session_page(folder)
 
     assert errors == []
-    assert page.count('<section class="prompt">') == 5
+    assert page.count('<section class="prompt">') == 6
     assert 'src="data:image/png;base64,' in page
 
 

@@ -31,6 +31,7 @@ from palimpsest.app.permission_settings import apply_permission_settings
 from palimpsest.context.budget.window_guard import window_text, with_window
 from palimpsest.context.policy_overrides import number_names, possible_values
 from palimpsest.context.presets import PRESETS
+from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.model.adapter.litellm_model import LitellmModel, preload
 from palimpsest.model.catalog import discovery, local_servers, model_info
 from palimpsest.model.catalog.local_servers import LocalModels
@@ -199,6 +200,7 @@ class App:
             titles=config.titles,
             turn_summaries=config.turn_summaries,
             import_sessions=_import_sessions,
+            policy_stage=_policy_stage,
             share=config.share,
             small_model=functools.partial(
                 small_model,
@@ -478,6 +480,13 @@ def _import_sessions(
     from palimpsest.review.importers.built_in import REGISTRY
 
     return REGISTRY.import_from(store, path, clock, control)
+
+
+def _policy_stage(policy: object) -> PolicyStage | None:
+    """Return what asks a person's own policy in a live session; review is loaded when the first is needed."""
+    from palimpsest.review.live_policies.live_stage import live_policy
+
+    return live_policy(policy)
 
 
 def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:

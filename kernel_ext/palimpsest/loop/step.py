@@ -15,6 +15,7 @@ from palimpsest.loop.model_requests.answer_stream import (
     write_window_notice,
 )
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
+from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -88,6 +89,9 @@ async def run_step(
     )
     if run_context.hooks.any("decide"):
         await run_decide_hooks(run_context, setup)
+    stage = run_context.own_policy()
+    if stage is not None:
+        await run_own_policy(run_context, setup, stage)
     try:
         assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:

@@ -34,7 +34,7 @@ from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.transcript.context_values.decisions import StepRequest
-from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -368,14 +368,34 @@ class Session:
         """
         return self._live.policy()
 
-    def use_policy(self, *words: str | Policy) -> Policy:
+    @policy.setter
+    def policy(self, chosen: str | Policy | ContextPolicy) -> None:
+        self.use_policy(chosen)
+
+    @property
+    def own_policy(self) -> OwnPolicy | None:
+        """The policy of your own that acts before the context policy, as it is recorded; None where none does.
+
+        >>> session.own_policy is None
+        True
+        """
+        session = self._live.snapshot().session
+        return session.own_policy if session is not None else None
+
+    def use_policy(self, *words: str | Policy | ContextPolicy) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
         Each argument is the name of a preset, ``name=value`` for one setting, or ``default`` for the
-        configured policy: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
+        configured policy: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``. A policy of your own
+        (``@palimpsest.policy``) or one of ``palimpsest.policies`` that writes no summary acts before it, in
+        this kernel; its decisions are journaled, and its text is never run from the log.
 
         >>> session.use_policy("opencode-1.18").name
         'opencode-1.18'
+        >>> _ = session.use_policy("sweagent.last_n")
+        >>> session.own_policy.name
+        'sweagent.last_n'
+        >>> _ = session.use_policy("default")
         """
         return self._app.engine.submit(self._live.use_policy(*words)).result()
 

@@ -2498,6 +2498,15 @@ export interface OverflowPolicy {
   measured: boolean;
 }
 /**
+ * A person's own policy as it is recorded: to be read, and never run from a log.
+ */
+export interface OwnPolicy {
+  name: string;
+  source: string;
+  text: string;
+  sha256: string;
+}
+/**
  * One cell of a notebook, as the page holds it.
  */
 export interface PageCell {
@@ -2976,6 +2985,7 @@ export interface SessionInfo {
   model?: ModelRef;
   policy?: Policy;
   policy_choice?: PolicyChoice;
+  own_policy?: OwnPolicy;
   /**
    * Rules of "always" replies, as the log claims them; the effective ones are kept outside the project.
    */

@@ -82,6 +82,17 @@ def test_every_number_is_shown_with_its_meaning() -> None:
     assert all(row[2] for row in shown)
 
 
+OWN = """
+import palimpsest
+from palimpsest.review.live_policies.live_stage import live_policy
+object.__setattr__(harness.services, "policy_stage", live_policy)
+
+@palimpsest.policy
+def newest_one(view):
+    return [palimpsest.policies.clear(index) for index in view.outputs[:-1]]
+"""
+
+
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
     with Kernel(cwd=tmp_path) as kernel:
@@ -112,6 +123,19 @@ policies = [policy_of(harness.services.store, one) for one in requests(harness.s
     names = kernel.client.value("[(p.name, p.prune.protect_tokens) for p in policies]")
     wanted = [("palimpsest", 40_000), ("opencode-1.18", 10_000), ("palimpsest", 40_000)]
     assert names == str(wanted)
+
+
+@pytest.mark.slow
+def test_a_function_of_the_users_is_chosen_by_its_name(kernel: Kernel) -> None:
+    kernel.client.run(OWN)
+
+    chosen = kernel.client.run("%agent policy newest_one")
+    shown = kernel.client.run("%agent policy")
+    ended = kernel.client.run("%agent policy default")
+
+    for said in (chosen, shown):
+        assert "Before it acts your policy newest" in said.markdown().replace("\\", "")
+    assert "Before it acts" not in ended.markdown()
 
 
 @pytest.mark.slow

@@ -219,6 +219,9 @@ class Subcommands:
         now = session.policy()
         origins = getattr(getattr(self._services, "config", None), "origins", {})
         said = [sentence(policy.summary(now, own=own))]
+        if picture is not None and picture.own_policy is not None:
+            acts = session.own_policy_acts
+            said.append(sentence(policy.own_policy_words(picture.own_policy, acts=acts)))
         found = policy.changes(now, origins, own=own)
         shown = ([found] if found else []) + ([] if argument else policy.sections(now))
         for section in shown:

@@ -16,7 +16,7 @@ from palimpsest.context.policy_overrides import (
 )
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, setting_names
-from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 
 SHOWN_CHARS = 60
 """Length at which one value is cut; the longest are whole sentences from the prompt."""
@@ -44,6 +44,16 @@ def summary(policy: Policy, *, own: bool) -> str:
     whose = "chosen for this session" if own else "from the settings"
     back = f" %agent policy {DEFAULT} goes back to the settings." if own else ""
     return f"The context policy is {what}, {whose}.{back}"
+
+
+def own_policy_words(own: OwnPolicy, *, acts: bool) -> str:
+    """Return the sentence about the policy of the person's own that was chosen for a session."""
+    if not acts:
+        return (
+            f"Your policy {own.name} acted before it in an earlier kernel; no log runs it, so choose it again, or "
+            f"end it with %agent policy {DEFAULT}."
+        )
+    return f"Before it acts your policy {own.name} ({own.source}). %agent policy {DEFAULT} ends it."
 
 
 def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicySection | None:

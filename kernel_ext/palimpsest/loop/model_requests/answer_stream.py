@@ -169,6 +169,9 @@ def write_window_notice(
 def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
     """Write pending notices for the user into an answer."""
     first = run_context.first_time(message.model.provider)
-    for about, words in (*([("sent", first)] if first else []), *run_context.hooks.told()):
+    policy = [("policy", words) for words in run_context.policy_notices]
+    run_context.policy_notices.clear()
+    found = (*([("sent", first)] if first else []), *run_context.hooks.told(), *policy)
+    for about, words in found:
         part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
         run_context.write(PartUpdated(part=part))

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
+from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
@@ -210,6 +211,10 @@ class RunContext:
     files: ProjectFiles | None = None
     """Takes snapshots of the project; None where that is switched off."""
     hooks: Hooks = field(default_factory=NoHooks)
+    own_policy: Callable[[], PolicyStage | None] = lambda: None
+    """Returns the person's own policy that is asked before each request; None where there is none."""
+    policy_notices: list[str] = field(default_factory=list)
+    """Sentences about it for the user, which the next answer takes."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 

@@ -12,10 +12,12 @@ from typing import TypeGuard, assert_never
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
+    OWN_POLICY,
     OWN_RULES,
     Decision,
     OwnRule,
     PersonRule,
+    is_of_own_policy,
 )
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
 from palimpsest.transcript.strings.number_words import (
@@ -45,6 +47,8 @@ def reason(decision: Decision) -> str:
 def reason_from_numbers(decision: Decision) -> str:
     """Return the reason that follows from a decision's rule and numbers; empty for an unknown rule."""
     rule, numbers = decision.rule, decision.numbers
+    if is_of_own_policy(decision):
+        return f"Decided by your policy {one_line(rule.removeprefix(OWN_POLICY), LONGEST)}."
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
         return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""

@@ -47,6 +47,8 @@ class CustomPolicy:
     estimator: str = CHARS4
     text: str = field(default="", repr=False)
     """The function's source; empty where it is not known."""
+    keeps_pins: bool = False
+    """A decision about what a person pinned is left out, where it would otherwise break a law."""
 
     @property
     def source(self) -> str:
@@ -101,6 +103,8 @@ class CustomPolicy:
         found, probe = self._asked(seen)
         if (found, probe) != self._asked(seen):
             raise Breach(TWICE, view.request.index).error(self.name)
+        if self.keeps_pins:
+            found = [one for one in found if not base.item(one.item).pinned]
         found = [one for one in found if _is_due(one, base)]
         rows = [(str(one.item), _row(one)) for one in found]
         # What was shown so before was checked then; only who is left without a partner may have changed.
@@ -156,6 +160,10 @@ class CustomPolicy:
         return list({one.item: one for one in changes}.values()), probes[-1] if probes else None
 
 
+OWN_POLICIES: dict[str, CustomPolicy] = {}
+"""The policies that ``policy`` made in this process, the newest of each name: ``%agent policy`` finds them."""
+
+
 @overload
 def policy(function: PolicyFunction, /) -> CustomPolicy: ...
 
@@ -190,8 +198,8 @@ def policy(
     'newest_five'
     """
 
-    def made(one: PolicyFunction) -> CustomPolicy:
-        return CustomPolicy(
+    def decorated(one: PolicyFunction) -> CustomPolicy:
+        made = CustomPolicy(
             function=one,
             name=name or getattr(one, "__name__", "policy"),
             sticky=sticky,
@@ -199,8 +207,10 @@ def policy(
             estimator=estimator,
             text=_text_of(one),
         )
+        OWN_POLICIES[made.name] = made
+        return made
 
-    return made if function is None else made(function)
+    return decorated if function is None else decorated(function)
 
 
 def _text_of(function: PolicyFunction) -> str:

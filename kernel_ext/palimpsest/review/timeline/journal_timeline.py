@@ -18,6 +18,7 @@ from palimpsest.transcript.context_values.decisions import (
     UNDO,
     Decision,
     StepRequest,
+    is_of_own_policy,
 )
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
@@ -341,10 +342,11 @@ class _Builder:
         if reduction is None:
             self._show(item, "whole", None, newest.rule)
             return
-        shown = reduction.numbers.get("shown")
+        shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
+        told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
         self._show(
             item,
-            _STATES[reduction.action],
+            told if told in ("masked", "offloaded") else _STATES[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
             str(reduction.numbers.get("rule") or reduction.rule),
             shown=shown if isinstance(shown, str) else None,

@@ -5,7 +5,7 @@ on the engine thread (``EngineThread.submit``).
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
@@ -98,11 +98,16 @@ class KernelSession(Protocol):
         """Return the context policy from the next request on; raises UserError."""
         ...
 
-    async def use_policy(self, *words: str | Policy) -> Policy:
+    @property
+    def own_policy_acts(self) -> bool:
+        """Whether a policy of the person's own acts in this kernel."""
+        ...
+
+    async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
-        Each argument is a policy, the name of a preset, ``name=value`` for one value, or ``default``. Raises
-        ConfigError for an invalid one.
+        Each argument is a policy, the name of a preset, ``name=value`` for one value, ``default``, or a
+        policy of the person's own, which acts before the other. Raises ConfigError for an invalid one.
         """
         ...
 

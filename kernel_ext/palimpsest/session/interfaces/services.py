@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.loop.run_inputs.policy_stage import PolicyStageFactory, no_policy_stage
 from palimpsest.model.interface import Model
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
@@ -123,6 +124,8 @@ class Services:
     """The Python that ran here with the user's approval."""
     script: bool = False
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
+    policy_stage: PolicyStageFactory = no_policy_stage
+    """Makes what a live session asks before its requests of a person's own policy, or of words that name one."""
     child_sessions: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """Creates and resumes child sessions."""
     definitions: ProjectDefinitions | None = None

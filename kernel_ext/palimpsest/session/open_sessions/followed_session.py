@@ -167,9 +167,14 @@ class FollowedSession:
             return Policy.model_validate_json(kept)
         raise SessionHeld(self.reason)
 
-    async def use_policy(self, *words: str | Policy) -> Policy:
+    @property
+    def own_policy_acts(self) -> bool:
+        """Whether a policy of the person's own acts in this kernel."""
+        return self._alive is not None and self._alive.own_policy_acts
+
+    async def use_policy(self, *given: Any) -> Policy:
         """Choose a policy, if the other kernel has released the session."""
-        return await (await self._here()).use_policy(*words)
+        return await (await self._here()).use_policy(*given)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore, if the other kernel has released the session."""

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 from palimpsest.context.policy_overrides import policy_choice
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.loop.context_management.compaction import WantedSummary
+from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
+from palimpsest.session.controls.own_policy import OwnPolicyControl
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
@@ -125,6 +127,8 @@ class LiveSession:
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
         )
+        self.own_policy = OwnPolicyControl(services.policy_stage)
+        """The policy of the person's own that acts before the context policy."""
         self._expander = Expander(services)
         self.mentions: PromptMentions = MentionPreviews(
             services,
@@ -256,10 +260,18 @@ class LiveSession:
         """Return the context policy from the next request on."""
         return self._prompt_resolver.policy()
 
-    async def use_policy(self, *words: str | Policy) -> Policy:
+    @property
+    def own_policy_acts(self) -> bool:
+        """Whether a policy of the person's own acts in this kernel."""
+        return self.own_policy.stage is not None
+
+    async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it."""
+        stage, words = self.own_policy.split(given)
+        if stage is not None or self.own_policy.ends(stage, words):
+            self._use_own_policy(stage)
         session = self.log.state.session
-        if session is not None:
+        if session is not None and words:
             before = self.policy().compact.model
             made = self._configured.choose(session, words)
             kept = policy_choice(made) if made is not None else None
@@ -269,6 +281,14 @@ class LiveSession:
                     info = self._services.info(made.compact.model, None)
                     self._services.effective_rules.use(self._services.default_agent, info.ref)
         return self.policy()
+
+    def _use_own_policy(self, stage: PolicyStage | None) -> None:
+        session = self.log.state.session
+        if session is not None:
+            new_id = functools.partial(self._services.ids.new, "dec")
+            decisions = self.log.state.decisions
+            told = self.own_policy.choose(stage, session, decisions, new_id)
+            self.log.append(*told)
 
     def change(self, **fields: Any) -> None:
         """Change fields of the session's own record, such as its title; on the engine's loop."""
@@ -372,6 +392,7 @@ class LiveSession:
         self._tool_gate.turn_began()
         self._prompt_resolver.extensions.run_began()
         self.spending_limit.turn_began()
+        self.own_policy.turn_began()
         run_context = RunContext(
             session_id=self.id,
             log=self.log,
@@ -398,6 +419,7 @@ class LiveSession:
             notebook=services.notebook,
             compactions=self.runner.compactions,
             hooks=self._prompt_resolver.extensions.hooks,
+            own_policy=lambda: self.own_policy.stage,
             files=self.reverts.files,
             extra={
                 "environment": services.environment,

@@ -45,6 +45,9 @@ RESTORE: PersonRule = "user/restore"
 UNDO: PersonRule = "user/undo-compaction"
 """Rules of decisions that a person makes by hand."""
 
+OWN_POLICY = "policy/"
+"""Prefix of the rule of every decision that a person's own policy made; its name follows."""
+
 Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """What a model request is for."""
 
@@ -154,6 +157,11 @@ class StepRequest(Value):
     """The rule of that hook."""
 
 
+def is_of_own_policy(decision: Decision) -> bool:
+    """Tell whether a person's own policy made a decision."""
+    return decision.rule.startswith(OWN_POLICY)
+
+
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
 """Reductions that a pin lifts while it holds; an output stays truncated."""
@@ -171,9 +179,12 @@ class _DecisionStack:
     def add(self, at: int, decision: Decision) -> None:
         if decision.action == "restore":
             undone = self._take(decision.rule)
-            by_hand = not decision.rule.startswith(PRUNE_RULE)
+            by_hand = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
             self.restored = by_hand and (undone is None or undone.action != "pin")
         elif decision.action == "pin" or decision.action in REDUCTIONS:
+            if is_of_own_policy(decision):
+                # What such a policy says of a part takes the place of what one said before.
+                self._take(decision.rule)
             self.decisions.append((at, decision))
             self.restored = False
 
@@ -183,6 +194,8 @@ class _DecisionStack:
             decision = self.decisions[position][1]
             is_pin = decision.action == "pin"
             if (rule == UNPIN and not is_pin) or (rule == RESTORE and is_pin):
+                continue
+            if rule.startswith(OWN_POLICY) and not is_of_own_policy(decision):
                 continue
             del self.decisions[position]
             return decision

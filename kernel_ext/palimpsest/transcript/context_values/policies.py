@@ -293,6 +293,18 @@ class Policy(Value):
     """In whose words a new session's system prompt tells where the model works."""
 
 
+class OwnPolicy(Value):
+    """A person's own policy as it is recorded: to be read, and never run from a log."""
+
+    name: str
+    source: str = ""
+    """Where its rule comes from: a function of the person's, or the project of a preset."""
+    text: str = ""
+    """The source of the function, or the preset's name with its numbers."""
+    sha256: str = ""
+    """Digest of the text and of the plain values outside of it that it uses."""
+
+
 class PolicyChoice(Value):
     """A policy as a person chose it: a preset, and the numbers that differ from it."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
+from palimpsest.transcript.context_values.policies import OwnPolicy, Policy, PolicyChoice
 from palimpsest.transcript.session_record.reverts import RevertState
 from palimpsest.transcript.values import ModelRef, Rule, Usage, Value
 
@@ -131,6 +131,8 @@ class SessionInfo(Value):
     """The context policy, in sessions that hold it whole."""
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
+    own_policy: OwnPolicy | None = None
+    """The person's own policy that acts before the context policy, as it was chosen; no log runs it."""
     permission: tuple[Rule, ...] = ()
     """Rules of "always" replies, as the log claims them; the effective ones are kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()

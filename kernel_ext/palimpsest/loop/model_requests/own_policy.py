@@ -1,0 +1,63 @@
+"""Ask a person's own policy before a request, and journal what it decides.
+
+Border: the policy itself stands above, behind ``PolicyStage``; its effect can be rebuilt from the journaled
+decisions without it.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+
+from palimpsest.context.budget.request_tokens import tools_tokens
+from palimpsest.loop.model_requests.request_builder import facts_for
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyStage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    effective_reductions,
+    is_of_own_policy,
+)
+from palimpsest.transcript.session_record.events import DecisionMade
+
+
+async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: PolicyStage) -> None:
+    """Let a person's own policy decide what the coming requests show."""
+    request = run_context.log.state.request
+    facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
+    moment = PolicyMoment(
+        session_id=run_context.session_id,
+        view=run_context.view(),
+        compact=setup.policy.compact,
+        model=setup.info,
+        reserve=facts.reserve,
+        now=facts.now,
+        system=setup.system,
+        tools="\n".join(spec.model_dump_json() for spec in setup.specs),
+        tools_tokens=tools_tokens(setup.specs, setup.count),
+        count=setup.count,
+        new_id=functools.partial(run_context.ids.new, "dec"),
+    )
+    made = await stage.decide(moment)
+    run_context.policy_notices.extend(stage.told())
+    if made:
+        first, *others = made
+        run_context.write(
+            DecisionMade(decision=first, facts=facts),
+            *(DecisionMade(decision=one) for one in others),
+        )
+
+
+def lifted_decisions(
+    decisions: tuple[Decision, ...], new_id: Callable[[], str]
+) -> Iterator[Decision]:
+    """Yield the decisions that show whole again what a person's own policy still shows otherwise."""
+    for part_id, held in effective_reductions(decisions).items():
+        if is_of_own_policy(held):
+            yield Decision(
+                id=new_id(),
+                action="restore",
+                rule=held.rule,
+                message_id=held.message_id,
+                part_id=part_id,
+                tokens_before=held.tokens_after,
+                tokens_after=held.tokens_before,
+            )

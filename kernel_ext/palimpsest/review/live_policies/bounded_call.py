@@ -1,0 +1,58 @@
+"""Call a function of a person's for a bounded time, on a thread of its own.
+
+A thread cannot be ended from outside; one that takes too long is asked to stop, which the next line of
+Python in it does, and its answer is never used.
+"""
+
+import asyncio
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class _OutOfTime(BaseException):
+    """Ends the function; no ``except Exception`` of its own holds it up."""
+
+
+async def call_bounded(function: Callable[[], T], seconds: float) -> T:
+    """Return what a function returns; raises what it raises, and TimeoutError after so many seconds."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_(value)
+
+    def run() -> None:
+        try:
+            answer = function()
+        except _OutOfTime:
+            return
+        except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
+            told = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+            hand_over(future.set_exception, told)
+        else:
+            hand_over(future.set_result, answer)
+
+    def hand_over(set_: Callable[[Any], None], value: Any) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, set_, value)
+
+    thread = threading.Thread(target=run, name="palimpsest-policy", daemon=True)
+    thread.start()
+    try:
+        async with asyncio.timeout(seconds):
+            found: T = await future
+            return found
+    finally:
+        if not future.done() or future.cancelled():
+            _stop(thread)
+
+
+def _stop(thread: threading.Thread) -> None:
+    if thread.ident is not None and thread.is_alive():
+        name, kind = ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(name, kind)

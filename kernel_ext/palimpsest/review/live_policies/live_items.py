@@ -1,0 +1,165 @@
+"""The items of a live session as its messages give them, numbered as in the timeline of its log.
+
+Messages are added as they come; where earlier ones changed, everything is numbered anew.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+
+from palimpsest.context.visible_messages import View, marker, whole_output
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
+from palimpsest.review.timeline.item_texts import RESULT, part_text, result_of
+from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+CounterOf = Callable[[str], Callable[[str], int]]
+
+
+class LiveItems:
+    """Collects the items and requests of one session.
+
+    Responsibilities: keep their numbers while messages are only added; count each text once.
+    """
+
+    def __init__(self, count: CounterOf) -> None:
+        self._count_of = count
+        self._counted: dict[tuple[str, str], int] = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        self._made = ItemList()
+        self._known: tuple[Message, ...] = ()
+        self._requests: list[TimelineRequest] = []
+        self._markers: dict[str, CompactionPart] = {}
+        self._sections: dict[str, str] = {}
+        self.replaced: set[int] = set()
+        """System prompts and tools that were replaced by others."""
+
+    def update(self, moment: PolicyMoment) -> bool:
+        """Take what is new at a moment; returns False where everything was numbered anew."""
+        messages = moment.view.messages
+        known = self._known
+        kept = len(messages) >= len(known) and all(
+            one is other or one == other for one, other in zip(known, messages, strict=False)
+        )
+        if not kept:
+            self._reset()
+        self._made.entered = len(self._requests)
+        self._made.add_results()
+        for message in messages[len(self._known) :]:
+            self._add(message)
+        self._known = messages
+        self._add_sections(moment)
+        return kept
+
+    def _add(self, message: Message) -> None:
+        info, first = message.info, len(self._made.items)
+        found = marker(message)
+        if found is not None:
+            self._markers[info.id] = found
+        if not isinstance(info, AssistantMessage):
+            self._made.add_message(info, message.parts)
+            return
+        if info.summary:
+            self._made.add_summary(info, message.parts, self._markers.get(info.parent_id))
+            return
+        self._made.add_message(info, message.parts)
+        last = first
+        while last < len(self._made.items) and self._made.items[last].kind != "output":
+            last += 1
+        self._requests.append(
+            TimelineRequest(
+                index=len(self._requests),
+                id=info.id,
+                turn=self._made.turn,
+                items=first,
+                answer=(first, last),
+                started=info.time.created,
+                ended=info.time.completed,
+                model=info.model.id,
+                effort=info.model.variant or "",
+            )
+        )
+        self._made.entered = len(self._requests)
+
+    def _add_sections(self, moment: PolicyMoment) -> None:
+        system = "\n\n".join(moment.system)
+        for kind, text, tokens in (
+            ("tools", moment.tools, moment.tools_tokens),
+            ("system", system, moment.count(system)),
+        ):
+            if self._sections.get(kind) == text:
+                continue
+            self._sections[kind] = text
+            before = self._made.add_section(kind, _name_of(text), tokens)
+            if before is not None:
+                self.replaced.add(before)
+
+    def timeline(self, moment: PolicyMoment) -> Timeline:
+        """Return the session up to the request that is about to be sent, as a timeline."""
+        items = tuple(self._made.items)
+        coming = TimelineRequest(
+            index=len(self._requests),
+            id="",
+            turn=self._made.turn,
+            items=len(items),
+            answer=(len(items), len(items)),
+            started=moment.now,
+            model=moment.model.ref.id,
+            effort=moment.model.ref.variant or "",
+            window=moment.model.window,
+            reserve=moment.reserve,
+            price=moment.model.price,
+        )
+        texts = _LiveTexts(moment.view)
+        return Timeline(
+            session=moment.session_id,
+            items=items,
+            requests=(*self._requests, coming),
+            read=lambda index: texts.of(items[index].id),
+            count=self._counter,
+        )
+
+    def _counter(self, estimator: str) -> Callable[[str], int]:
+        count = self._count_of(estimator)
+
+        def counted(text: str) -> int:
+            known = self._counted.get((estimator, text))
+            if known is None:
+                known = self._counted[estimator, text] = count(text)
+            return known
+
+        return counted
+
+
+class _LiveTexts:
+    """The whole texts of the items of a view."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @cached_property
+    def _parts(self) -> dict[str, Part]:
+        return {part.id: part for message in self._view.messages for part in message.parts}
+
+    def of(self, item_id: str) -> str:
+        """Return the whole text of an item; empty where it is a section of the system prompt."""
+        part = self._parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
+        if part is None:
+            return ""
+        if not item_id.endswith(RESULT):
+            return part_text(part)
+        return output_text(part, self._view)
+
+
+def output_text(part: Part, view: View) -> str:
+    """Return the whole result of a call, or the whole note about cells."""
+    found = result_of(part) if isinstance(part, ToolPart) else None
+    return whole_output(part, view.texts) or (found[0] if found is not None else "")
+
+
+def _name_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
