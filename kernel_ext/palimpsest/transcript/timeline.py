@@ -170,6 +170,8 @@ class Timeline:
     parent: str | None = None
     started_by: str | None = None
     """The parent's call that began it as a subagent."""
+    subagents: Mapping[str, str] = field(default_factory=dict)
+    """Sessions that its calls began or resumed, by the calls' ids, as far as the calls say so."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)

@@ -8,6 +8,7 @@ from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import CacheBreaks
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.comparison.subagents import Subagents
 from palimpsest.review.comparison.wastes import Wastes
 
 _TOTALS: tuple[tuple[str, str, Form], ...] = (
@@ -37,6 +38,7 @@ class SessionReport:
     breaks: CacheBreaks
     wastes: Wastes
     kinds: ReportTable
+    subagents: Subagents
     gaps: tuple[str, ...]
     """What the recording lacks, a sentence each."""
 
@@ -44,6 +46,8 @@ class SessionReport:
     def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in the order in which they are shown."""
         found = [self._totals(), self.kinds]
+        if len(self.subagents):
+            found.append(self.subagents.table)
         if len(self.breaks):
             found.append(self.breaks.table)
         if len(self.wastes):
@@ -56,6 +60,15 @@ class SessionReport:
         for key, title, form in _TOTALS:
             words = f"{title}, {one.unit}" if key in ("cost", "break_cost") else title
             rows.append((words, shown_cell(getattr(one, key), TableColumn(key, title, form))))
+        if len(self.subagents):
+            whole = self.subagents.together
+            cost = shown_cell(whole.cost, TableColumn("cost", "cost", "usd"))
+            rows += [
+                ("subagents", f"{len(self.subagents):,}"),
+                ("requests with theirs", f"{whole.requests:,}"),
+                ("input tokens with theirs", f"{whole.input:,}"),
+                (f"cost with theirs, {self.subagents.unit}", cost),
+            ]
         for name, number in one.tools.items():
             rows.append((f"calls of {name}", f"{number:,}"))
         notes = list(self.gaps)
@@ -69,6 +82,7 @@ class SessionReport:
         return {
             **self.figures.json(),
             "items_by_kind": self.kinds.records(),
+            "subagents": self.subagents.json(),
             "cache_breaks": self.breaks.table.records(),
             "wastes": self.wastes.table.records(),
             "gaps": list(self.gaps),
@@ -83,6 +97,7 @@ def session_report(review: SessionReview, price: str | None = None) -> SessionRe
         review.breaks(profile),
         review.wastes(profile),
         items_by_kind(review),
+        review.subagents_at(price),
         review.timeline.gaps,
     )
 

@@ -12,10 +12,15 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.request_totals import (
+    estimated_cost,
+    estimated_sizes,
+    recorded_cost,
+    reported_sizes,
+)
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +81,15 @@ def session_figures(
     broken = review.breaks(profile)
     known = [one for one in timeline.requests if one.reported is not None]
     is_fact = bool(known)
-    sizes = _reported(known) if is_fact else _estimated(review)
+    sizes = reported_sizes(known) if is_fact else estimated_sizes(timeline, review.ruler)
     totals = [total for total, _ in sizes]
     usages = [one.usage for one in known if one.usage is not None]
     read = sum(one.cache_read for one in usages)
     given = sum(totals)
     if is_fact:
-        cost = _cost(timeline, profile, asked=price is not None)
+        cost = recorded_cost(timeline, profile, asked=price is not None)
     else:
-        cost = sum(
-            profile.cost(0, one.read, one.written, one.output)
-            for one in recorded(timeline, review.ruler).sizes
-        )
+        cost = estimated_cost(timeline, review.ruler, profile)
     models = Counter(one.model for one in timeline.requests if one.model)
     return SessionFigures(
         session=timeline.session,
@@ -118,30 +120,6 @@ def session_figures(
         compactions=sum(one.kind == "compact" for one in timeline.events),
         seconds=_seconds(timeline),
     )
-
-
-def _reported(known: list[TimelineRequest]) -> list[tuple[float, float]]:
-    return [
-        (one.reported or 0, one.usage.output + one.usage.reasoning if one.usage is not None else 0)
-        for one in known
-    ]
-
-
-def _estimated(review: SessionReview) -> list[tuple[float, float]]:
-    return [(one.total, one.output) for one in recorded(review.timeline, review.ruler).sizes]
-
-
-def _cost(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> float | None:
-    """Return the recorded costs, or what the usage costs by the profile where it was asked for or none is known."""
-    total = 0.0
-    for one in timeline.requests:
-        if one.cost and not asked and profile.unit == "USD":
-            total += one.cost
-        elif one.usage is not None:
-            usage = one.usage
-            output = usage.output + usage.reasoning
-            total += profile.cost(usage.input, usage.cache_read, usage.cache_write, output)
-    return total
 
 
 def _growth(totals: list[float]) -> float:

@@ -20,6 +20,13 @@ from palimpsest.review.comparison.session_tables import (
     items_table,
     requests_table,
 )
+from palimpsest.review.comparison.subagents import (
+    ChildrenOf,
+    Subagents,
+    no_children,
+    requests_with_subagents,
+    subagents_of,
+)
 from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
@@ -61,8 +68,10 @@ class SessionReview:
         get_policy: GetPolicy,
         price_of: PriceOf,
         sent: SentRequests | None = None,
+        children_of: ChildrenOf = no_children,
     ) -> None:
         self.timeline = timeline
+        self._children_of = children_of
         self._get_policy = get_policy
         self._price_of = price_of
         self.sent = sent
@@ -107,6 +116,22 @@ class SessionReview:
         """One row a change of what requests showed."""
         return decisions_table(self.timeline, self.ruler)
 
+    @property
+    def subagents(self) -> Subagents:
+        """One row a subagent: who started it and when, what it took, and what came back; totals with and without."""
+        return self.subagents_at()
+
+    def subagents_at(self, price: str | PriceProfile | None = None) -> Subagents:
+        """Return the subagents at other prices than the recorded ones."""
+        profile = self.price(price)
+        asked = price is not None and not isinstance(price, PriceProfile)
+        return subagents_of(self.timeline, self._children_of, profile, asked=asked)
+
+    @property
+    def requests_with_subagents(self) -> ReportTable:
+        """One row a request of the session and of its subagents, on one time axis."""
+        return requests_with_subagents(self.timeline, self.subagents)
+
     def breaks(self, price: str | PriceProfile | None = None) -> CacheBreaks:
         """Return where the cache was lost, why, and at what price.
 
@@ -121,7 +146,11 @@ class SessionReview:
         >>> len(session.wastes(price="units")) <= 10
         True
         """
-        return largest_wastes(self.timeline, self.ruler, self.price(price), self.references, most)
+        profile = self.price(price)
+        subagents = self.subagents_at(price if isinstance(price, str) else profile)
+        return largest_wastes(
+            self.timeline, self.ruler, profile, self.references, most, subagents.runs
+        )
 
     def why(self, item: int | str, request: int) -> str:
         """Return in a sentence or two why a request showed an item as it did.

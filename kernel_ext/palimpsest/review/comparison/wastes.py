@@ -4,7 +4,7 @@ Carrying costs are estimates by the ruler: an item is written to the cache once 
 request that shows it. Breaks of the cache are facts of the reported usage.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColu
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
+from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
@@ -88,12 +89,14 @@ def largest_wastes(
     price: PriceProfile,
     references: References,
     most: int = MOST,
+    subagents: Sequence[SubagentRun] = (),
 ) -> Wastes:
     """Return the largest wastes of a session."""
     found = [
         *_breaks(timeline, price),
         *_results(timeline, ruler, price, references),
         *_aborted(timeline, price),
+        *_subagents(timeline, references, subagents),
     ]
     largest = sorted(found, key=lambda one: -one.cost)[:most]
     return Wastes(tuple(largest), timeline.title or timeline.session, price.unit)
@@ -122,6 +125,33 @@ def _aborted(timeline: Timeline, price: PriceProfile) -> Iterator[Waste]:
                 request.index,
                 is_fact=True,
             )
+
+
+def _subagents(
+    timeline: Timeline, references: References, runs: Sequence[SubagentRun]
+) -> Iterator[Waste]:
+    """Yield the subagents that brought nothing back, or nothing that was used."""
+    used = _used(references)
+    for run in runs:
+        totals, result = run.totals, run.result
+        if run.depth > 1 or not totals.requests:
+            continue
+        if result is None:
+            came = "nothing came back"
+        elif result.is_error:
+            came = "its call ended in an error"
+        elif result.index not in used and any(True for _ in names_in(timeline.read(result.index))):
+            came = f"no later answer used a name in the {run.returned:,} tokens that came back"
+        else:
+            continue
+        what = f"{totals.requests:,} request{'' if totals.requests == 1 else 's'}"
+        yield Waste(
+            totals.cost,
+            f"The subagent {run.name!r} read {totals.input:,} tokens in {what}, and {came}.",
+            link_to(timeline.session, run.request),
+            run.request,
+            is_fact=totals.is_fact,
+        )
 
 
 def _results(

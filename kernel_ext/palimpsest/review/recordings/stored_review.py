@@ -1,5 +1,7 @@
 """The review of one session in a store: its timeline, the presets, prices, and what the log holds of requests."""
 
+from collections.abc import Sequence
+
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
@@ -7,11 +9,19 @@ from palimpsest.review.policies.registry import get
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
+from palimpsest.transcript.timeline import Timeline
 
 
 def stored_review(
     store: Store, session_id: str, price_of: PriceOf, get_policy: GetPolicy = get
 ) -> SessionReview:
     """Return the review of a session; its texts stay in the store. Raises NotFound."""
-    timeline = timeline_of(store, session_id, counter, price_of)
-    return SessionReview(timeline, get_policy, price_of, SentRequests(store, session_id))
+
+    def timeline(one: str) -> Timeline:
+        return timeline_of(store, one, counter, price_of)
+
+    def children_of(parent: str) -> Sequence[Timeline]:
+        return [timeline(one.id) for one in store.list() if one.parent_id == parent]
+
+    sent = SentRequests(store, session_id)
+    return SessionReview(timeline(session_id), get_policy, price_of, sent, children_of)

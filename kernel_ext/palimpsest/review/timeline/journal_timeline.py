@@ -54,6 +54,8 @@ from palimpsest.transcript.timeline import (
 )
 from palimpsest.transcript.values import Price
 
+SUBAGENT = "task"
+"""Where a call's metadata name the session that it began."""
 LABEL_CHARS = 80
 _STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
 SESSION = frozenset({"session.created", "session.updated"})
@@ -128,6 +130,7 @@ class _Builder:
         """The reduction under which each item is shown."""
         self._markers: dict[str, CompactionPart] = {}
         self._removed: list[str] = []
+        self._subagents: dict[str, str] = {}
 
     @property
     def _origin(self) -> str:
@@ -186,6 +189,10 @@ class _Builder:
     def _part(self, part: Part) -> None:
         if isinstance(part, CompactionPart):
             self._markers[part.message_id] = part
+        if isinstance(part, ToolPart):
+            begun = (getattr(part.state, "metadata", None) or {}).get(SUBAGENT)
+            if isinstance(begun, str):
+                self._subagents[part.call_id] = begun
         at = self._open.get(part.message_id)
         if at is not None:
             at.parts[part.id] = part
@@ -431,6 +438,10 @@ class _Builder:
             transitions=tuple(one for one in self._transitions if one.request < len(requests)),
             events=tuple(sorted([*self._events, *_changes(requests)], key=lambda one: one.request)),
             parent=session.parent_id if session is not None else None,
+            started_by=str(self._imported["parent_call"])
+            if self._imported.get("parent_call")
+            else None,
+            subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
             read=texts,
             count=count,

@@ -1,0 +1,314 @@
+"""The subagents of a session on its own time axis: who started them, when, what they took and what came back.
+
+A subagent is a session of its own, with its own window and cache; its parent sees the call and the result.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.request_totals import RequestTotals, request_totals
+from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.transcript.timeline import Timeline, TimelineItem
+
+ChildrenOf = Callable[[str], Sequence[Timeline]]
+"""Returns the timelines of the sessions that a session began."""
+DEEPEST = 8
+"""Levels of subagents that are followed; nobody nests deeper, and a circle of parents ends here."""
+RETURNED_CHARS = 80
+FRAME = "<result>"
+
+
+def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
+    """Return that a session began no others."""
+    return ()
+
+
+@dataclass(frozen=True)
+class SubagentRun:
+    """One subagent, seen from the session that began it."""
+
+    timeline: Timeline
+    depth: int
+    """1 for those that the session itself began."""
+    call: TimelineItem | None
+    """The call that began it; None where the recording does not say which."""
+    calls: int
+    """How many calls gave it work: more than one where it was resumed."""
+    request: int
+    """The request of the reviewed session whose answer began it, or the work of which it was part."""
+    totals: RequestTotals
+    result: TimelineItem | None
+    """What its newest call returned; None where nothing came back."""
+    returned: int
+    """Tokens of that, by the parent's ruler."""
+    words: str
+    """The beginning of it."""
+
+    @property
+    def name(self) -> str:
+        """Its title, or its id."""
+        return self.timeline.title or self.timeline.session
+
+
+@dataclass(frozen=True)
+class Subagents(ShownAsTable, Sequence[SubagentRun]):
+    """The subagents of a session, in the order in which they were started, and what all of it took."""
+
+    session: str
+    title: str
+    unit: str
+    own: RequestTotals
+    runs: tuple[SubagentRun, ...]
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a subagent by its number, from 0."""
+        return self.runs[place]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def together(self) -> RequestTotals:
+        """What the session and all its subagents took; the peak is the largest of any of them."""
+        every = [self.own, *(one.totals for one in self.runs)]
+        return RequestTotals(
+            requests=sum(one.requests for one in every),
+            input=sum(one.input for one in every),
+            output=sum(one.output for one in every),
+            peak=max(one.peak for one in every),
+            cost=sum(one.cost for one in every),
+            is_fact=all(one.is_fact for one in every),
+        )
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a subagent, and the totals without and with them."""
+        money: Form = "usd" if self.unit == "USD" else "count"
+        columns = (
+            TableColumn("subagent", "subagent"),
+            TableColumn("session", "session"),
+            TableColumn("depth", "depth", "count", "", "1: begun by the session itself."),
+            TableColumn("request", "at request", "count", "", "Of the session, from 1."),
+            TableColumn("call", "call"),
+            TableColumn("calls", "calls", "count", "fact"),
+            TableColumn("requests", "requests", "count", "fact"),
+            TableColumn("input", "input", "count"),
+            TableColumn("output", "output", "count"),
+            TableColumn("peak", "peak", "count", "", "Tokens of its largest request."),
+            TableColumn("cost", self.unit, money),
+            TableColumn("basis", "known as"),
+            TableColumn("returned_tokens", "returned", "count", "estimate"),
+            TableColumn("returned", "what came back"),
+        )
+        rows = tuple(_row(one) for one in self.runs)
+        links = tuple(link_to(one.timeline.session) for one in self.runs)
+        number = f"{len(rows)} subagent{'' if len(rows) == 1 else 's'}"
+        return ReportTable(f"{number} of {self.title}", columns, rows, self._notes(), links)
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.runs:
+            return ()
+        return tuple(
+            f"{which}: {one.requests:,} requests, {one.input:,} tokens read, {one.output:,} written, "
+            f"largest request {one.peak:,}, {one.cost:,.4g} {self.unit}"
+            f"{'' if one.is_fact else ' (estimated in part)'}."
+            for which, one in (("Without subagents", self.own), ("With them", self.together))
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Return rows and totals as plain values."""
+        return {
+            "rows": self.table.records(),
+            "unit": self.unit,
+            "without": asdict(self.own),
+            "with": asdict(self.together),
+        }
+
+
+def _row(run: SubagentRun) -> tuple[Cell, ...]:
+    totals = run.totals
+    return (
+        run.name,
+        run.timeline.session,
+        run.depth,
+        run.request + 1,
+        "" if run.call is None else f"{run.call.tool} {run.call.label}".strip(),
+        run.calls,
+        totals.requests,
+        totals.input,
+        totals.output,
+        totals.peak,
+        totals.cost,
+        "fact" if totals.is_fact else "estimate",
+        None if run.result is None else run.returned,
+        run.words,
+    )
+
+
+def subagents_of(
+    timeline: Timeline,
+    children_of: ChildrenOf,
+    profile: PriceProfile,
+    *,
+    asked: bool = False,
+) -> Subagents:
+    """Return the subagents of a session, those of subagents behind the one that began them.
+
+    All are counted at one price profile; recorded costs are taken where there are some, unless prices were ``asked``.
+    """
+    own = request_totals(timeline, fit_ruler(timeline), profile, asked=asked)
+    runs = tuple(_runs(timeline, children_of, profile, asked, 1, None))
+    title = timeline.title or timeline.session
+    return Subagents(timeline.session, title, profile.unit, own, runs)
+
+
+def _runs(
+    parent: Timeline,
+    children_of: ChildrenOf,
+    profile: PriceProfile,
+    asked: bool,  # noqa: FBT001
+    depth: int,
+    request: int | None,
+) -> Iterator[SubagentRun]:
+    if depth > DEEPEST:
+        return
+    ruler = fit_ruler(parent)
+    found = []
+    for child in children_of(parent.session):
+        calls = _calls(parent, child)
+        begun = _request_of(parent, child, calls[0] if calls else None)
+        found.append((begun, _started(child), child, calls))
+    for begun, _, child, calls in sorted(found, key=lambda one: one[:2]):
+        result = _result(parent, calls)
+        at = begun if request is None else request
+        yield SubagentRun(
+            timeline=child,
+            depth=depth,
+            call=calls[0] if calls else None,
+            calls=len(calls),
+            request=at,
+            totals=request_totals(child, fit_ruler(child), profile, asked=asked),
+            result=result,
+            returned=0
+            if result is None
+            else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
+            words="" if result is None else _beginning(parent.read(result.index)),
+        )
+        yield from _runs(child, children_of, profile, asked, depth + 1, at)
+
+
+def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
+    """Return the parent's calls that gave a subagent work, oldest first."""
+    named = {call for call, session in parent.subagents.items() if session == child.session}
+    if child.started_by is not None:
+        named.add(child.started_by)
+    return [one for one in parent.items if one.kind == "call" and one.group in named]
+
+
+def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
+    """Return the parent's request whose answer began a subagent, or the last one that was sent before."""
+    if call is not None:
+        return max(call.entered - 1, 0)
+    started = _started(child)
+    before = [one.index for one in parent.requests if one.started and one.started <= started]
+    return before[-1] if before else 0
+
+
+def _started(timeline: Timeline) -> int:
+    """Return when the first request was sent; 0 where that is not known."""
+    return next((one.started for one in timeline.requests if one.started is not None), 0)
+
+
+def _result(parent: Timeline, calls: Sequence[TimelineItem]) -> TimelineItem | None:
+    groups = {one.group for one in calls} - {""}
+    found = [one for one in parent.items if one.kind == "output" and one.group in groups]
+    return found[-1] if found else None
+
+
+def _beginning(text: str) -> str:
+    # Our own results name the task first, and frame what it said.
+    line = " ".join((text.partition(FRAME)[2] or text).split())
+    return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
+
+
+def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
+    """Return one row a request of the session and of its subagents, in the order in which they were sent."""
+    columns = (
+        TableColumn(
+            "request", "request", "count", "", "Of the session; a subagent's stand behind."
+        ),
+        TableColumn("subagent", "subagent"),
+        TableColumn("depth", "depth", "count"),
+        TableColumn("own_request", "its request", "count"),
+        TableColumn("model", "model"),
+        TableColumn("status", "status"),
+        TableColumn("started", "started", "text", "fact", "Milliseconds since 1970."),
+        TableColumn("input", "input", "count", "fact"),
+        TableColumn("cache_read", "read", "count", "fact"),
+        TableColumn("output", "output", "count", "fact"),
+        TableColumn("cost", "USD", "usd", "fact"),
+    )
+    rows = [(_SentPlace(one.index, 0, one.index), timeline, "", 0) for one in timeline.requests]
+    for number, run in enumerate(subagents.runs, start=1):
+        rows += [
+            (
+                _SentPlace(_sent_after(timeline, run, one.index), number, one.index),
+                run.timeline,
+                run.name,
+                run.depth,
+            )
+            for one in run.timeline.requests
+        ]
+    rows.sort(key=lambda one: one[0].key)
+    links = tuple(link_to(one.session, place.own) for place, one, _, _ in rows)
+    title = f"{len(rows)} requests of {subagents.title} and its subagents"
+    shown = tuple(
+        (place.request + 1, name, depth, place.own + 1, *_facts(one, place.own))
+        for place, one, name, depth in rows
+    )
+    return ReportTable(title, columns, shown, (*subagents.table.notes, *timeline.gaps), links)
+
+
+@dataclass(frozen=True, slots=True)
+class _SentPlace:
+    request: int
+    """The parent's request behind which it was sent, or its own number."""
+    run: int
+    """0 for the parent."""
+    own: int
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        return (self.request, self.run, self.own)
+
+
+def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
+    """Return the newest request of the parent that was sent before one of a subagent."""
+    started = run.timeline.requests[own].started
+    if started is None:
+        return run.request
+    later = (
+        one.index
+        for one in timeline.requests
+        if one.index > run.request and one.started is not None and one.started < started
+    )
+    return max(later, default=run.request)
+
+
+def _facts(timeline: Timeline, index: int) -> tuple[Cell, ...]:
+    one = timeline.requests[index]
+    usage = one.usage
+    return (
+        one.model,
+        one.status,
+        None if one.started is None else str(one.started),
+        one.reported,
+        None if usage is None else usage.cache_read,
+        None if usage is None else usage.output,
+        one.cost,
+    )
