@@ -27,7 +27,7 @@ from palimpsest.session.open_sessions.storage_cleanup import (
     weigh_storage,
 )
 from palimpsest.session.records.session_search import PAGE, Page, Query
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.importer import ImportReport, untold
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
 
@@ -109,7 +109,7 @@ def import_session(path: str | Path, *, progress: Progress | None = None) -> Imp
     ['same']
     """
     app = current_app()
-    importing = app.workspace.sharing.import_sessions(path, progress=progress)
+    importing = app.workspace.sharing.import_sessions(path, progress=progress or untold)
     return app.engine.submit(importing).result()
 
 

@@ -71,7 +71,8 @@ export function sharing(): MockedActions['sharing'] {
     share: vi.fn(none),
     unshare: vi.fn(none),
     export: vi.fn(none),
-    import: vi.fn(none)
+    import: vi.fn(none),
+    stopImport: vi.fn(() => Promise.resolve())
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   CellsRequestNotice,
   Command,
   CommandReply,
+  ImportProgressNotice,
   InsertCellsNotice,
   OutcomeNotice,
   ContextFill,
@@ -36,6 +37,8 @@ export type CommandFields<T extends Command['type']> = {
     Extract<Command, { type: T }>[K] | undefined;
 };
 
+export type OnProgress = (notice: ImportProgressNotice) => void;
+
 /** The interface of a link for views and panels. */
 export interface ILink {
   /** The store of the current kernel; it follows a change of the notebook's kernel. */
@@ -49,10 +52,14 @@ export interface ILink {
     type: T,
     fields?: CommandFields<T>
   ): Promise<CommandReply>;
-  /** Sends a command and waits for its outcome; for a prompt that is the turn's end. */
+  /**
+   * Sends a command and waits for its outcome; for a prompt that is the turn's end. Until then `onProgress`
+   * is called with what the kernel tells about how far it is.
+   */
   outcome<T extends Command['type']>(
     type: T,
-    fields?: CommandFields<T>
+    fields?: CommandFields<T>,
+    onProgress?: OnProgress
   ): Promise<OutcomeNotice>;
   /** Watches the kernel: it sends notices to this page until the returned function is called. */
   watch(): () => void;
@@ -91,6 +98,7 @@ export class KernelLink implements ILink {
     string,
     (outcome: OutcomeNotice) => void
   >();
+  private readonly _progress = new Map<string, OnProgress>();
   private _greeting = 0;
   private _isNewKernel = false;
   private _watchers = 0;
@@ -122,6 +130,8 @@ export class KernelLink implements ILink {
         if (notice.client === this._client) {
           this.onInsertCells?.(notice);
         }
+      } else if (notice.kind === 'import-progress') {
+        this._progress.get(notice.id)?.(notice);
       } else if (notice.kind === 'ping') {
         // A question is open; a page in a hidden tab gets this before its timer fires.
         this._watch();
@@ -150,11 +160,15 @@ export class KernelLink implements ILink {
 
   outcome<T extends Command['type']>(
     type: T,
-    fields: CommandFields<T> = {}
+    fields: CommandFields<T> = {},
+    onProgress?: OnProgress
   ): Promise<OutcomeNotice> {
     const id = this._newId();
     return new Promise(resolve => {
       this._outcomes.set(id, resolve);
+      if (onProgress !== undefined) {
+        this._progress.set(id, onProgress);
+      }
       void this._send(id, type, fields).then(reply => {
         if (reply.status !== 'ok') {
           const error = reply.error ?? NO_ANSWER;
@@ -374,6 +388,7 @@ export class KernelLink implements ILink {
   private _settle(outcome: OutcomeNotice): void {
     const settle = this._outcomes.get(outcome.id);
     this._outcomes.delete(outcome.id);
+    this._progress.delete(outcome.id);
     settle?.(outcome);
   }
 

@@ -10,7 +10,12 @@ import {
   type IReadable
 } from '../state/store/kernelStore';
 import type { ReadCells } from './cellAnswers';
-import { KernelLink, type CommandFields, type ILink } from './kernelLink';
+import {
+  KernelLink,
+  type CommandFields,
+  type ILink,
+  type OnProgress
+} from './kernelLink';
 import { JupyterTransport } from './jupyterTransport';
 
 interface IShared {
@@ -115,9 +120,13 @@ class NotebookLink implements ILink {
     );
   }
 
-  outcome<T extends Command['type']>(type: T, fields?: CommandFields<T>) {
+  outcome<T extends Command['type']>(
+    type: T,
+    fields?: CommandFields<T>,
+    onProgress?: OnProgress
+  ) {
     return (
-      this._link?.outcome(type, fields) ??
+      this._link?.outcome(type, fields, onProgress) ??
       Promise.resolve({
         kind: 'outcome' as const,
         id: '',

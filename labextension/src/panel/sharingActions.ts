@@ -12,6 +12,10 @@ export function sharingActions(target: ICommandTarget): ISharingActions {
       (await target.link?.outcome('unshare', { session })) ?? {},
     export: async (session, form) =>
       (await target.link?.outcome('export', { session, form })) ?? {},
-    import: async path => (await target.link?.outcome('import', { path })) ?? {}
+    import: async (path, onProgress) =>
+      (await target.link?.outcome('import', { path }, onProgress)) ?? {},
+    stopImport: async id => {
+      await target.link?.outcome('stop-import', { import_id: id });
+    }
   };
 }

@@ -94,6 +94,7 @@ export type Command =
   | ShowImage
   | ShowStorage
   | Steer
+  | StopImport
   | TellCells
   | TrustProject
   | Unshare
@@ -1239,6 +1240,21 @@ export interface Import {
   id: string;
   type: 'import';
   path: string;
+}
+/**
+ * How far an import is; it comes a few times a second, first with nothing read.
+ */
+export interface ImportProgressNotice {
+  kind: 'import-progress';
+  /**
+   * Of the command that began it.
+   */
+  id: string;
+  bytes: number;
+  /**
+   * Bytes of the source; 0 while they are not known.
+   */
+  total: number;
 }
 /**
  * The result of importing one session.
@@ -3296,6 +3312,17 @@ export interface StepRequest {
 export interface StepRequested {
   type: 'step.requested';
   request: StepRequest;
+}
+/**
+ * Stop an import that runs; what was read stays, and importing the same again goes on from there.
+ */
+export interface StopImport {
+  id: string;
+  type: 'stop-import';
+  /**
+   * The id of the command that began it.
+   */
+  import_id: string;
 }
 /**
  * Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece.

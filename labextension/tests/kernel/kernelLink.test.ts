@@ -237,6 +237,26 @@ describe('the link to a kernel', () => {
     expect(await outcome).toMatchObject({ sessions: [] });
   });
 
+  it('tells a caller how far its command is, and nobody else', async () => {
+    const { kernel, link: made } = link();
+    await settled();
+    const mine = vi.fn();
+    const other = vi.fn();
+    const outcome = made.outcome('import', { path: 'a.jsonl' }, mine);
+    await settled();
+    const id = kernel.asked.at(-1)?.id as string;
+    void made.outcome('import', { path: 'b.jsonl' }, other);
+    const told = { kind: 'import-progress', id, bytes: 1, total: 4 } as const;
+
+    kernel.onNotice?.(told);
+    kernel.onNotice?.({ kind: 'outcome', id, late: false });
+    kernel.onNotice?.(told);
+    await outcome;
+
+    expect(mine.mock.calls).toEqual([[told]]);
+    expect(other).not.toHaveBeenCalled();
+  });
+
   it('knows what was told before an outcome when the outcome is there', async () => {
     const kernel = new Kernel();
     const made = new KernelLink(kernel, {

@@ -72,6 +72,7 @@ from palimpsest.frontends.protocol.prompts import (
     Withdraw,
 )
 from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, RenameNotebook, Revert
+from palimpsest.frontends.protocol.sharing import ImportProgressNotice
 from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
 from palimpsest.session.interfaces.kernel_session import KernelSession
@@ -200,8 +201,8 @@ class Channel:
         if was_current:
             self._services.engine.submit(self._find_current())
 
-    def publish(self, notice: OutcomeNotice) -> None:
-        """Send the outcome of a command to the pages."""
+    def publish(self, notice: OutcomeNotice | ImportProgressNotice) -> None:
+        """Send the outcome of a command, or how far it is, to the pages."""
         self._publish(notice)
 
     def notebook(self) -> str | None:

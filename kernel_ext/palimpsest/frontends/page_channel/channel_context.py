@@ -7,6 +7,7 @@ depends on a command.
 from typing import Protocol
 
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.sharing import ImportProgressNotice
 from palimpsest.session.interfaces.kernel_session import KernelSession
 
 
@@ -32,6 +33,6 @@ class ChannelContext(Protocol):
         """Drop a session that was deleted."""
         ...
 
-    def publish(self, notice: OutcomeNotice) -> None:
+    def publish(self, notice: OutcomeNotice | ImportProgressNotice) -> None:
         """Send a notice to the pages."""
         ...

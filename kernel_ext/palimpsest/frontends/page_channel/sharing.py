@@ -5,6 +5,8 @@ Border: does the work of these commands on the engine and publishes the results;
 """
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,15 @@ from palimpsest.frontends.protocol.sharing import (
     ExportedFile,
     Import,
     ImportedRow,
+    ImportProgressNotice,
     Share,
+    StopImport,
     UnreadableFile,
     Unshare,
 )
 
+PROGRESS_SECONDS = 0.2
+"""Between two notices of an import: often enough for a bar that moves."""
 MOST_SENT = 1_500_000
 """Largest shared page in bytes that is sent to the browser; a server passes so much in one message."""
 
@@ -38,7 +44,10 @@ class SharingChannel:
             Unshare: self._unshare,
             Export: self._export,
             Import: self._import,
+            StopImport: self._stop_import,
         }
+        self._imports: dict[str, threading.Event] = {}
+        """The imports that run, by the ids of their commands; a set event stops one."""
 
     async def _share(self, command: Share) -> None:
         path = await self._services.workspace.sharing.share(await self._named(command.session))
@@ -57,7 +66,16 @@ class SharingChannel:
         self._told(command.id, made.path, made.bytes)
 
     async def _import(self, command: Import) -> None:
-        report = await self._services.workspace.sharing.import_sessions(command.path, inside=True)
+        stopped = self._imports[command.id] = threading.Event()
+        try:
+            report = await self._services.workspace.sharing.import_sessions(
+                command.path,
+                inside=True,
+                progress=self._progress(command.id),
+                stopped=stopped.is_set,
+            )
+        finally:
+            del self._imports[command.id]
         imported = tuple(
             ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
             for one in report.sessions
@@ -68,6 +86,26 @@ class SharingChannel:
         self._channel.publish(
             OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable)
         )
+
+    def _progress(self, identifier: str) -> Callable[[int, int], None]:
+        """Return what tells the pages how far an import is, a few times a second; called on its thread."""
+        self._channel.publish(ImportProgressNotice(id=identifier, bytes=0, total=0))
+        told = time.monotonic()
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                self._channel.publish(ImportProgressNotice(id=identifier, bytes=done, total=total))
+
+        return progress
+
+    async def _stop_import(self, command: StopImport) -> None:
+        stopped = self._imports.get(command.import_id)
+        if stopped is not None:
+            stopped.set()
+        self._channel.publish(OutcomeNotice(id=command.id, late=stopped is None))
 
     async def _named(self, identifier: str | None) -> str:
         """Return the id of the session that is meant, without opening one that is named."""

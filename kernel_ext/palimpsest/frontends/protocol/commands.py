@@ -52,7 +52,7 @@ from palimpsest.frontends.protocol.sessions import (
     Retitle,
     Revert,
 )
-from palimpsest.frontends.protocol.sharing import Export, Import, Share, Unshare
+from palimpsest.frontends.protocol.sharing import Export, Import, Share, StopImport, Unshare
 from palimpsest.frontends.protocol.transcript import Resync, ShowImage
 
 Command = Annotated[
@@ -102,7 +102,8 @@ Command = Annotated[
     | Share
     | Unshare
     | Export
-    | Import,
+    | Import
+    | StopImport,
     Field(discriminator="type"),
 ]
 

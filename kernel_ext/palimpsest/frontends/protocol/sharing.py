@@ -38,6 +38,25 @@ class Import(CommandBase):
     path: str = Field(min_length=1, max_length=1000)
 
 
+class StopImport(CommandBase):
+    """Stop an import that runs; what was read stays, and importing the same again goes on from there."""
+
+    type: Literal["stop-import"] = "stop-import"
+    import_id: str
+    """The id of the command that began it."""
+
+
+class ImportProgressNotice(Value):
+    """How far an import is; it comes a few times a second, first with nothing read."""
+
+    kind: Literal["import-progress"] = "import-progress"
+    id: str
+    """Of the command that began it."""
+    bytes: int
+    total: int
+    """Bytes of the source; 0 while they are not known."""
+
+
 class ExportedFile(Value):
     """A file that a session was written to."""
 

@@ -13,12 +13,12 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from palimpsest.review.importing.message_parts import IMPORTED
-from palimpsest.review.importing.recorded import Recorded, SessionBegin
+from palimpsest.review.importing.recorded import CompactionRead, Recorded, SessionBegin
 from palimpsest.review.importing.recorded_names import RecordedNames
 from palimpsest.review.importing.running_hash import RunningHash
 from palimpsest.review.importing.session_builder import NotJournaled, SessionBuilder
 from palimpsest.store.exchange.import_merge import with_blobs
-from palimpsest.store.exchange.importer import Imported, Outcome
+from palimpsest.store.exchange.importer import Imported, Outcome, write_checkpoint
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.errors import NotFound
@@ -96,6 +96,8 @@ class SessionJournal:
         self._bytes = 0
         self._fresh = False
         self._writer: Writer | None = None
+        self._compacted = False
+        """A summary replaced messages, which need not be read where the session is only opened."""
         self._hash.add(begin)
         self._check()
         if self._here is None:
@@ -137,6 +139,7 @@ class SessionJournal:
         """Take the next value; what cannot be part of a session is reported and left out."""
         self._bytes += self._hash.add(value)
         is_known = self._is_known
+        self._compacted = self._compacted or isinstance(value, CompactionRead)
         try:
             for event in self._builder.events(value):
                 if not is_known:
@@ -165,6 +168,9 @@ class SessionJournal:
             if complete:
                 self._events.extend(self._builder.ending())
             self._write(complete=complete, sync=True)
+            if complete and self._compacted:
+                state = self._store.load(self._names.session)
+                write_checkpoint(self._open(), state, self._last_time())
         if self._copy:
             return self._told("copy" if here is None else "updated" if changed else "same")
         return self._told("new" if here is None else "updated" if changed else "same")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.interface import Store
 
 Progress = Callable[[int, int], None]
@@ -78,10 +78,16 @@ class SharingOperations(Protocol):
         ...
 
     async def import_sessions(
-        self, path: str | Path, *, inside: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path,
+        *,
+        inside: bool = False,
+        progress: Progress = untold,
+        stopped: Callable[[], bool] = never,
     ) -> ImportReport:
         """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
-        ``progress`` is called, on another thread, with the bytes that were read and with all bytes.
+        ``progress`` is called, on another thread, with the bytes that were read and with all bytes; the import
+        ends where ``stopped`` returns True, and what was read stays.
         """
         ...

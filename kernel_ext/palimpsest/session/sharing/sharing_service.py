@@ -23,7 +23,7 @@ from palimpsest.session.sharing.share_page import (
     remove_page,
     share_folder,
 )
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
@@ -124,21 +124,24 @@ class SharingService:
         )
 
     async def import_sessions(
-        self, path: str | Path, *, inside: bool = False, progress: Progress | None = None
+        self,
+        path: str | Path,
+        *,
+        inside: bool = False,
+        progress: Progress = untold,
+        stopped: Callable[[], bool] = never,
     ) -> ImportReport:
         """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
         ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
-        Where the caller is cancelled, the import stops after the value that it reads; what was read stays.
+        Where the caller is cancelled, or ``stopped`` returns True, the import stops after the value that it reads; what was read stays.
         """
-        stopped = threading.Event()
-        control = ImportControl(cancelled=stopped.is_set)
-        if progress is not None:
-            control = ImportControl(progress, stopped.is_set)
+        cancelled = threading.Event()
+        control = ImportControl(progress, lambda: cancelled.is_set() or stopped())
         try:
             return await asyncio.to_thread(self._bring, path, control, inside=inside)
         except asyncio.CancelledError:
-            stopped.set()
+            cancelled.set()
             raise
 
     def _bring(self, path: str | Path, control: ImportControl, *, inside: bool) -> ImportReport:

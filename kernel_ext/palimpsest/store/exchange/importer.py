@@ -69,6 +69,8 @@ OPEN = (
 STOPPED = "The import was stopped; importing the same again goes on from here."
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
+EXPORTED = "exported"
+"""Where the note about a recording of another agent says from which export of ours it came."""
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Fields of a session's info that are also kept from our exports; none of them grants a permission."""
 NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
@@ -180,6 +182,26 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
+def _import_note(state: State) -> Mapping[str, Any]:
+    """Return what is noted of the import of a session; of a recording that came in our export, of that export."""
+    note = imported_metadata(state)
+    exported = note.get(EXPORTED)
+    return exported if isinstance(exported, dict) else note
+
+
+def write_checkpoint(writer: Writer, state: State, now: int) -> None:
+    """Write a checkpoint, so that opening the session need not read messages that a summary replaced."""
+    window = live_window(state)
+    segment, offset = writer.locate(window.seq)
+    event = Checkpoint(
+        state=state.summary() | window.extra,
+        window_seq=window.seq,
+        window_segment=segment,
+        window_offset=offset,
+    )
+    writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
+
+
 class _Import:
     """Imports one session."""
 
@@ -203,7 +225,7 @@ class _Import:
         here = self._state(given.id)
         if here is None:
             return self._begin(given.id, "new")
-        known = imported_metadata(here)
+        known = _import_note(here)
         if known.get("fingerprint") == self._mark or self._is_ours(given.id):
             return self._told(given.id, here, "same")
         missing = self._missing(given.id, "new")
@@ -213,7 +235,7 @@ class _Import:
             return self._update(here)
         copy_id = f"ses_{self._mark[:26]}"
         copied = self._state(copy_id)
-        if copied is not None and imported_metadata(copied).get("fingerprint") == self._mark:
+        if copied is not None and _import_note(copied).get("fingerprint") == self._mark:
             return self._told(copy_id, copied, "same")
         return self._begin(copy_id, "copy", self._missing(copy_id, "copy") if copied else ())
 
@@ -259,22 +281,10 @@ class _Import:
             records = self._numbered(session_id, outcome)
             state = fold(records)
             writer.append(missing or records, sync=True)
-            self._close(writer, state)
+            write_checkpoint(writer, state, self._now)
         finally:
             writer.close()
         return self._told(session_id, state, outcome)
-
-    def _close(self, writer: Writer, state: State) -> None:
-        """Write a checkpoint, so that opening the session need not read messages that a summary replaced."""
-        window = live_window(state)
-        segment, offset = writer.locate(window.seq)
-        event = Checkpoint(
-            state=state.summary() | window.extra,
-            window_seq=window.seq,
-            window_segment=segment,
-            window_offset=offset,
-        )
-        writer.append([Record(seq=state.seq + 1, ts=self._now, event=event)], sync=True)
 
     def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
         """Return the records that an interrupted import did not write.
@@ -329,6 +339,10 @@ class _Import:
         }
         if given.project is not None:
             note["project"] = given.project
+        before = (session.metadata or {}).get("imported") if given.ours is not None else None
+        if isinstance(before, dict) and before.get("from") not in (None, "palimpsest"):
+            # A recording of another agent stays one, with its window, gaps and texts.
+            note = {**before, "session": session.id, EXPORTED: note}
         metadata = {**(session.metadata or {}), "imported": note}
         return session.model_copy(update={"metadata": metadata, "title": title})
 
@@ -417,7 +431,7 @@ class _Import:
             writer.append(records, sync=True)
             for record in records:
                 here.apply(record)
-            self._close(writer, here)
+            write_checkpoint(writer, here, self._now)
         finally:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))

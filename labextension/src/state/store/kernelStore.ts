@@ -7,6 +7,7 @@
 import type {
   CellsRequestNotice,
   CurrentNotice,
+  ImportProgressNotice,
   InsertCellsNotice,
   PingNotice,
   Notice,
@@ -53,6 +54,7 @@ export type KernelNotice =
   | SessionStateNotice
   | OutcomeNotice
   | CurrentNotice
+  | ImportProgressNotice
   | InsertCellsNotice
   | CellsRequestNotice
   | PingNotice;
@@ -215,6 +217,7 @@ export class KernelStore implements IReadable<IKernelView> {
         this.updateHead(notice.session, true);
         break;
       case 'outcome':
+      case 'import-progress':
       case 'insert-cells':
       case 'cells':
       case 'ping':

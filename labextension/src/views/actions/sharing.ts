@@ -25,6 +25,14 @@ export interface IImportResult {
   unreadable?: readonly UnreadableFile[];
 }
 
+/** How far an import is. */
+export interface IImportProgress {
+  id: string;
+  bytes: number;
+  /** 0 while it is not known. */
+  total: number;
+}
+
 export interface ISharingActions {
   /** Creates a share page of a session. */
   share(session: string): Promise<IFileOutcome>;
@@ -32,8 +40,13 @@ export interface ISharingActions {
   unshare(session: string): Promise<{ error?: string; late?: boolean }>;
   /** Exports a session to a new file of the project. */
   export(session: string, format: ExportFormat): Promise<IFileOutcome>;
-  /** Imports sessions from a file or folder of the project. */
-  import(path: string): Promise<IImportResult>;
+  /** Imports sessions from a file or folder of the project; calls back as it goes on. */
+  import(
+    path: string,
+    onProgress: (progress: IImportProgress) => void
+  ): Promise<IImportResult>;
+  /** Stops an import that runs; its result holds what was read until then. */
+  stopImport(id: string): Promise<void>;
 }
 
 export const {

@@ -7,6 +7,7 @@ import { size } from '../../state/display/numberFormat';
 import {
   useSharingActions,
   type ExportFormat,
+  type IImportProgress,
   type IImportResult
 } from '../actions/sharing';
 import { useHost, type IWords } from '../host';
@@ -92,14 +93,17 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const [path, setPath] = useState('');
   const [brought, setBrought] = useState<IImportResult | null>(null);
   const [busy, setBusy] = useState(false);
+  const [progress, setProgress] = useState<IImportProgress | null>(null);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     field.current?.focus();
   }, []);
   const run = async () => {
     setBusy(true);
-    const found = await sharing.import(path.trim());
+    setBrought(null);
+    const found = await sharing.import(path.trim(), setProgress);
     setBusy(false);
+    setProgress(null);
     setBrought(found);
     onChanged();
   };
@@ -148,12 +152,54 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       <button type="button" className="plm-Button" onClick={onBack}>
         {words.__('Close')}
       </button>
+      {progress !== null && (
+        <ImportProgress
+          progress={progress}
+          onStop={() => {
+            void sharing.stopImport(progress.id);
+          }}
+        />
+      )}
       <div className="plm-Sessions-said" role="status">
         {busy
           ? words.__('A moment…')
           : brought && <ImportResult brought={brought} />}
       </div>
     </form>
+  );
+}
+
+/** Shows how far an import is, with a button that stops it. */
+function ImportProgress({
+  progress,
+  onStop
+}: {
+  progress: IImportProgress;
+  onStop: () => void;
+}) {
+  const { words } = useHost();
+  const { bytes, total } = progress;
+  return (
+    <div className="plm-Sessions-progress">
+      <progress
+        aria-label={words.__('How far the import is')}
+        max={total > 0 ? total : undefined}
+        value={total > 0 ? Math.min(bytes, total) : undefined}
+      />
+      {total > 0 && (
+        <span>
+          {words.__(
+            '%1 of %2, %3%',
+            size(Math.min(bytes, total)),
+            size(total),
+            Math.floor((100 * Math.min(bytes, total)) / total)
+          )}
+        </span>
+      )}
+      <button type="button" className="plm-Button" onClick={onStop}>
+        {words.__('Stop')}
+      </button>
+    </div>
   );
 }
 

@@ -9,6 +9,8 @@ import {
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   SharingActionsProvider,
+  type IImportProgress,
+  type IImportResult,
   type ISharingActions
 } from '../../../src/views/actions/sharing';
 import {
@@ -117,7 +119,7 @@ describe('Importing', () => {
     fireEvent.change(field(), { target: { value: ' old.json ' } });
     await press('Import');
 
-    expect(files.import).toHaveBeenCalledWith('old.json');
+    expect(files.import).toHaveBeenCalledWith('old.json', expect.anything());
     expect(screen.getByText('Imported: 2 new, 1 here already.')).toBeTruthy();
     expect(changed).toHaveBeenCalled();
   });
@@ -136,6 +138,42 @@ describe('Importing', () => {
     expect(screen.getByText('Not read: c. It is broken.')).toBeTruthy();
     expect(screen.queryByText(/Not read: d/)).toBeNull();
     expect(screen.getByText('2 more could not be read.')).toBeTruthy();
+  });
+
+  it('shows how far it is, and is stopped by a button', async () => {
+    let told: (progress: IImportProgress) => void = () => undefined;
+    let ends: (result: IImportResult) => void = () => undefined;
+    const { files } = draw(
+      doing({
+        import: (_path, onProgress) => {
+          told = onProgress;
+          return new Promise(resolve => {
+            ends = resolve;
+          });
+        }
+      })
+    );
+    fireEvent.change(field(), { target: { value: 'large.jsonl' } });
+    await press('Import');
+    expect(screen.queryByRole('progressbar')).toBeNull();
+
+    act(() => {
+      told({ id: 'c1', bytes: 0, total: 0 });
+    });
+    expect(screen.getByRole('progressbar')).toBeTruthy();
+    act(() => {
+      told({ id: 'c1', bytes: 2_500_000, total: 10_000_000 });
+    });
+    expect(screen.getByText(/^2\.5 MB of 10(\.0)? MB, 25%$/)).toBeTruthy();
+    await press('Stop');
+    expect(files.stopImport).toHaveBeenCalledWith('c1');
+
+    await act(async () => {
+      ends({ imported: [row('new')] });
+      await Promise.resolve();
+    });
+    expect(screen.queryByRole('progressbar')).toBeNull();
+    expect(screen.getByText('Imported: 1 new.')).toBeTruthy();
   });
 
   it('asks for a path first, and is left by Escape', () => {
