@@ -9,6 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from palimpsest.review.importers.claude_code_blocks import (
+    answer_part,
+    compaction_of,
+    usage_of,
+    user_parts,
+    words_of,
+)
 from palimpsest.review.importers.claude_code_index import (
     ClaudeIndex,
     ClaudePath,
@@ -16,7 +23,6 @@ from palimpsest.review.importers.claude_code_index import (
 )
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    count,
     dollars,
     listed,
     mapping,
@@ -26,8 +32,6 @@ from palimpsest.review.importing.json_fields import (
     text,
 )
 from palimpsest.review.importing.recorded import (
-    Call,
-    CompactionRead,
     GapRead,
     Media,
     MessageRead,
@@ -36,12 +40,10 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     TitleRead,
 )
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.values import Usage
 
 Json = dict[str, Any]
 
@@ -267,7 +269,7 @@ class _Way:
             yield from self._complete(node)
         yield from self._held
         if self._compaction is not None:
-            yield _compaction(self._compaction, None)
+            yield compaction_of(self._compaction, None)
 
     # Answers
 
@@ -283,7 +285,7 @@ class _Way:
             part
             for message in messages
             for block in mappings(message.get("content"))
-            if (part := _answer_part(block)) is not None
+            if (part := answer_part(block)) is not None
         )
         words = " ".join(part.text for part in parts if isinstance(part, Text))
         costs = [cost for one in records if (cost := dollars(one.get("costUSD"))) is not None]
@@ -295,7 +297,7 @@ class _Way:
             completed=moment(newest.get("timestamp")),
             model=self._model,
             effort=self._effort,
-            usage=None if synthetic else _usage(mapping(last.get("usage"))),
+            usage=None if synthetic else usage_of(mapping(last.get("usage"))),
             cost=sum(costs) if costs else None,
             finish="error" if failed else ENDS.get(text(last.get("stop_reason"))),
             error=words if failed else None,
@@ -307,7 +309,7 @@ class _Way:
         message = mapping(record.get("message"))
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield _compaction(self._compaction, _words(content))
+            yield compaction_of(self._compaction, words_of(content))
             self._compaction = None
             return
         thinking = mapping(record.get("thinkingMetadata"))
@@ -317,7 +319,7 @@ class _Way:
         results = [one for one in mappings(content) if one.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record, alone=len(results) == 1)
-        parts = tuple(_user_parts(content))
+        parts = tuple(user_parts(content))
         if not parts and results:
             return
         if node not in self._way.nodes or self._nodes[node].kind != "user":
@@ -339,13 +341,13 @@ class _Way:
     def _result(self, block: Json, record: Json, *, alone: bool) -> Iterator[Recorded]:
         call = text(block.get("tool_use_id"))
         content = block.get("content")
-        output = _words(content)
+        output = words_of(content)
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
             ended=moment(record.get("timestamp")),
-            media=tuple(part for part in _user_parts(content) if isinstance(part, Media)),
+            media=tuple(part for part in user_parts(content) if isinstance(part, Media)),
             metadata=small_facts(record.get("toolUseResult")) if alone else {},
         )
         if output.startswith(KEPT_APART):
@@ -355,7 +357,7 @@ class _Way:
         match record.get("subtype"):
             case "compact_boundary":
                 if self._compaction is not None:
-                    yield _compaction(self._compaction, None)
+                    yield compaction_of(self._compaction, None)
                 kept = mapping(mapping(record.get("compactMetadata")).get("preservedSegment"))
                 head = self._index.node_of(text(kept.get("headUuid")))
                 self._compaction = {**record, "node": node, "head": head}
@@ -366,68 +368,6 @@ class _Way:
                         yield ReducedRead(call, CLEARED, rule="microcompact")
             case _:
                 pass  # for the screen only
-
-
-def _compaction(record: Json, summary: str | None) -> CompactionRead:
-    told = mapping(record.get("compactMetadata"))
-    before, after = told.get("preTokens"), told.get("postTokens")
-    return CompactionRead(
-        id=text(record.get("node")),
-        summary=summary,
-        keeps_from=text(record.get("head")) or None,
-        created=moment(record.get("timestamp")),
-        auto=told.get("trigger") != "manual",
-        tokens_before=count(before) if before is not None else None,
-        tokens_after=count(after) if after is not None else None,
-    )
-
-
-def _usage(value: Json) -> Usage | None:
-    if not value:
-        return None
-    return Usage(
-        input=count(value.get("input_tokens")),
-        output=count(value.get("output_tokens")),
-        cache_read=count(value.get("cache_read_input_tokens")),
-        cache_write=count(value.get("cache_creation_input_tokens")),
-    )
-
-
-def _answer_part(block: Json) -> Text | Thinking | Call | None:
-    match block.get("type"):
-        case "text":
-            return Text(text(block.get("text")))
-        case "thinking":
-            words = text(block.get("thinking"))
-            return Thinking(words, encrypted=not words and bool(block.get("signature")))
-        case "redacted_thinking":
-            return Thinking("", encrypted=True)
-        case "tool_use" | "server_tool_use":
-            name = text(block.get("name"))
-            return Call(text(block.get("id")), name, mapping(block.get("input")))
-        case _:
-            return None
-
-
-def _user_parts(content: Any) -> Iterator[Text | Media]:
-    if isinstance(content, str):
-        yield Text(content)
-        return
-    for block in mappings(content):
-        source = mapping(block.get("source"))
-        match block.get("type"):
-            case "text":
-                yield Text(text(block.get("text")))
-            case "image" | "document":
-                mime = text(source.get("media_type")) or "application/octet-stream"
-                name = text(block.get("title")) or None
-                yield Media(mime, text(source.get("data")) or None, name)
-            case _:
-                pass
-
-
-def _words(content: Any) -> str:
-    return "\n".join(part.text for part in _user_parts(content) if isinstance(part, Text))
 
 
 CLAUDE_CODE = ClaudeCodeImporter()

@@ -7,20 +7,17 @@ their results, which is the order in which a request holds them.
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.timeline.item_decisions import ItemDecisions
+from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.message_items import ItemList, part_of
+from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.review.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
-    UNDO,
-    Decision,
     StepRequest,
-    is_of_own_policy,
 )
-from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import (
     CompactionPart,
@@ -44,20 +41,13 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
-    ItemState,
-    RequestStatus,
     Timeline,
-    TimelineEvent,
-    TimelineItem,
-    TimelineRequest,
-    Transition,
 )
 from palimpsest.transcript.values import Price
 
 SUBAGENT = "task"
 """Where a call's metadata name the session that it began."""
 LABEL_CHARS = 80
-_STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
 SESSION = frozenset({"session.created", "session.updated"})
 READ = frozenset(
     {
@@ -101,14 +91,6 @@ class _Open:
     parts: dict[str, Part] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Request:
-    """A request whose answer may still come."""
-
-    made: TimelineRequest
-    message: str
-
-
 class _Builder:
     """Collects items, requests and transitions from records."""
 
@@ -118,18 +100,11 @@ class _Builder:
         self._imported: dict[str, Any] = {}
         """What is noted of a session that was imported."""
         self._made = ItemList()
-        self._requests: list[_Request] = []
-        self._transitions: list[Transition] = []
-        self._events: list[TimelineEvent] = []
+        self._requests = RequestList()
+        self._states = ItemStates(self._made, self._requests)
         self._open: dict[str, _Open] = {}
         self._infos: dict[str, MessageInfo] = {}
-        self._decisions: list[Decision] = []
-        """Those whose items were not looked at yet."""
-        self._decided = ItemDecisions()
-        self._reduced: dict[int, Decision | None] = {}
-        """The reduction under which each item is shown."""
         self._markers: dict[str, CompactionPart] = {}
-        self._removed: list[str] = []
         self._subagents: dict[str, str] = {}
 
     @property
@@ -145,7 +120,7 @@ class _Builder:
                 if isinstance(imported, dict):
                     self._imported = imported
             case DecisionMade(decision=decision):
-                self._decisions.append(decision)
+                self._states.decisions.append(decision)
             case StepRequested(request=request) if request.purpose == "step":
                 self._sent(request, record.ts)
             case event:
@@ -160,7 +135,7 @@ class _Builder:
             case PartDelta() as delta:
                 self._delta(delta)
             case MessageRemoved(message_id=gone):
-                self._removed.append(gone)
+                self._states.removed.append(gone)
             case PartRemoved(message_id=message, part_id=gone):
                 if message in self._open:
                     self._open[message].parts.pop(gone, None)
@@ -179,7 +154,7 @@ class _Builder:
                 self._request(info)
             self._open[info.id] = _Open(info)
         if isinstance(info, AssistantMessage):
-            self._answered(info)
+            self._requests.answered(info)
 
     def _asks(self, info: MessageInfo) -> bool:
         """Return whether an answer of an imported session stands for a request."""
@@ -221,13 +196,8 @@ class _Builder:
         """Let a summary replace what it covers."""
         marker = self._markers.get(info.parent_id)
         covered = self._made.add_summary(info, parts, marker)
-        if covered is None:
-            return
-        for one in covered:
-            self._show(one, "summarised", 0, "compact")
-        numbers = {"covers": len(covered), "summary": info.id}
-        cause = "automatic" if marker is None or marker.auto else "by hand"
-        self._events.append(TimelineEvent(len(self._requests), "compact", cause, numbers))
+        if covered is not None:
+            self._states.replace_by_summary(covered, info.id, marker)
 
     # Requests
 
@@ -252,13 +222,12 @@ class _Builder:
         info = self._infos.get(request.message_id or "")
         if info is None:
             return
-        if self._requests and self._requests[-1].message == info.id:
-            self._requests.pop()
+        self._requests.forget(info.id)
         self._flush(but=info.id)
         for kind, blob in (("tools", request.tools), ("system", request.system)):
             replaced = self._made.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
             if replaced is not None:
-                self._show(replaced, "out", 0, f"another {kind}")
+                self._states.show(replaced, "out", 0, f"another {kind}")
         self._begin(
             info,
             window=request.facts.window,
@@ -276,143 +245,10 @@ class _Builder:
             calibration=request.facts.calibration,
         )
 
-    def _begin(
-        self, info: MessageInfo, *, started: int | None = None, timed: bool = True, **more: Any
-    ) -> None:
-        self._take_decisions()
-        self._take_removed()
-        index = len(self._requests)
-        request = TimelineRequest(
-            index=index,
-            id=info.id,
-            turn=self._made.turn,
-            items=len(self._made.items),
-            answer=(len(self._made.items), len(self._made.items)),
-            started=(info.time.created if started is None else started) if timed else None,
-            model=info.model.id,
-            effort=info.model.variant or "",
-            **more,
-        )
-        self._requests.append(_Request(request, info.id))
-
-    def _answered(self, info: AssistantMessage) -> None:
-        """Note what is known of the answer of a request."""
-        for at in reversed(self._requests):
-            if at.message == info.id:
-                break
-        else:
-            return
-        usage = None if info.tokens.estimated or not info.tokens.prompt else info.tokens
-        status: RequestStatus = "ok"
-        if info.error is not None:
-            status = "aborted" if info.error.type == "aborted" else "refused"
-        made = at.made
-        cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
-        ended = info.time.completed if made.started is not None else None
-        at.made = replace(
-            made,
-            usage=usage,
-            cost=cost,
-            status=status,
-            ended=ended,
-            assumed=info.tokens if info.tokens.estimated else None,
-            overflowed=isinstance(info.error, ContextOverflowError),
-        )
-
-    def _take_decisions(self) -> None:
-        """Make transitions of what was decided since the request before."""
-        left: list[Decision] = []
-        touched: dict[int, Decision] = {}
-        for decision in self._decisions:
-            if decision.rule == UNDO:
-                self._undo_summary(decision.message_id or "")
-                continue
-            items = self._made.items_of(decision)
-            if not items:
-                left.append(decision)
-                continue
-            self._decided.add(decision)
-            touched |= dict.fromkeys(items, decision)
-        for item, newest in touched.items():
-            self._settle(item, newest)
-        self._decisions = [one for one in left if one.part_id is not None]
-
-    def _settle(self, item: int, newest: Decision) -> None:
-        """Show an item as all decisions about it say, if that is not how it is shown already."""
-        known = self._made.items[item]
-        reduction, pinned = self._decided.effect(part_of(known), known.message)
-        self._made.pin(item, pinned=pinned)
-        before = self._reduced.get(item)
-        if reduction == before:
-            return
-        self._reduced[item] = reduction
-        if reduction is None:
-            self._show(item, "whole", None, newest.rule)
-            return
-        shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
-        told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
-        self._show(
-            item,
-            told if told in ("masked", "offloaded") else _STATES[reduction.action],
-            reduction.tokens_after if reduction.action != "drop" else 0,
-            str(reduction.numbers.get("rule") or reduction.rule),
-            shown=shown if isinstance(shown, str) else None,
-            numbers=reduction.numbers,
-        )
-
-    def _undo_summary(self, message_id: str) -> None:
-        """Show again what a summary replaced, since the user undid it."""
-        for summary in self._made.items_of_message(message_id):
-            self._show(summary, "out", 0, UNDO)
-            for one in self._made.items[summary].covers:
-                self._show_as_before(one)
-            numbers = {"summary": message_id}
-            self._events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
-
-    def _show_as_before(self, item: int) -> None:
-        """Show an item as it was before a summary replaced it."""
-        own = (one for one in reversed(self._transitions) if one.item == item)
-        last = next((one for one in own if one.state != "summarised"), None)
-        if last is None:
-            self._show(item, "whole", None, UNDO)
-        else:
-            self._transitions.append(replace(last, request=len(self._requests)))
-
-    def _show(
-        self,
-        item: int,
-        state: ItemState,
-        tokens: int | None,
-        rule: str,
-        *,
-        shown: str | None = None,
-        numbers: Any = None,
-    ) -> None:
-        known = self._made.items[item]
-        chars = len(shown) if shown is not None else (tokens or 0) * 4
-        self._transitions.append(
-            Transition(
-                item=item,
-                request=len(self._requests),
-                state=state,
-                tokens=tokens,
-                chars=known.chars if state == "whole" else chars,
-                rule=rule,
-                numbers=numbers or {},
-                shown=shown,
-            )
-        )
-
-    def _take_removed(self) -> None:
-        gone = frozenset(self._removed)
-        self._removed = []
-        items = [one.index for one in self._made.items if one.message in gone] if gone else []
-        for index in items:
-            self._show(index, "reverted", 0, "undo")
-        if items:
-            self._events.append(
-                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
-            )
+    def _begin(self, info: MessageInfo, **more: Any) -> None:
+        self._states.take_decisions()
+        self._states.take_removed()
+        self._requests.begin(info, self._made, **more)
 
     # The end
 
@@ -428,15 +264,21 @@ class _Builder:
         texts = ItemTexts(store, session_id, lambda index: items[index].id)
         texts.blobs = self._made.blobs
         session = self._session
-        requests = tuple(self._finished(items))
+        requests = tuple(self._requests.finished(items))
         return Timeline(
             session=session_id,
             title=session.title if session is not None else "",
             origin=self._origin,
             items=items,
             requests=requests,
-            transitions=tuple(one for one in self._transitions if one.request < len(requests)),
-            events=tuple(sorted([*self._events, *_changes(requests)], key=lambda one: one.request)),
+            transitions=tuple(
+                one for one in self._states.transitions if one.request < len(requests)
+            ),
+            events=tuple(
+                sorted(
+                    [*self._states.events, *context_changes(requests)], key=lambda one: one.request
+                )
+            ),
             parent=session.parent_id if session is not None else None,
             started_by=str(self._imported["parent_call"])
             if self._imported.get("parent_call")
@@ -446,31 +288,6 @@ class _Builder:
             read=texts,
             count=count,
         )
-
-    def _finished(self, items: tuple[TimelineItem, ...]) -> Iterable[TimelineRequest]:
-        """Yield the requests with the items of their answers."""
-        answers: dict[str, tuple[int, int]] = {}
-        for item in items:
-            if item.kind not in ("output", "summary"):
-                first, _ = answers.get(item.message, (item.index, 0))
-                answers[item.message] = (first, item.index + 1)
-        for at in self._requests:
-            answer = answers.get(at.message, (at.made.items, at.made.items))
-            yield replace(at.made, answer=answer)
-
-
-def _changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
-    """Yield the changes of model and reasoning effort between requests, and the long pauses."""
-    before: TimelineRequest | None = None
-    for request in requests:
-        if before is not None:
-            if request.model != before.model:
-                numbers = {"from": before.model, "to": request.model}
-                yield TimelineEvent(request.index, "model", "", numbers)
-            elif request.effort != before.effort:
-                numbers = {"from": before.effort, "to": request.effort}
-                yield TimelineEvent(request.index, "effort", "", numbers)
-        before = request
 
 
 def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
@@ -484,8 +301,3 @@ def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
     return tuple(found)
-
-
-def _cost(usage: Any, price: Price | None) -> float | None:
-    found: float | None = None if price is None else usage.cost(price)
-    return found

@@ -1,0 +1,77 @@
+"""The content blocks, usage and compaction marks of Claude Code's records as values of a recording."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text
+from palimpsest.review.importing.recorded import Call, CompactionRead, Media, Text, Thinking
+from palimpsest.transcript.values import Usage
+
+Json = dict[str, Any]
+
+
+def compaction_of(record: Json, summary: str | None) -> CompactionRead:
+    """Return the compaction that a record marks."""
+    told = mapping(record.get("compactMetadata"))
+    before, after = told.get("preTokens"), told.get("postTokens")
+    return CompactionRead(
+        id=text(record.get("node")),
+        summary=summary,
+        keeps_from=text(record.get("head")) or None,
+        created=moment(record.get("timestamp")),
+        auto=told.get("trigger") != "manual",
+        tokens_before=count(before) if before is not None else None,
+        tokens_after=count(after) if after is not None else None,
+    )
+
+
+def usage_of(value: Json) -> Usage | None:
+    """Return the usage of an answer; None where nothing was recorded."""
+    if not value:
+        return None
+    return Usage(
+        input=count(value.get("input_tokens")),
+        output=count(value.get("output_tokens")),
+        cache_read=count(value.get("cache_read_input_tokens")),
+        cache_write=count(value.get("cache_creation_input_tokens")),
+    )
+
+
+def answer_part(block: Json) -> Text | Thinking | Call | None:
+    """Return a part of an answer; None for a block that is not the model's."""
+    match block.get("type"):
+        case "text":
+            return Text(text(block.get("text")))
+        case "thinking":
+            words = text(block.get("thinking"))
+            return Thinking(words, encrypted=not words and bool(block.get("signature")))
+        case "redacted_thinking":
+            return Thinking("", encrypted=True)
+        case "tool_use" | "server_tool_use":
+            name = text(block.get("name"))
+            return Call(text(block.get("id")), name, mapping(block.get("input")))
+        case _:
+            return None
+
+
+def user_parts(content: Any) -> Iterator[Text | Media]:
+    """Yield the texts and pictures of a user's message."""
+    if isinstance(content, str):
+        yield Text(content)
+        return
+    for block in mappings(content):
+        source = mapping(block.get("source"))
+        match block.get("type"):
+            case "text":
+                yield Text(text(block.get("text")))
+            case "image" | "document":
+                mime = text(source.get("media_type")) or "application/octet-stream"
+                name = text(block.get("title")) or None
+                yield Media(mime, text(source.get("data")) or None, name)
+            case _:
+                pass
+
+
+def words_of(content: Any) -> str:
+    """Return the texts of a user's message."""
+    return "\n".join(part.text for part in user_parts(content) if isinstance(part, Text))

@@ -1,0 +1,120 @@
+"""The requests of a timeline: begun when they are recorded, completed by what is known of their answers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.transcript.errors import ContextOverflowError
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
+from palimpsest.transcript.timeline import (
+    RequestStatus,
+    TimelineEvent,
+    TimelineItem,
+    TimelineRequest,
+)
+from palimpsest.transcript.values import Price
+
+
+@dataclass(slots=True)
+class _BegunRequest:
+    """A request whose answer may still come."""
+
+    made: TimelineRequest
+    message: str
+
+
+class RequestList:
+    """Numbers requests in the order in which they were sent.
+
+    Responsibilities: take what each was made of, what was reported of it, and the items of its answer.
+    """
+
+    def __init__(self) -> None:
+        self._requests: list[_BegunRequest] = []
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def forget(self, message_id: str) -> None:
+        """Forget the newest request if it filled this message, which is asked for again."""
+        if self._requests and self._requests[-1].message == message_id:
+            self._requests.pop()
+
+    def begin(
+        self,
+        info: MessageInfo,
+        items: ItemList,
+        *,
+        started: int | None = None,
+        timed: bool = True,
+        **more: Any,
+    ) -> None:
+        """Begin a request that may show all items so far; ``more`` are fields of the request."""
+        index, count = len(self._requests), len(items.items)
+        request = TimelineRequest(
+            index=index,
+            id=info.id,
+            turn=items.turn,
+            items=count,
+            answer=(count, count),
+            started=(info.time.created if started is None else started) if timed else None,
+            model=info.model.id,
+            effort=info.model.variant or "",
+            **more,
+        )
+        self._requests.append(_BegunRequest(request, info.id))
+
+    def answered(self, info: AssistantMessage) -> None:
+        """Note what is known of the answer of a request."""
+        for at in reversed(self._requests):
+            if at.message == info.id:
+                break
+        else:
+            return
+        usage = None if info.tokens.estimated or not info.tokens.prompt else info.tokens
+        status: RequestStatus = "ok"
+        if info.error is not None:
+            status = "aborted" if info.error.type == "aborted" else "refused"
+        made = at.made
+        cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
+        ended = info.time.completed if made.started is not None else None
+        at.made = replace(
+            made,
+            usage=usage,
+            cost=cost,
+            status=status,
+            ended=ended,
+            assumed=info.tokens if info.tokens.estimated else None,
+            overflowed=isinstance(info.error, ContextOverflowError),
+        )
+
+    def finished(self, items: Iterable[TimelineItem]) -> Iterable[TimelineRequest]:
+        """Yield the requests with the items of their answers."""
+        answers: dict[str, tuple[int, int]] = {}
+        for item in items:
+            if item.kind not in ("output", "summary"):
+                first, _ = answers.get(item.message, (item.index, 0))
+                answers[item.message] = (first, item.index + 1)
+        for at in self._requests:
+            answer = answers.get(at.message, (at.made.items, at.made.items))
+            yield replace(at.made, answer=answer)
+
+
+def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
+    """Yield the changes of model and reasoning effort between requests, and the long pauses."""
+    before: TimelineRequest | None = None
+    for request in requests:
+        if before is not None:
+            if request.model != before.model:
+                numbers = {"from": before.model, "to": request.model}
+                yield TimelineEvent(request.index, "model", "", numbers)
+            elif request.effort != before.effort:
+                numbers = {"from": before.effort, "to": request.effort}
+                yield TimelineEvent(request.index, "effort", "", numbers)
+        before = request
+
+
+def _cost(usage: Any, price: Price | None) -> float | None:
+    found: float | None = None if price is None else usage.cost(price)
+    return found
