@@ -259,8 +259,8 @@ async def test_a_name_chooses_one_and_what_is_none_is_refused(tmp_path: Path) ->
     assert record.own_policy is not None
     assert record.own_policy.name == "sweagent.last_n n=3"
     await session.use_policy("newest_two")
-    assert session.own_policy.stage is not None
-    assert session.own_policy.stage.record.name == "newest_two"
+    assert session.policy_stage is not None
+    assert session.policy_stage.record.name == "newest_two"
 
     with pytest.raises(ConfigError, match=r"'pi.compact' replaces messages by a summary"):
         await session.use_policy("pi.compact")
@@ -268,7 +268,7 @@ async def test_a_name_chooses_one_and_what_is_none_is_refused(tmp_path: Path) ->
         await session.use_policy(len)
     with pytest.raises(ConfigError, match="one policy of your own"):
         await session.use_policy(newest_two, newest_two)
-    assert session.own_policy.stage.record.name == "newest_two"
+    assert session.policy_stage.record.name == "newest_two"
 
 
 async def test_no_log_runs_it_after_a_restart_but_its_decisions_hold(tmp_path: Path) -> None:

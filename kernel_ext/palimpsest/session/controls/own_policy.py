@@ -1,4 +1,4 @@
-"""The person's own policy of one session: choose it, end it, and record which it is.
+"""Choose or end the person's own policy of a session, and record which it is.
 
 A policy is Python of the person's, so it lives in this kernel only: the session's record names it, with its
 text, and after a restart it has to be chosen again.
@@ -13,7 +13,7 @@ from palimpsest.loop.model_requests.own_policy import lifted_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage, PolicyStageFactory
 from palimpsest.session.config.context_policy import DEFAULT
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.events import DecisionMade, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
@@ -25,65 +25,54 @@ NO_POLICY = (
 ONE = "A session takes one policy of your own; put one behind the other with a | b."
 
 
-class OwnPolicyControl:
-    """Holds the policy of a person's own that a session asks before its requests."""
+def split_policies(
+    make: PolicyStageFactory, given: Sequence[Any]
+) -> tuple[PolicyStage | None, tuple[str | Policy, ...]]:
+    """Return the policy of a person's own among what was given, and the words that are left.
 
-    def __init__(self, make: PolicyStageFactory) -> None:
-        self._make = make
-        self.stage: PolicyStage | None = None
+    Raises ConfigError with one sentence for what is no policy or cannot be used in a live session.
+    """
+    found: list[PolicyStage] = []
+    left: list[str | Policy] = []
+    waiting = [*given]
+    while waiting:
+        one = waiting.pop(0)
+        if isinstance(one, Policy) or (isinstance(one, str) and _is_of_engine(one)):
+            left.append(one)
+            continue
+        numbers = _numbers_of(waiting) if isinstance(one, str) else []
+        stage = make(" ".join([one, *numbers]) if isinstance(one, str) else one)
+        if stage is not None:
+            found.append(stage)
+            del waiting[: len(numbers)]
+        elif isinstance(one, str):
+            left.append(one)
+        else:
+            raise ConfigError(NO_POLICY.format(given=one))
+    if len(found) > 1:
+        raise ConfigError(ONE)
+    return (found[0] if found else None), tuple(left)
 
-    def turn_began(self) -> None:
-        """Begin a turn: a policy that was switched off in the one before is asked again."""
-        if self.stage is not None:
-            self.stage.turn_began()
 
-    def split(self, given: Sequence[Any]) -> tuple[PolicyStage | None, tuple[str | Policy, ...]]:
-        """Return the policy of a person's own among what was given, and the words that are left.
+def ends_own_policy(words: Sequence[str | Policy]) -> bool:
+    """Return whether words choose another policy as a whole; a number of it does not."""
+    return any(isinstance(one, Policy) or "=" not in one for one in words)
 
-        Raises ConfigError with one sentence for what is no policy or cannot be used in a live session.
-        """
-        found: list[PolicyStage] = []
-        left: list[str | Policy] = []
-        waiting = [*given]
-        while waiting:
-            one = waiting.pop(0)
-            if isinstance(one, Policy) or (isinstance(one, str) and _is_of_engine(one)):
-                left.append(one)
-                continue
-            numbers = _numbers_of(waiting) if isinstance(one, str) else []
-            stage = self._make(" ".join([one, *numbers]) if isinstance(one, str) else one)
-            if stage is not None:
-                found.append(stage)
-                del waiting[: len(numbers)]
-            elif isinstance(one, str):
-                left.append(one)
-            else:
-                raise ConfigError(NO_POLICY.format(given=one))
-        if len(found) > 1:
-            raise ConfigError(ONE)
-        return (found[0] if found else None), tuple(left)
 
-    def ends(self, stage: PolicyStage | None, words: Sequence[str | Policy]) -> bool:
-        """Return whether a choice ends the policy that acts now: a number of the other policy does not."""
-        return stage is None and any(isinstance(one, Policy) or "=" not in one for one in words)
-
-    def choose(
-        self,
-        stage: PolicyStage | None,
-        session: SessionInfo,
-        decisions: tuple[Decision, ...],
-        new_id: Callable[[], str],
-    ) -> tuple[SessionUpdated | DecisionMade, ...]:
-        """Take a policy, or none; returns what is journaled of that."""
-        before: OwnPolicy | None = session.own_policy
-        self.stage = stage
-        record = stage.record if stage is not None else None
-        lifted = lifted_decisions(decisions, new_id) if stage is None else ()
-        updated = session.model_copy(update={"own_policy": record})
-        return (
-            *((SessionUpdated(session=updated),) if record != before else ()),
-            *(DecisionMade(decision=one) for one in lifted),
-        )
+def own_policy_events(
+    stage: PolicyStage | None,
+    session: SessionInfo,
+    decisions: tuple[Decision, ...],
+    new_id: Callable[[], str],
+) -> tuple[SessionUpdated | DecisionMade, ...]:
+    """Return what is journaled where a session takes a policy of a person's own, or ends it."""
+    record = stage.record if stage is not None else None
+    lifted = lifted_decisions(decisions, new_id) if stage is None else ()
+    updated = session.model_copy(update={"own_policy": record})
+    return (
+        *((SessionUpdated(session=updated),) if record != session.own_policy else ()),
+        *(DecisionMade(decision=one) for one in lifted),
+    )
 
 
 def _is_of_engine(word: str) -> bool:

@@ -21,7 +21,11 @@ from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
-from palimpsest.session.controls.own_policy import OwnPolicyControl
+from palimpsest.session.controls.own_policy import (
+    ends_own_policy,
+    own_policy_events,
+    split_policies,
+)
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
@@ -127,7 +131,7 @@ class LiveSession:
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
         )
-        self.own_policy = OwnPolicyControl(services.policy_stage)
+        self.policy_stage: PolicyStage | None = None
         """The policy of the person's own that acts before the context policy."""
         self._expander = Expander(services)
         self.mentions: PromptMentions = MentionPreviews(
@@ -263,12 +267,12 @@ class LiveSession:
     @property
     def own_policy_acts(self) -> bool:
         """Whether a policy of the person's own acts in this kernel."""
-        return self.own_policy.stage is not None
+        return self.policy_stage is not None
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it."""
-        stage, words = self.own_policy.split(given)
-        if stage is not None or self.own_policy.ends(stage, words):
+        stage, words = split_policies(self._services.policy_stage, given)
+        if stage is not None or ends_own_policy(words):
             self._use_own_policy(stage)
         session = self.log.state.session
         if session is not None and words:
@@ -283,12 +287,11 @@ class LiveSession:
         return self.policy()
 
     def _use_own_policy(self, stage: PolicyStage | None) -> None:
-        session = self.log.state.session
+        self.policy_stage = stage
+        session, decisions = self.log.state.session, self.log.state.decisions
         if session is not None:
             new_id = functools.partial(self._services.ids.new, "dec")
-            decisions = self.log.state.decisions
-            told = self.own_policy.choose(stage, session, decisions, new_id)
-            self.log.append(*told)
+            self.log.append(*own_policy_events(stage, session, decisions, new_id))
 
     def change(self, **fields: Any) -> None:
         """Change fields of the session's own record, such as its title; on the engine's loop."""
@@ -392,7 +395,8 @@ class LiveSession:
         self._tool_gate.turn_began()
         self._prompt_resolver.extensions.run_began()
         self.spending_limit.turn_began()
-        self.own_policy.turn_began()
+        if self.policy_stage is not None:
+            self.policy_stage.turn_began()
         run_context = RunContext(
             session_id=self.id,
             log=self.log,
@@ -419,7 +423,7 @@ class LiveSession:
             notebook=services.notebook,
             compactions=self.runner.compactions,
             hooks=self._prompt_resolver.extensions.hooks,
-            own_policy=lambda: self.own_policy.stage,
+            own_policy=lambda: self.policy_stage,
             files=self.reverts.files,
             extra={
                 "environment": services.environment,
