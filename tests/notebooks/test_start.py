@@ -89,7 +89,7 @@ def test_a_policy_of_three_lines_is_asked_and_then_acts(
     notebook, _ = ran
 
     assert "newest_three" in shown(notebook, "own-policy")
-    assert "| Biscoe | 61 |" in shown(notebook, "own-policy-asks")
+    assert "| Adelie | 152 |" in shown(notebook, "own-policy-asks")
     assert "policy/newest_three" in shown(notebook, "own-policy-context").replace("\\", "")
 
 
