@@ -4,22 +4,29 @@ The recording is pi's sample; the large session repeats it until it has over 2,0
 import of 200 MB runs in a process of its own, whose memory is measured from before its first byte is read.
 """
 
+import asyncio
 import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count as numbers
 from pathlib import Path
 from typing import Any
 
+from tests.bench.bench_whatif import long_session
 from tests.bench.figure import Figure
 from tests.review.importers.sample_files import sample
 
+from palimpsest.context.presets import PRESETS as ENGINE
+from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import presets
+from palimpsest.review.counterfactual.exact_whatif import exact_whatif
+from palimpsest.review.counterfactual.light_whatif import light_whatif
+from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.timeline.journal_timeline import timeline_of
 
 POLICIES = (
     *("raw", "opencode.prune", "opencode.prune protect=20000 minimum=5000", "gemini.mask"),
@@ -49,7 +56,7 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         path = sample("pi_large_session.jsonl", root)
-        return [*_small(path), *_large(root, path), *_huge(root, path)]
+        return [*_small(path), *_own(), *_large(root, path), *_huge(root, path)]
 
 
 def _small(path: Path) -> Iterator[Figure]:
@@ -64,6 +71,37 @@ def _small(path: Path) -> Iterator[Figure]:
         yield Figure(f"pi: {len(POLICIES)} policies", taken, "s", 0.3)
         names = list(dict.fromkeys(one.preset for one in presets()))
         yield Figure(f"pi: all {len(names)} presets", _replayed(review, names), "s")
+        yield from _whatifs("pi", review)
+
+
+def _whatifs(name: str, review: SessionReview) -> Iterator[Figure]:
+    """Yield how long a what-if takes under each of the engine's policies, the items counted."""
+    steps = len(review.timeline.requests)
+    for preset, policy in ENGINE.items():
+        light_whatif(review, policy)
+        taken = _seconds(lambda policy=policy: light_whatif(review, policy))  # type: ignore[misc]
+        yield Figure(f"{name}: light what-if of {steps} steps under {preset}", taken, "s", 0.5)
+
+
+def _own() -> Iterator[Figure]:
+    """Yield what-ifs over a session of ours, light beside exact."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from asyncio.run(_measured(Path(folder)))
+
+
+async def _measured(root: Path) -> list[Figure]:
+    harness, session = await long_session(root)
+    timeline = timeline_of(harness.store, session.id, counter)
+    review = SessionReview(timeline, get, lambda _model: None)
+    figures = list(_whatifs("own", review))
+    for preset, policy in ENGINE.items():
+        before = time.process_time()
+        exact_whatif(harness.store, session.id, policy)
+        taken = time.process_time() - before
+        steps = len(timeline.requests)
+        figures.append(Figure(f"own: exact what-if of {steps} steps under {preset}", taken, "s"))
+    await harness.workspace.close()
+    return figures
 
 
 def _large(root: Path, path: Path) -> Iterator[Figure]:
@@ -93,7 +131,7 @@ def _repeat(path: Path, target: Path, enough: Callable[[int, int], bool]) -> Non
     size = requests = 0
     with target.open("w", encoding="utf-8") as file:
         file.write(begin + "\n")
-        for turn in count():
+        for turn in numbers():
             for line in lines:
                 value = json.loads(line)
                 if value.get("type") == "message":

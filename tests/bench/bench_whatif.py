@@ -1,4 +1,4 @@
-"""Measure ``session.whatif``: a session of 200 steps, replayed under each preset policy.
+"""Measure the exact what-if: a session of 200 steps, replayed under each preset policy.
 
 A replay builds every request anew, so its work grows with the square of the session's length; work that
 steps have in common is done once. Beside each figure is the time of rebuilding all the recorded requests
@@ -35,7 +35,7 @@ def measure() -> list[Figure]:
 
 
 async def _measured(root: Path) -> list[Figure]:
-    harness, session = await _session(root)
+    harness, session = await long_session(root)
     records = list(harness.store.read(session.id))
     base = _seconds(lambda: list(rebuild_all(harness.store, session.id, records)))
     figures = [Figure(f"rebuild {TURNS * STEPS} requests", base, "s")]
@@ -48,7 +48,8 @@ async def _measured(root: Path) -> list[Figure]:
     return figures
 
 
-async def _session(root: Path) -> tuple[SessionHarness, LiveSession]:
+async def long_session(root: Path) -> tuple[SessionHarness, LiveSession]:
+    """Record a session of ``TURNS`` turns with ``STEPS`` steps each."""
     text = "\n".join(f"{line}: all is well, and nobody reads it" for line in range(200))
     (root / "log.txt").write_text(text)
     reads = [calls("read", path="log.txt", limit=LINES, offset=one + 1) for one in range(STEPS - 1)]

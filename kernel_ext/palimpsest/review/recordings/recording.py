@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import overload
 
 from palimpsest.review.comparison.prices import PriceOf
-from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
+from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
@@ -29,7 +30,7 @@ from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_v
 from palimpsest.transcript.errors import NotFound, UserError
 
 
-class Recording(Sequence[SessionReview]):
+class Recording(Sequence[RecordingReview]):
     """The sessions of one recording; a sequence of reviews, each made when it is asked for.
 
     Responsibilities: give the sessions by number or id, say what could not be read, remove the temporary
@@ -56,11 +57,11 @@ class Recording(Sequence[SessionReview]):
         self._remove = remove
 
     @overload
-    def __getitem__(self, place: int | str) -> SessionReview: ...
+    def __getitem__(self, place: int | str) -> RecordingReview: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[SessionReview]: ...
+    def __getitem__(self, place: slice) -> Sequence[RecordingReview]: ...
 
-    def __getitem__(self, place: int | str | slice) -> SessionReview | Sequence[SessionReview]:
+    def __getitem__(self, place: int | str | slice) -> RecordingReview | Sequence[RecordingReview]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
         if isinstance(place, slice):
             return [self._review(one) for one in self.ids[place]]
@@ -73,10 +74,10 @@ class Recording(Sequence[SessionReview]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[SessionReview]:
+    def __iter__(self) -> Iterator[RecordingReview]:
         return (self._review(one) for one in self.ids)
 
-    def _review(self, session_id: str) -> SessionReview:
+    def _review(self, session_id: str) -> RecordingReview:
         return stored_review(self._store, session_id, self._price_of, self._get_policy)
 
     def close(self) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.prices import PriceOf
-from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
+from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
@@ -14,7 +15,7 @@ from palimpsest.transcript.timeline import Timeline
 
 def stored_review(
     store: Store, session_id: str, price_of: PriceOf, get_policy: GetPolicy = get
-) -> SessionReview:
+) -> RecordingReview:
     """Return the review of a session; its texts stay in the store. Raises NotFound."""
 
     def timeline(one: str) -> Timeline:
@@ -24,4 +25,4 @@ def stored_review(
         return [timeline(one.id) for one in store.list() if one.parent_id == parent]
 
     sent = SentRequests(store, session_id)
-    return SessionReview(timeline(session_id), get_policy, price_of, sent, children_of)
+    return RecordingReview(timeline(session_id), get_policy, price_of, sent, children_of)
