@@ -125,9 +125,9 @@ class LightSteps:
         )
 
     def _transitions(self, request: int) -> Sequence[Transition]:
-        return self.simulation.timeline.derived("transitions by request", _by_request).get(
-            request, ()
-        )
+        """Return what changed before a request: as it was recorded, with its rules, or as it was replayed."""
+        timeline = self.timeline if self.policy is None else self.simulation.timeline
+        return timeline.derived("transitions by request", _by_request).get(request, ())
 
     def _decisions(self, request: int) -> Iterator[Decision]:
         for one in self._transitions(request):
