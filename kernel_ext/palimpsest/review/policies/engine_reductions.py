@@ -108,13 +108,24 @@ def _batch(step: EngineStep, facts: Facts) -> None:
         return
     aim = prune_target(rule, facts)
     step.note([Probe("tokens of the request", aim.used, aim.start)])
-    if not aim.is_due:
+    if not aim.is_due or _outputs_at_most(step) - aim.protect < aim.minimum:
         return
     places = {step.part_id(one): one for one in _shown(step)}
     newer = _NewerCalls(step, places)
     chosen = batch_to_clear(_sized(step, places), rule, aim, newer, step.sizes.count)
     for one, numbers in zip(chosen, batch_numbers(chosen, aim), strict=True):
         step.reduce(places[one.part_id], "cleared", one.text, numbers | {"rule": BATCH})
+
+
+def _outputs_at_most(step: EngineStep) -> int:
+    """Return more tokens than the outputs that are not cleared can have: a bound that is found at once."""
+    sizes, gone = step.sizes, min(step.state.gone, step.view.count)
+    cleared = (
+        sizes.wholes[int(item)]
+        for item, numbers in step.reduced.items()
+        if "text" in numbers and int(item) >= gone
+    )
+    return sizes.outputs_sums[step.view.count] - sizes.outputs_sums[gone] - sum(cleared)
 
 
 def _shown(step: EngineStep) -> list[int]:

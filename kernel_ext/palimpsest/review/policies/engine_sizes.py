@@ -57,6 +57,8 @@ class EngineSizes:
     """Sums of ``extras`` of the items before each, without recorded summaries, which are not there by themselves."""
     outputs: tuple[int, ...]
     """Results of calls that did not fail, and what the user's cells did: the outputs that may be reduced."""
+    outputs_sums: tuple[int, ...]
+    """Sums of the tokens of outputs and their images among the items before each."""
     users: tuple[int, ...]
     """First items of the user's messages."""
     firsts: tuple[int, ...]
@@ -173,6 +175,13 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
             item.index
             for item in timeline.items
             if (item.kind == "output" and not item.is_error) or item.kind == "notebook"
+        ),
+        outputs_sums=(
+            0,
+            *accumulate(
+                whole if item.kind in ("output", "notebook") or _is_attached(item) else 0
+                for item, whole in zip(timeline.items, wholes, strict=True)
+            ),
         ),
         users=tuple(sorted({firsts[item.index] for item in timeline.items if is_users(item)})),
         firsts=firsts,
