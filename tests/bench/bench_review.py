@@ -84,22 +84,27 @@ def _whatifs(name: str, review: SessionReview) -> Iterator[Figure]:
 
 
 def _own() -> Iterator[Figure]:
-    """Yield what-ifs over a session of ours, light beside exact."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield from asyncio.run(_measured(Path(folder)))
+    """Yield what-ifs over sessions of ours of 200 and 450 steps, light beside exact."""
+    for turns, window, presets_held in (
+        (20, 400_000, tuple(ENGINE)),
+        (45, 2_000_000, ("palimpsest",)),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            yield from asyncio.run(_measured(Path(folder), turns, window, presets_held))
 
 
-async def _measured(root: Path) -> list[Figure]:
-    harness, session = await long_session(root)
+async def _measured(
+    root: Path, turns: int, window: int, presets_held: tuple[str, ...]
+) -> list[Figure]:
+    harness, session = await long_session(root, turns, window)
     timeline = timeline_of(harness.store, session.id, counter)
-    review = SessionReview(timeline, get, lambda _model: None)
-    figures = list(_whatifs("own", review))
-    for preset, policy in ENGINE.items():
+    figures = list(_whatifs("own", SessionReview(timeline, get, lambda _model: None)))
+    for preset in presets_held:
         before = time.process_time()
-        exact_whatif(harness.store, session.id, policy)
+        exact_whatif(harness.store, session.id, ENGINE[preset])
         taken = time.process_time() - before
-        steps = len(timeline.requests)
-        figures.append(Figure(f"own: exact what-if of {steps} steps under {preset}", taken, "s"))
+        words = f"own: exact what-if of {len(timeline.requests)} steps under {preset}"
+        figures.append(Figure(words, taken, "s"))
     await harness.workspace.close()
     return figures
 

@@ -48,21 +48,23 @@ async def _measured(root: Path) -> list[Figure]:
     return figures
 
 
-async def long_session(root: Path) -> tuple[SessionHarness, LiveSession]:
-    """Record a session of ``TURNS`` turns with ``STEPS`` steps each."""
+async def long_session(
+    root: Path, turns: int = TURNS, window: int = 400_000
+) -> tuple[SessionHarness, LiveSession]:
+    """Record a session of so many turns with ``STEPS`` steps each."""
     text = "\n".join(f"{line}: all is well, and nobody reads it" for line in range(200))
     (root / "log.txt").write_text(text)
     reads = [calls("read", path="log.txt", limit=LINES, offset=one + 1) for one in range(STEPS - 1)]
-    model = ScriptedModel(*[*reads, says("Well. " + "word " * 100)] * TURNS)
+    model = ScriptedModel(*[*reads, says("Well. " + "word " * 100)] * turns)
     info = ModelInfo(
         ref=ModelRef(provider="scripted", name="model"),
-        window=400_000,
+        window=window,
         output_limit=4_000,
         caching=True,
     )
     harness = SessionHarness(root, model, info=info)
     session = await harness.session()
-    for turn in range(TURNS):
+    for turn in range(turns):
         await ask(session, f"Look {turn}.", max_steps=STEPS * 2)
     await session.journal.flush()
     return harness, session

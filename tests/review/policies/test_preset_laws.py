@@ -102,6 +102,7 @@ ENGINE: dict[str, Any] = {
     "compact.tail_maximum": 400,
     "compact.judge": False,
     "overflow.output_cap": 200,
+    "truncate.window_share": None,
 }
 """The same for the engine's own policies."""
 
