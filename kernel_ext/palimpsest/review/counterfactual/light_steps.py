@@ -8,7 +8,7 @@ from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.review.policies.engine_policies import EnginePolicy
 from palimpsest.review.policies.engine_sizes import counted_requests
-from palimpsest.review.policies.engine_step import EngineState
+from palimpsest.review.policies.engine_state import EngineState
 from palimpsest.review.policies.policy import (
     ContextPolicy,
     Decided,

@@ -18,7 +18,8 @@ from palimpsest.review.policies.engine_reductions import (
     prune_before_request,
 )
 from palimpsest.review.policies.engine_sizes import call_input
-from palimpsest.review.policies.engine_step import EngineState, EngineStep, ShownMessage
+from palimpsest.review.policies.engine_state import EngineState, ShownMessage
+from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.policy import Change, PolicyView
 from palimpsest.review.policies.reducible import BESIDE
 from palimpsest.transcript.context_values.neutral_messages import (

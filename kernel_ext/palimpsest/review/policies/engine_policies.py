@@ -26,7 +26,8 @@ from palimpsest.review.policies.engine_compaction import (
     without_undone,
 )
 from palimpsest.review.policies.engine_reductions import prune_after_turn, truncate_new_outputs
-from palimpsest.review.policies.engine_step import EngineState, EngineStep, first_state
+from palimpsest.review.policies.engine_state import EngineState, first_state
+from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.policy import Decided, PolicyView, SessionFacts, When
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import SUMMARY_TOKENS

@@ -1,75 +1,26 @@
-"""One step of a light engine policy: what it remembers, sees and decides, and the sizes that follow.
+"""One step of a light engine policy: what it sees and decides, and the sizes that follow.
 
-The state holds plain values. A step works on copies and returns a new one, so that the same view gives the
-same decisions again.
+A step works on copies of the state and returns a new one, so that the same view gives the same decisions again.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from palimpsest.context.budget.request_tokens import BudgetCheck, reserve, usage_ratio
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, is_users
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.engine_state import EngineState, ShownMessage
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import BESIDE
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
-
-
-class EngineState(NamedTuple):
-    """What a light engine policy remembers between requests."""
-
-    window: int
-    """As the caller assumes it; 0 takes the recorded one."""
-    unseen: int
-    """Tokens of the view's total that are none of its items', although system prompt and tools are items."""
-    seen: int = 0
-    """Outputs that were looked at when they came."""
-    items: int = 0
-    """Items that were there at the step before."""
-    reduced: Mapping[str, Mapping[str, Any]] = {}
-    """The numbers of the decision about each output that is shown otherwise, by its item."""
-    counted: Mapping[str, int] = {}
-    """Tokens of what is shown instead, by the estimator of the recording, where that is another one."""
-    below: Mapping[str, Mapping[str, Any]] = {}
-    """The numbers of the truncation that a trim of ``cache-ttl`` stands upon, by its item."""
-    gone: int = 0
-    """Items below this one were replaced by a summary."""
-    place: int = -1
-    """The item in whose place a placeholder of a summary stands; -1 where there is none."""
-    adopted: tuple[int, ...] = ()
-    """A recorded summary that is shown, and the text that goes on after it."""
-    continued: int = -1
-    """Where a text stands that goes on after a placeholder: before this item; -1 where there is none."""
-    dropped: int = 0
-    """Items below this one are beyond the history limit."""
-    tries: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
-    """Of this turn, as ``FitAttempts`` counts them."""
-    touched: int | None = None
-    """When a summary was asked for, which used the provider's cache."""
-    compared: int = 0
-    """Tokens of the newest request as it was sent, by the estimator of the recording."""
-    estimate: int = 0
-    """Tokens of the newest request as the policy's rule estimated them, and what it may have."""
-    budget: int = 0
-    fits: bool = True
-    summarised_at: int = -1
-    """The newest request before which a summary was written."""
-
-
-class ShownMessage(NamedTuple):
-    """A message that is shown, as a range of items; a text of the engine's own is empty."""
-
-    first: int
-    end: int
-    is_users: bool
 
 
 @dataclass(frozen=True)
@@ -455,12 +406,6 @@ class EngineStep:
         if change.tokens is not None:
             return change.tokens
         return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
-
-
-def first_state(facts: SessionFacts, window: int) -> EngineState:
-    """Return the state before the first request; a window of 0 takes the recorded one."""
-    shown = any(item.kind == "system" for item in facts.timeline.items)
-    return EngineState(window or facts.window, facts.unseen if shown else 0)
 
 
 def _nearness(probe: Probe) -> float:
