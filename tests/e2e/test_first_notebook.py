@@ -46,7 +46,7 @@ def run_all(page: Page) -> int:
 def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: PageErrors) -> None:
     if not (lab.folder / START).is_file():
         pytest.fail(f"There is no {START}.")
-    page.set_viewport_size({"width": 1280, "height": 4000})  # so that every cell is drawn
+    page.set_viewport_size({"width": 1280, "height": 6000})  # so that every cell is drawn
     open_notebook(page, lab, START)
     asked = run_all(page)
     assert page.evaluate("window.jupyterapp.commands.hasCommand('jupyter-palimpsest:open-panel')")
