@@ -17,6 +17,7 @@ from palimpsest.context.budget.window_guard import too_many_tools, window_refusa
 from palimpsest.context.visible_messages import marker_of
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
+from palimpsest.loop.context_management.request_proposals import propose_step
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -27,6 +28,7 @@ from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -102,6 +104,8 @@ class Turn:
         self._refused = 0
         self._no_summary = False
         """A compaction of this turn failed."""
+        self._released = False
+        """The next request was held and let go, so it is not held again."""
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
@@ -118,6 +122,8 @@ class Turn:
                 self.setup = setup = await run_context.setup(user)
                 _check_window(setup)
                 _check_tools(setup)
+                if await self._held(setup, user):
+                    continue
                 if run_context.afford is not None:
                     await run_context.afford(setup.info)
             except Aborted:
@@ -128,6 +134,27 @@ class Turn:
                 return
             if not await self._next(setup, user):
                 return
+
+    async def _held(self, setup: StepSetup, user: UserMessage) -> bool:
+        """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""
+        run_context = self._run_context
+        released, self._released = self._released, False
+        if released or not run_context.hold.on:
+            return False
+        messages = run_context.log.state.messages()
+        if pending_subtasks(messages) or marker_of(messages, user) is not None:
+            return False  # what is sent for these is held where it is made
+        newest: StepSetup | None = setup
+
+        async def propose() -> ProposedRequest:
+            nonlocal newest
+            now, newest = newest or await run_context.setup(user), None
+            last = self._steps + 1 >= now.max_steps
+            return await propose_step(run_context, now, self._room.tries, last=last)
+
+        await run_context.hold.hold(propose, run_context.abort)
+        self._released = True
+        return True
 
     @property
     def wants_structured(self) -> bool:

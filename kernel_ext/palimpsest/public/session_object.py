@@ -192,7 +192,12 @@ class Session:
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return attended(self._live, self.start(text, **options), self._app.take_notices())
+        return attended(
+            self._live,
+            self.start(text, **options),
+            self._app.take_notices(),
+            run=lambda work: self._app.engine.submit(work).result(),
+        )
 
     @property
     def aio(self) -> AsyncRuns:

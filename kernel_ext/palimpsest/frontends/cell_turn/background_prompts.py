@@ -118,6 +118,8 @@ class BackgroundWait:
             self._main_thread.interrupts,
             lambda: self._pages.present(session.id),
             scrubber(os.environ),
+            run=lambda work: self._services.engine.submit(work).result(),
+            tell=lambda words: _show(self._main_thread, words),
         )
 
         def stop() -> None:
@@ -128,7 +130,7 @@ class BackgroundWait:
             if left:
                 raise NoLongerWaiting
             picture = session.snapshot()
-            if picture.asks or picture.questions:
+            if picture.asks or picture.questions or session.held:
                 questions.check(session)
 
         def replied(records: Sequence[Record]) -> None:
@@ -139,12 +141,14 @@ class BackgroundWait:
                     questions.answered(record.event.question_id)
 
         unsubscribe = session.subscribe(replied)
+        forget = session.on_problem(lambda: questions.held_changed(session))
         try:
             # No session of its own: all output of the agent's Python is captured, as it is while idle.
             with CellWait(self._main_thread, "", _Nobody(), stop, tick) as waits:
                 waits.run(future)
         finally:
             unsubscribe()
+            forget()
         return self._result(future)
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:

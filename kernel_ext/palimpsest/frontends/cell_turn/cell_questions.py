@@ -9,10 +9,18 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
+from palimpsest.frontends.cell_turn.held_requests import (
+    UNKNOWN,
+    RunCoroutine,
+    carry_out,
+    held_question,
+)
 from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
 from palimpsest.frontends.kernel.interrupts import Interrupts
 from palimpsest.render.content.phrases import count
 from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
@@ -56,7 +64,10 @@ class Questions:
         scrub: Callable[[str], str],
         read: Callable[[str], str] = lambda prompt: input(prompt),
         before: Callable[[str | None], None] = lambda _call_id: None,
+        run: RunCoroutine | None = None,
+        tell: Callable[[str], None] = lambda _words: None,
     ) -> None:
+        """``run`` runs a coroutine on the engine; ``tell`` shows a sentence beside the cell's output."""
         self.interrupted = False
         self.everywhere = True
         self.task: asyncio.Task[Any] | None = None
@@ -65,9 +76,12 @@ class Questions:
         self._scrub = scrub
         self._read = read
         self._before = before
+        self._run = run
+        self._tell = tell
         self._open: str | None = None
         self._closed_elsewhere = False
         self._stopped = False
+        self._open_hold = ""
 
     def check(self, session: KernelSession) -> None:
         """Ask the open questions, if a person can answer them here."""
@@ -80,6 +94,44 @@ class Questions:
         for asked in session.snapshot().questions:
             if not self._over():
                 self._interview(asked, session)
+        for proposal in session.held:
+            if not self._over() and self._run is not None:
+                self._held(proposal, session, self._run)
+
+    def held_changed(self, session: KernelSession) -> None:
+        """Close the prompt of a held request that was let go elsewhere; from any thread."""
+        opened = self._open
+        if opened is not None and opened == self._open_hold and not _holds(opened, session):
+            self.answered(opened)
+
+    def _held(self, proposal: ProposedRequest, session: KernelSession, run: RunCoroutine) -> None:
+        """Read what to do with a held request, once; after a change it is asked about again."""
+        self._closed_elsewhere = self.interrupted = False
+        self._before(None)
+        text = self._scrub(held_question(proposal))
+        self._open_hold = proposal.id
+        while True:
+            try:
+                line = self._line(proposal.id, text, session)
+            except _NobodyError:
+                words = session.step_mode.nobody(proposal.id)
+                if words:
+                    self._tell(words)
+                return
+            if line is None:
+                return
+            try:
+                outcome = carry_out(line, proposal, session, run)
+            except UserError as problem:
+                text = self._scrub(f"{problem}\n> ")
+                continue
+            if outcome not in ("unknown", "items"):
+                return
+            text = (
+                UNKNOWN
+                if outcome == "unknown"
+                else self._scrub(held_question(proposal, items=True))
+            )
 
     def answered(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""
@@ -151,7 +203,11 @@ class _NobodyError(Exception):
 def _is_open(identifier: str, session: KernelSession) -> bool:
     picture = session.snapshot()
     asked = [ask.id for ask in picture.asks] + [one.question_id for one in picture.questions]
-    return identifier in asked
+    return identifier in asked or _holds(identifier, session)
+
+
+def _holds(identifier: str, session: KernelSession) -> bool:
+    return any(one.id == identifier for one in session.held)
 
 
 NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})

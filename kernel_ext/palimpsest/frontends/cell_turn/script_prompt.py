@@ -11,10 +11,18 @@ from collections.abc import Sequence
 from concurrent.futures import Future, wait
 
 from palimpsest.frontends.cell_turn.cell_questions import AGAIN, question_text, understand
+from palimpsest.frontends.cell_turn.held_requests import (
+    UNKNOWN,
+    RunCoroutine,
+    carry_out,
+    held_question,
+)
 from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.unattended_refusal import has_terminal
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
@@ -27,8 +35,17 @@ HEADLESS = (
 )
 
 
-def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[str] = ()) -> Answer:
-    """Return the answer; a keyboard interrupt stops the turn. ``said`` is printed to stderr first."""
+def attended(
+    session: KernelSession,
+    future: "Future[Answer]",
+    said: Sequence[str] = (),
+    *,
+    run: RunCoroutine,
+) -> Answer:
+    """Return the answer; a keyboard interrupt stops the turn. ``said`` is printed to stderr first.
+
+    ``run`` runs a coroutine on the engine.
+    """
     for words in (*said, session.take_withheld()):
         if words:
             sys.stderr.write(f"{_clean(words)}\n")
@@ -43,6 +60,8 @@ def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[st
                 session.reply(ask.id, _replied(ask))
             for asked in picture.questions:
                 _interview(session, asked)
+            for proposal in session.held:
+                _hold(session, proposal, run)
         return future.result()
     except KeyboardInterrupt:
         session.cancel("Stopped.")
@@ -71,6 +90,23 @@ def _interview(session: KernelSession, asked: QuestionAsked) -> None:
             return
         found.append(answer_of(line, question))
     session.answer(asked.question_id, found if any(found) else None)
+
+
+def _hold(session: KernelSession, proposal: ProposedRequest, run: RunCoroutine) -> None:
+    """Read what to do with a request that step mode holds; without a terminal it is let go."""
+    text = _clean(held_question(proposal))
+    while (line := _line(text)) is not None:
+        try:
+            outcome = carry_out(line, proposal, session, run)
+        except UserError as problem:
+            text = _clean(f"{problem}\n> ")
+            continue
+        if outcome not in ("unknown", "items"):
+            return
+        text = UNKNOWN if outcome == "unknown" else _clean(held_question(proposal, items=True))
+    words = session.step_mode.nobody(proposal.id)
+    if words:
+        sys.stderr.write(f"{words}\n")
 
 
 def _line(text: str) -> str | None:

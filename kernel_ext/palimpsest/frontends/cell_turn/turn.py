@@ -93,6 +93,8 @@ class CellTurn:
             self._attended,
             self._scrub,
             before=self._make_room,
+            run=lambda work: services.engine.submit(work).result(),
+            tell=self._warn,
         )
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None
@@ -144,12 +146,14 @@ class CellTurn:
         self._pages.adopt(session)
         self._feed.attach(session)
         unsubscribe = session.subscribe(self._replied)
+        forget = session.on_problem(lambda: self._questions.held_changed(session))
         try:
             answer = await self._answer(session)
             await self._feed.caught_up(answer.seq[1])
             return answer
         finally:
             unsubscribe()
+            forget()
             self._feed.detach()
 
     async def _answer(self, session: KernelSession) -> Answer:
@@ -195,7 +199,7 @@ class CellTurn:
         self._say_withheld()
         self._tell(self._story.refresh)
         session = self._feed.session
-        if session is not None and self._feed.asking:
+        if session is not None and (self._feed.asking or session.held):
             self._questions.check(session)
 
     def _say_withheld(self) -> None:
@@ -203,7 +207,10 @@ class CellTurn:
         session = self._feed.session
         words = session.take_withheld() if session is not None else ""
         if words:
-            sys.stderr.write(f"{self._scrub(words)}\n")
+            self._warn(words)
+
+    def _warn(self, words: str) -> None:
+        sys.stderr.write(f"{self._scrub(words)}\n")
 
     def _make_room(self, call_id: str | None) -> None:
         """Show the output that follows a question asked in the cell below that question."""

@@ -6,7 +6,12 @@ loaded by ``%load_ext``.
 
 import re
 
-WORDS = {"config": ("trust", "distrust"), "mcp": ("connect",), "trust": ("session",)}
+WORDS = {
+    "config": ("trust", "distrust"),
+    "mcp": ("connect",),
+    "step": ("on", "off", "status", "send"),
+    "trust": ("session",),
+}
 """The keywords that may follow each command."""
 NAMES = frozenset({"mode", "permissions", "budget", *WORDS})
 _MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)

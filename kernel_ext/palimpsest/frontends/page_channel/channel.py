@@ -56,8 +56,10 @@ from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.permissions import (
     ListApprovals,
+    ReleaseRequest,
     SetBudget,
     SetMode,
+    SetStepMode,
     TrustProject,
 )
 from palimpsest.frontends.protocol.prompts import (
@@ -134,6 +136,8 @@ class Channel:
             ApplyContextEdit: self._choose,
             SetMode: self._allow,
             SetBudget: self._allow,
+            SetStepMode: self._allow,
+            ReleaseRequest: self._allow,
             ListApprovals: self._allow,
             TrustProject: self._allow,
             Revert: self._revert,

@@ -17,6 +17,7 @@ from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import ConfigError
 
 NOTICE_CHARS = 250_000
@@ -38,10 +39,18 @@ def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
         status=picture.status,
         asks=picture.asks,
         questions=picture.questions,
+        stepping=session.stepping,
+        held=tuple(_with_sentences(one) for one in session.held),
         waiting=len(picture.inbox),
         partial=picture.partial,
         problem=picture.problem or None,
     )
+
+
+def _with_sentences(held: ProposedRequest) -> ProposedRequest:
+    """Return a held request whose decisions have their sentences."""
+    decisions = tuple(with_sentence(one) for one in held.decisions)
+    return held.model_copy(update={"decisions": decisions})
 
 
 def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:

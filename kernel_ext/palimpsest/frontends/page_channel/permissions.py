@@ -8,14 +8,18 @@ from typing import Any
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.permissions import (
     ListApprovals,
+    ReleaseRequest,
     SetBudget,
     SetMode,
+    SetStepMode,
     TrustProject,
 )
 from palimpsest.frontends.subcommands.permissions import approvals_of, rules_of
 from palimpsest.session.interfaces.kernel_session import KernelSession
 
-PermissionCommand = SetMode | SetBudget | ListApprovals | TrustProject
+PermissionCommand = (
+    SetMode | SetBudget | SetStepMode | ReleaseRequest | ListApprovals | TrustProject
+)
 
 
 def answer_permission_command(
@@ -29,6 +33,12 @@ def answer_permission_command(
         case SetBudget():
             session.control.set_budget(usd=command.usd, tokens=command.tokens)
             return OutcomeNotice(id=command.id)
+        case SetStepMode():
+            session.step_mode.switch(on=command.on)
+            return OutcomeNotice(id=command.id)
+        case ReleaseRequest():
+            first = session.step_mode.release(command.hold)
+            return OutcomeNotice(id=command.id, late=not first)
         case ListApprovals():
             if command.revoke is not None:
                 session.control.revoke(*command.revoke)

@@ -23,8 +23,10 @@ from palimpsest.frontends.protocol.inspector import Inspect
 from palimpsest.frontends.protocol.mentions import ListMentions, PreviewMentions
 from palimpsest.frontends.protocol.permissions import (
     ListApprovals,
+    ReleaseRequest,
     SetBudget,
     SetMode,
+    SetStepMode,
     TrustProject,
 )
 from palimpsest.frontends.protocol.project import ListExtensions, ListSettings, ShowStorage
@@ -95,6 +97,8 @@ Command = Annotated[
     | RenameNotebook
     | SetMode
     | SetBudget
+    | SetStepMode
+    | ReleaseRequest
     | ListApprovals
     | TrustProject
     | ApplyContextEdit

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from palimpsest.transcript.context_values.page_cells import PageNotebook
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Value
@@ -76,6 +77,10 @@ class SessionHead(Value):
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
     """Questions of the model that wait for the person's answer."""
+    stepping: bool = False
+    """Step mode is on: each request is held until a person lets it go."""
+    held: tuple[ProposedRequest, ...] = ()
+    """Requests that wait for a person to let them go, as they would be sent now."""
     waiting: int = 0
     """Prompts in the inbox."""
     partial: bool = False

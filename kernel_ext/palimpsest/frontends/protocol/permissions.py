@@ -1,4 +1,4 @@
-"""The mode, the spending limit, what is always allowed, and whether the project is trusted."""
+"""The mode, the spending limit, step mode, what is always allowed, and whether the project is trusted."""
 
 from typing import Literal
 
@@ -24,6 +24,23 @@ class SetBudget(CommandBase):
     session: str | None = None
     usd: float | None = None
     tokens: int | None = None
+
+
+class SetStepMode(CommandBase):
+    """Hold each request of this session until a person lets it go, or do so no more."""
+
+    type: Literal["step"] = "step"
+    session: str | None = None
+    on: bool
+
+
+class ReleaseRequest(CommandBase):
+    """Let a held request go; it is decided anew and sent."""
+
+    type: Literal["release"] = "release"
+    session: str | None = None
+    hold: str = Field(max_length=100)
+    """The id of the held request."""
 
 
 class ListApprovals(CommandBase):

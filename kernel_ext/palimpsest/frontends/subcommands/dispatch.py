@@ -20,6 +20,7 @@ from palimpsest.frontends.subcommands.definitions import LibraryCommands
 from palimpsest.frontends.subcommands.extensions import ExtensionCommands
 from palimpsest.frontends.subcommands.sessions import SessionCommands, SessionLines
 from palimpsest.frontends.subcommands.sharing import sharing_lines
+from palimpsest.frontends.subcommands.step_mode import run_step_command
 from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_text
 from palimpsest.render.content.phrases import count, money, some
@@ -105,6 +106,7 @@ class Subcommands:
             "permissions": functools.partial(self._allow, "permissions"),
             "budget": functools.partial(self._allow, "budget"),
             "trust": functools.partial(self._allow, "trust"),
+            "step": self._step,
             "policy": self._policy,
             "agents": functools.partial(self._told, definitions.agents),
             "commands": functools.partial(self._told, definitions.commands),
@@ -282,6 +284,10 @@ class Subcommands:
         return CommandOutput(
             *permissions.run_permission_command(name, argument, self._current(place).control, _both)
         )
+
+    def _step(self, argument: str, place: CellPlace) -> CommandOutput:
+        lines = run_step_command(argument, self._current(place))
+        return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":

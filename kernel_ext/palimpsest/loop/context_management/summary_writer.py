@@ -7,19 +7,22 @@ goes wrong, the summary ends with an error and cuts nothing (spec/context-stabil
 
 import asyncio
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
 from palimpsest.context.compaction.stage_selection import StageSelector
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
+from palimpsest.context.compaction.stages import DRAFT, REJECTED, StageProgress, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.loop.context_management.request_proposals import propose_summary
 from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
 from palimpsest.processor.stream_processor import StreamProcessor
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,
@@ -116,7 +119,8 @@ class SummaryWriter:
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._run_context.write(PartUpdated(part=aside))
-        self._decide(self._summary_setup, {**self._told, "lacks": list(lacks)})
+        numbers = {**self._told, "lacks": list(lacks)}
+        await self._decide(self._summary_setup, lambda: numbers)
         await self._request(self._summary_setup, last=True)
 
     def close(self, error: ErrorValue | None) -> None:
@@ -168,7 +172,10 @@ class SummaryWriter:
             self._update(model=summary_setup.info.ref)
         told = self._telling(summary_setup).whole(self._run_context.view())
         if told.fits or not summary_setup.policy.compact.serialize:
-            self._decide(summary_setup, told.numbers)
+            await self._decide(
+                summary_setup,
+                lambda: self._telling(summary_setup).whole(self._run_context.view()).numbers,
+            )
             await self._request(summary_setup, last=True)
         elif summary_setup.policy.compact.stages > 1:
             await self._write_in_parts(summary_setup, told.result_chars)
@@ -181,10 +188,11 @@ class SummaryWriter:
             # Each answer's usage recalibrates our estimate.
             telling = self._telling(summary_setup)
             numbers = telling.part(self._run_context.view(), result_chars, parts)
-            stretch = SummaryStage.of(numbers) if numbers is not None else None
-            if numbers is None or stretch is None:
+            if numbers is None or SummaryStage.of(numbers) is None:
                 raise _too_long(summary_setup, parts.total, telling.limit)
-            self._decide(summary_setup, numbers)
+            remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
+            stretch = SummaryStage.of(await self._decide(summary_setup, remaining))
+            assert stretch is not None
             request_id = await self._request(summary_setup, last=stretch.final)
             if stretch.final:
                 return
@@ -202,7 +210,32 @@ class SummaryWriter:
             calibration(self._run_context.log.state, summary_setup.info),
         )
 
-    def _decide(self, summary_setup: StepSetup, numbers: dict[str, Any]) -> None:
+    def _part(
+        self,
+        summary_setup: StepSetup,
+        result_chars: int,
+        parts: StageProgress,
+        before: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Return what the next stage contains now; ``before`` where that no longer fits."""
+        telling = self._telling(summary_setup)
+        return telling.part(self._run_context.view(), result_chars, parts) or before
+
+    async def _decide(
+        self, summary_setup: StepSetup, content: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Decide what the next request contains, after a person let it go where requests are held."""
+        run_context = self._run_context
+
+        async def propose() -> ProposedRequest:
+            decision = self._telling(summary_setup).decision("dec_proposed1", content())
+            return propose_summary(run_context, summary_setup, self._marker_id, decision)
+
+        if run_context.hold.on:
+            await run_context.hold.hold(propose, run_context.abort)
+            if run_context.afford is not None:
+                await run_context.afford(summary_setup.info)
+        numbers = content()
         self._told = numbers
         decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
         request = self._run_context.log.state.request
@@ -210,6 +243,7 @@ class SummaryWriter:
             self._run_context, summary_setup, request.tokens if request is not None else 0
         )
         self._run_context.write(DecisionMade(decision=decision, facts=facts))
+        return numbers
 
     # One request
 

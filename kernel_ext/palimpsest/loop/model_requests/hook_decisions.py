@@ -6,8 +6,9 @@ journal without the hook.
 """
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
@@ -46,9 +47,34 @@ OPAQUE_KIND = "user"
 
 async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
     """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
+    facts, view = _facts(run_context, setup), run_context.view()
+    ids = iter(functools.partial(run_context.ids.new, "dec"), None)
+    made = await _decided(run_context, setup, view, facts, ids)
+    if made:
+        first, *others = made
+        run_context.write(
+            DecisionMade(decision=first, facts=facts),
+            *(DecisionMade(decision=one) for one in others),
+        )
+
+
+async def hook_decisions(
+    run_context: RunContext, setup: StepSetup, ids: Iterator[str]
+) -> list[Decision]:
+    """Return what hooks would decide now, with the given ids; nothing is journaled."""
+    facts, view = _facts(run_context, setup), run_context.view()
+    return await _decided(run_context, setup, view, facts, ids)
+
+
+def _facts(run_context: RunContext, setup: StepSetup) -> Facts:
+    request = run_context.log.state.request
+    return facts_for(run_context, setup, request.tokens if request is not None else 0)
+
+
+async def _decided(
+    run_context: RunContext, setup: StepSetup, view: View, facts: Facts, ids: Iterator[str]
+) -> list[Decision]:
     hooks = run_context.hooks
-    view, request = run_context.view(), run_context.log.state.request
-    facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
     event = DecideEvent(
         session_id=run_context.session_id,
         model=setup.info.ref.id,
@@ -61,17 +87,12 @@ async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
         seen = view.decided(*made)
-        found = hook_decision(run_context.ids.new("dec"), wanted, seen, setup, facts)
+        found = hook_decision(next(ids), wanted, seen, setup, facts)
         if isinstance(found, Decision):
             made.append(found)
         elif found:
             hooks.skipped(wanted.rule, found)
-    if made:
-        first, *others = made
-        run_context.write(
-            DecisionMade(decision=first, facts=facts),
-            *(DecisionMade(decision=one) for one in others),
-        )
+    return made
 
 
 def hook_decision(

@@ -128,7 +128,12 @@ def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") 
     if assembly is not None:
         return assembly
     view = View.of(messages, state.decisions, run_context.blobs.get_blob)
-    return assemble(_projected(view, setup, marker_id), setup.info, setup.count, messages)
+    return assembly_of_view(view, setup, marker_id)
+
+
+def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
+    """Convert a view to its provider's format, whole; it may hold decisions that are only proposed."""
+    return assemble(_projected(view, setup, marker_id), setup.info, setup.count, view.messages)
 
 
 def record(

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
@@ -157,7 +159,22 @@ class KernelSession(Protocol):
         ...
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``Snapshot.problem`` changed; returns a function that ends that."""
+        """Call back, on any thread, when ``Snapshot.problem`` or ``held`` changed; returns a function that ends that."""
+        ...
+
+    @property
+    def held(self) -> tuple[ProposedRequest, ...]:
+        """The requests that step mode holds, as they would be sent now; ``step_mode`` lets them go."""
+        ...
+
+    @property
+    def stepping(self) -> bool:
+        """Whether step mode holds its requests in this kernel."""
+        ...
+
+    @property
+    def step_mode(self) -> StepMode:
+        """Its step mode; raises SessionHeld where another kernel writes the session."""
         ...
 
     def snapshot(self) -> Snapshot:

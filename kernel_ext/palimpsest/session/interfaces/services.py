@@ -72,6 +72,8 @@ class Services:
     """The settings that an administrator locked."""
     spending_limits: dict[str, Any] = field(default_factory=dict)
     """The spending limits of the sessions that this kernel writes, by session id."""
+    step_modes: dict[str, Any] = field(default_factory=dict)
+    """The step modes of the sessions that this kernel writes, by session id."""
     joined_sessions: set[str] = field(default_factory=set)
     """Ids of the sessions in which this kernel took part."""
     history_limits: Mapping[str, Any] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -34,6 +35,7 @@ from palimpsest.store.project_folder.lease import LeaseFile, is_dead
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
@@ -125,6 +127,21 @@ class FollowedSession:
     def control(self) -> SessionControls:
         """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
         return self._at_once().control
+
+    @property
+    def step_mode(self) -> StepMode:
+        """The session's step mode, if the other kernel has released it; else raises SessionHeld."""
+        return self._at_once().step_mode
+
+    @property
+    def stepping(self) -> bool:
+        """Whether step mode holds its requests in this kernel."""
+        return self._alive is not None and self._alive.stepping
+
+    @property
+    def held(self) -> tuple[ProposedRequest, ...]:
+        """The requests that step mode holds in this kernel; what another kernel holds is shown there."""
+        return self._alive.held if self._alive is not None else ()
 
     @property
     def mentions(self) -> PromptMentions:

@@ -28,6 +28,7 @@ from palimpsest.session.controls.own_policy import (
 )
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
 from palimpsest.session.engine import CLOSED, Run, SessionLog, Snapshot, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
@@ -61,6 +62,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
@@ -109,6 +111,10 @@ class LiveSession:
             effective_rules, services.rules, self.log, self.asks, self.spending_limit, self._on_loop
         )
         services.spending_limits[session.id] = self.spending_limit
+        self.step_mode = StepMode(
+            lambda: self.id, effective_rules.grants, journal.subscribe, self._step_mode_above
+        )
+        services.step_modes[session.id] = self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
         self.user_questions = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.user_questions
@@ -315,8 +321,24 @@ class LiveSession:
         return self.journal.subscribe(callback)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when a write hangs and when it continues."""
-        return self.journal.stall.listen(callback)
+        """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
+        ends = self.journal.stall.listen(callback), self.step_mode.listen(callback)
+
+        def forget() -> None:
+            for end in ends:
+                end()
+
+        return forget
+
+    @property
+    def stepping(self) -> bool:
+        """Whether step mode holds its requests."""
+        return self.step_mode.on
+
+    @property
+    def held(self) -> tuple[ProposedRequest, ...]:
+        """The requests that step mode holds, as they would be sent now."""
+        return self.step_mode.held
 
     def snapshot(self) -> Snapshot:
         """Return an immutable snapshot of the newest state."""
@@ -351,6 +373,8 @@ class LiveSession:
         services, known_as = self._services, self._first_id
         if services.spending_limits.get(known_as) is self.spending_limit:
             del services.spending_limits[known_as]
+        if services.step_modes.get(known_as) is self.step_mode:
+            del services.step_modes[known_as]
         if services.effective_rules.open.get(known_as) is self._find:
             del services.effective_rules.open[known_as]
 
@@ -424,6 +448,7 @@ class LiveSession:
             compactions=self.runner.compactions,
             hooks=self._prompt_resolver.extensions.hooks,
             own_policy=lambda: self.policy_stage,
+            hold=self.step_mode,
             files=self.reverts.files,
             extra={
                 "environment": services.environment,
@@ -489,6 +514,12 @@ class LiveSession:
         session = self.log.state.session
         began = self._services.effective_rules.began
         return self._services.spending_limits.get(began.get(session.id, "") if session else "")
+
+    def _step_mode_above(self) -> StepMode | None:
+        """Return the step mode of the parent session, where this kernel has it open."""
+        session = self.log.state.session
+        began = self._services.effective_rules.began
+        return self._services.step_modes.get(began.get(session.id, "") if session else "")
 
     def _update(self, session: SessionInfo, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

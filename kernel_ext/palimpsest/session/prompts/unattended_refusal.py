@@ -33,13 +33,17 @@ async def refuse_unattended(
 ) -> None:
     """Reject a session's open questions once no user has been present for ``patience_seconds``.
 
-    Runs until it is cancelled. Only for questions that do not belong to a waiting cell.
+    A request that step mode holds is let go then, unless a user was present while it was held: who saw it and
+    left finds it again. Runs until it is cancelled. Only for what does not belong to a waiting cell.
     """
     away_since: float | None = None
+    seen: set[str] = set()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         picture = session.snapshot()
-        if not (picture.asks or picture.questions) or attended():
+        unseen = [one.id for one in session.held if one.id not in seen]
+        if not (picture.asks or picture.questions or unseen) or attended():
+            seen.update(unseen)
             away_since = None
             continue
         now = time.monotonic()
@@ -50,3 +54,5 @@ async def refuse_unattended(
             session.reply(ask.id, Reply(answer="reject", feedback=NOBODY, by="headless"))
         for asked in picture.questions:
             session.nobody_answers(asked.question_id)
+        for hold_id in unseen:
+            session.step_mode.nobody(hold_id)

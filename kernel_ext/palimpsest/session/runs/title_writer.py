@@ -120,6 +120,7 @@ class TitleWriter:
             info = self._services.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.model(info)
             agent = self._services.agents.get("title")
+            await run_context.hold.beside()
             titled = await run_title(
                 run_context,
                 dataclasses.replace(setup, model=model, info=info),

@@ -125,6 +125,7 @@ class TurnSummaries:
             return None
         model = setup.model if info is setup.info else self._services.model(info)
         asking = dataclasses.replace(setup, model=model, info=info)
+        await run_context.hold.beside()
         return await run_turn_summary(run_context, asking, turns)
 
     def _settle(self, answered: SideAnswer, prompt_id: str) -> None:

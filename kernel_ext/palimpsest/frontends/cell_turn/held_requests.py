@@ -1,0 +1,90 @@
+"""Do what a person types about a request that step mode holds: send it, stop, or change what it is made of.
+
+Border: text to a session's operations; reading the line is the caller's work.
+"""
+
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, get_args
+
+from palimpsest.frontends.magic.line_parser import policy_words
+from palimpsest.frontends.magic.permission_arguments import amounts
+from palimpsest.render.reports.held_request import held_request_text
+from palimpsest.session.controls.context_edits import ContextEditAction
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import UserError
+
+RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
+"""Runs a coroutine on the engine and returns its result."""
+
+CHOICES = (
+    "1 send   2 stop   items lists all   off ends step mode; or change it first: {numbers}"
+    "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
+)
+UNKNOWN = "Please answer 1 or send, 2 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
+NEWER_SECONDS = 1.0
+"""How long a change is waited for to be in the proposal; one that changes nothing is not."""
+EDITS = frozenset(get_args(ContextEditAction)) - {"undo"}
+
+Outcome = Literal["over", "changed", "unknown", "items"]
+"""``over``: it was let go or stopped; ``changed``: it is proposed anew; ``items``: all items are to be listed."""
+
+
+def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
+    """Return a held request and what may be typed, as text."""
+    numbers = "".join(f"{one.name}={one.value:g}, " for one in proposal.numbers)
+    return f"{held_request_text(proposal, items=items)}\n{CHOICES.format(numbers=numbers)}\n> "
+
+
+def carry_out(
+    line: str, proposal: ProposedRequest, session: KernelSession, run: RunCoroutine
+) -> Outcome:
+    """Do what was typed; raises UserError with one sentence where it cannot be done."""
+    words = line.split()
+    word = words[0].lower().rstrip(".,:") if words else ""
+    match word:
+        case "1" | "send" | "go" | "yes" | "y":
+            session.step_mode.release(proposal.id)
+            return "over"
+        case "2" | "stop" | "no" | "n":
+            session.cancel("Stopped.")
+            return "over"
+        case "off":
+            session.step_mode.switch(on=False)
+            return "over"
+        case "items":
+            return "items"
+        case _:
+            return _change(line.strip(), word, words, session, run)
+
+
+def _change(
+    line: str, word: str, words: list[str], session: KernelSession, run: RunCoroutine
+) -> Outcome:
+    """Change what the request is made of, and wait until it is proposed anew."""
+    newer = threading.Event()
+    forget = session.on_problem(newer.set)
+    try:
+        if word in EDITS and len(words) == 2:
+            session.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
+        elif word == "budget":
+            _limit(" ".join(words[1:]), session)
+        elif "=" in line:
+            run(session.use_policy(*policy_words(line)))
+        else:
+            return "unknown"
+        newer.wait(NEWER_SECONDS)
+    finally:
+        forget()
+    return "changed"
+
+
+def _limit(text: str, session: KernelSession) -> None:
+    wanted = amounts(text)
+    if not wanted and text.lower() not in ("off", "none"):
+        raise UserError(
+            f"{text!r} is no amount. Write budget 2usd, budget 500k tokens, or budget off."
+        )
+    tokens = wanted.get("tokens")
+    session.control.set_budget(usd=wanted.get("usd"), tokens=int(tokens) if tokens else None)

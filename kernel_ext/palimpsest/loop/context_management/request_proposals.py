@@ -1,0 +1,311 @@
+"""Propose a request: what would be decided and sent now, and at what cost; nothing is journaled.
+
+The same deciders run over the same view as before a request that is sent, but their decisions are only added to
+the view. What a person then lets go is decided anew, with the clock of that moment.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, BudgetCheck, block_tokens
+from palimpsest.context.budget.request_tokens import check_budget as checked
+from palimpsest.context.policy_overrides import meanings, policy_numbers
+from palimpsest.context.request_assembly.fit import (
+    DecisionBatch,
+    Fit,
+    FitAttempts,
+    FitEvent,
+    FitInputs,
+    FittedRequest,
+    SummaryNeeded,
+    fit,
+    stored_full,
+)
+from palimpsest.context.request_assembly.projection import Projection, kind_of
+from palimpsest.context.visible_messages import View
+from palimpsest.loop.model_requests.hook_decisions import hook_decisions
+from palimpsest.loop.model_requests.request_builder import assembly_of_view, facts_for
+from palimpsest.loop.run_inputs.request_chunks import Assembly, summaries
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    Facts,
+    Purpose,
+    effective_reductions,
+    pinned_parts,
+)
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    MediaBlock,
+    NeutralMessage,
+    ResultBlock,
+)
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.proposed_request import (
+    CacheForecast,
+    ItemState,
+    ProposedItem,
+    ProposedNumber,
+    ProposedRequest,
+)
+from palimpsest.transcript.parts import StepStartPart
+from palimpsest.transcript.values import ModelInfo, Usage
+
+CACHE_SECONDS = 300.0
+"""How long a prompt stays in a provider's cache after it was last read, in seconds: what Anthropic promises, and the
+least of what OpenAI does."""
+CACHE_MINIMUM_TOKENS = 1_024
+"""Shorter prompts are not cached, by Anthropic's and OpenAI's documentation of 2025."""
+MOST_ITEMS = 150
+"""Items that are listed, the newest; a page draws them all at once."""
+LABEL_CHARS = 80
+
+NUMBERS = {
+    "batch": ("prune.protect_tokens", "prune.minimum_tokens"),
+    "opencode": ("prune.protect_tokens", "prune.minimum_tokens"),
+    "cache-ttl": ("prune.ttl_seconds", "prune.keep_assistants"),
+    "none": (),
+}
+"""The numbers that are offered for a change, by the rule of pruning; that of the summary's tail is always offered."""
+TAIL = "compact.tail_turns"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What a dry run of the deciders came to."""
+
+    assembly: Assembly
+    facts: Facts
+    route: BudgetCheck
+    decisions: tuple[Decision, ...]
+    view: View
+    summary_first: bool = False
+
+
+async def propose_step(
+    run_context: RunContext, setup: StepSetup, tries: FitAttempts, *, last: bool = False
+) -> ProposedRequest:
+    """Return the request that a step would send now."""
+    view = run_context.view()
+    made: list[Decision] = []
+    if run_context.hooks.any("decide"):
+        made += await hook_decisions(run_context, setup, _ids())
+    found = _fitted(run_context, setup, view, made, dataclasses.replace(tries))
+    proposed = _described(run_context, setup, found, "step")
+    numbers = () if proposed.subagent else _numbers(setup.policy)
+    hooked = run_context.hooks.any("request")
+    return proposed.model_copy(update={"numbers": numbers, "hooked": hooked, "last": last})
+
+
+def propose_summary(
+    run_context: RunContext, setup: StepSetup, marker_id: str, decision: Decision
+) -> ProposedRequest:
+    """Return the request for a summary that would be sent now, with the decision about what it contains."""
+    view = run_context.view().decided(decision)
+    assembly = assembly_of_view(view, setup, marker_id)
+    facts = facts_for(run_context, setup, assembly.projection.total)
+    route = checked(assembly.projection.total, facts)
+    found = _Proposed(assembly, facts, route, (decision,), view)
+    return _described(run_context, setup, found, "compaction")
+
+
+def _fitted(
+    run_context: RunContext,
+    setup: StepSetup,
+    view: View,
+    made: Sequence[Decision],
+    tries: FitAttempts,
+) -> _Proposed:
+    """Run the deciders over the view until the request fits, or a summary comes first."""
+    decisions = list(made)
+    view = view.decided(*decisions)
+    assemblies: list[Assembly] = []
+
+    def project(seen: View) -> Projection:
+        assemblies.append(assembly_of_view(seen, setup))
+        return assemblies[-1].projection
+
+    before = run_context.log.state.request
+    facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
+    ids = _ids(len(decisions))
+    inputs = FitInputs(setup.policy, facts, setup.count, project, lambda: next(ids))
+    full = stored_full(view.messages, setup.info, setup.policy)
+    running = fit(view, inputs, tries, "full" if full else "size")
+    fitted: FittedRequest | None = None
+    summary_first = False
+    try:
+        for event in _events(running):
+            if isinstance(event, DecisionBatch):
+                decisions += event.decisions
+                view = view.decided(*event.decisions)
+            elif isinstance(event, FittedRequest):
+                fitted = event
+            else:
+                summary_first = isinstance(event, SummaryNeeded)
+                break
+    finally:
+        running.close()
+    if not assemblies:
+        project(view)
+    assembly = assemblies[-1]
+    if fitted is not None:
+        return _Proposed(assembly, fitted.facts, fitted.route, tuple(decisions), view)
+    facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
+    route = checked(assembly.projection.total, facts)
+    return _Proposed(assembly, facts, route, tuple(decisions), view, summary_first)
+
+
+def _events(running: Fit) -> Iterator[FitEvent | FittedRequest]:
+    """Yield what the deciders yield, and last what they return."""
+    while True:
+        try:
+            yield next(running)
+        except StopIteration as ended:
+            if ended.value is not None:
+                yield ended.value
+            return
+
+
+def _ids(first: int = 0) -> Iterator[str]:
+    """Yield ids of decisions that are only proposed."""
+    return (f"dec_proposed{number}" for number in itertools.count(first + 1))
+
+
+def _described(
+    run_context: RunContext, setup: StepSetup, found: _Proposed, purpose: Purpose
+) -> ProposedRequest:
+    """Return a proposal in numbers and words; ids and version are given by what holds it."""
+    state, facts, assembly = run_context.log.state, found.facts, found.assembly
+    session, before = state.session, state.request
+    alike = before is not None and before.model.ref == setup.info.ref
+    cache = _cache(run_context, setup, found)
+    tokens = _scaled(assembly.projection.total, facts)
+    items = tuple(_items(run_context, setup, found))
+    return ProposedRequest(
+        id="",
+        session_id=run_context.session_id,
+        number=_number(run_context),
+        purpose=purpose,
+        agent=setup.agent,
+        subagent=session is not None and session.parent_id is not None,
+        model=setup.info.ref.id,
+        policy=setup.policy.name,
+        now=facts.now,
+        tokens=tokens,
+        tokens_before=_scaled(before.tokens, facts) if alike and before is not None else None,
+        window=facts.window,
+        budget=found.route.budget,
+        fits=found.route.fits,
+        summary_first=found.summary_first,
+        kinds=assembly.kinds,
+        items=items[-MOST_ITEMS:],
+        items_left_out=max(0, len(items) - MOST_ITEMS),
+        new_tokens=sum(item.tokens for item in items if item.new),
+        decisions=found.decisions,
+        cache=cache,
+        cost=_cost(setup.info, tokens, cache.tokens),
+        cost_cold=_cost(setup.info, tokens, 0),
+    )
+
+
+def _number(run_context: RunContext) -> int:
+    """Return the place of the next request among those of the session's messages."""
+    messages = run_context.log.state.messages()
+    sent = sum(isinstance(part, StepStartPart) for one in messages for part in one.parts)
+    return sent + 1
+
+
+def _scaled(tokens: int, facts: Facts) -> int:
+    return round(tokens * facts.calibration)
+
+
+def _cache(run_context: RunContext, setup: StepSetup, found: _Proposed) -> CacheForecast:
+    """Return what equals the beginning of the request before, while that is taken to be cached."""
+    state, facts = run_context.log.state, found.facts
+    before = state.request
+    if before is None or facts.cache_age_seconds is None:
+        return CacheForecast(lifetime_seconds=CACHE_SECONDS if setup.info.caching else 0.0)
+    same = 0
+    for old, new in zip(state.items, found.assembly.items, strict=False):
+        if old.sha256 != new.sha256:
+            break
+        same += new.tokens
+    if same:
+        same += min(found.assembly.projection.tools_tokens, before.kinds.get("tools", 0))
+    tokens = _scaled(same, facts)
+    if tokens < CACHE_MINIMUM_TOKENS:
+        return CacheForecast(lifetime_seconds=CACHE_SECONDS)
+    cools_at = before.facts.now + round(CACHE_SECONDS * 1000)
+    is_cold = facts.cache_age_seconds > CACHE_SECONDS
+    return CacheForecast(
+        tokens=0 if is_cold else tokens, cools_at=cools_at, lifetime_seconds=CACHE_SECONDS
+    )
+
+
+def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
+    rest = max(0, tokens - cached)
+    usage = (
+        Usage(cache_read=cached, cache_write=rest)
+        if info.caching and info.price.cache_write is not None
+        else Usage(cache_read=cached, input=rest)
+    )
+    return usage.cost(info.price)
+
+
+def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
+    known, words = policy_numbers(policy), meanings()
+    return tuple(
+        ProposedNumber(name=name, value=known[name], meaning=words.get(name, ""))
+        for name in (*NUMBERS[policy.prune.rule], TAIL)
+        if isinstance(known.get(name), int | float)
+    )
+
+
+def _items(run_context: RunContext, setup: StepSetup, found: _Proposed) -> Iterator[ProposedItem]:
+    """Yield the blocks of the messages, in order; tools stand first, as one item."""
+    projection, view = found.assembly.projection, found.view
+    reduced = effective_reductions(view.decisions)
+    pinned = pinned_parts(view.messages, view.decisions)
+    of_compactions = summaries(view.messages)
+    before = run_context.log.state.request
+    known = {part for item in run_context.log.state.items for part in item.part_ids}
+    changed = {one.part_id for one in found.decisions if one.part_id is not None}
+    if projection.tools_tokens:
+        is_new = before is None or before.kinds.get("tools") != projection.tools_tokens
+        yield ProposedItem(kind="tools", label="tools", tokens=projection.tools_tokens, new=is_new)
+    for message in projection.messages:
+        frame = MESSAGE_TOKENS
+        for block in message.blocks:
+            part_id = block.part_id
+            decision = reduced.get(part_id or "")
+            is_new = (part_id not in known or part_id in changed) if part_id else before is None
+            yield ProposedItem(
+                kind=kind_of(message, block, of_compactions),
+                label=_label(message, block),
+                tokens=frame + block_tokens(block, setup.count),
+                message_id=message.message_id,
+                part_id=part_id,
+                state=_state(block, decision),
+                pinned=part_id in pinned,
+                new=is_new,
+            )
+            frame = 0
+
+
+def _state(block: Block, decision: Decision | None) -> ItemState:
+    if decision is None or not isinstance(block, ResultBlock):
+        return "whole"
+    return "cleared" if decision.action == "clear" else "truncated"
+
+
+def _label(message: NeutralMessage, block: Block) -> str:
+    match block:
+        case CallBlock(tool=tool) | ResultBlock(tool=tool):
+            return one_line(tool, LABEL_CHARS)
+        case MediaBlock(filename=name, mime=mime):
+            return one_line(name or mime, LABEL_CHARS)
+        case _:
+            return one_line(block.text.strip()[: LABEL_CHARS * 4], LABEL_CHARS) or message.role

@@ -1,0 +1,115 @@
+"""Write a held request as text: its size, its cost, what is new in it, and what would be decided.
+
+Border: pure. Labels come from models and tools, so they are shown on one line, without control characters.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from palimpsest.render.content.decision_reasons import decision_sentence, reason
+from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.proposed_request import ProposedItem, ProposedRequest
+
+MOST_LINES = 8
+"""New items, and decisions, that are listed; further ones are counted."""
+SENTENCE_CHARS = 300
+PURPOSES = {
+    "step": "",
+    "compaction": "for a summary",
+    "title": "for a title",
+    "turn-summary": "for a turn summary",
+    "subagent": "",
+}
+
+
+def held_request_text(proposal: ProposedRequest, *, items: bool = False) -> str:
+    """Return a held request as lines of plain text; with ``items``, every item that it holds."""
+    return "\n".join(_lines(proposal, items=items))
+
+
+def headline(proposal: ProposedRequest) -> str:
+    """Return one sentence: which request is held, its size, its cost, and what of it is cached."""
+    what = [f"Request {proposal.number}", PURPOSES[proposal.purpose]]
+    if proposal.subagent:
+        what.append(f"of the subagent {one_line(proposal.agent, 40)}")
+    size = f"{count(proposal.tokens)} tokens"
+    cost = f", {money(proposal.cost)}" if proposal.cost is not None else ", of unknown price"
+    return f"{' '.join(one for one in what if one)} is held: {size}{cost}{_cached(proposal)}."
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as minutes and seconds, such as 3:12."""
+    whole = max(0, int(seconds))
+    return f"{whole // 60}:{whole % 60:02d}"
+
+
+def _cached(proposal: ProposedRequest) -> str:
+    cache = proposal.cache
+    if not cache.tokens or cache.cools_at is None:
+        return ""
+    left = clock((cache.cools_at - proposal.now) / 1000)
+    cold = (
+        f"; {money(proposal.cost_cold)} after that"
+        if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost
+        else ""
+    )
+    return f" ({count(cache.tokens)} from the cache, which cools in {left}{cold})"
+
+
+def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
+    yield headline(proposal)
+    yield f"  model {one_line(proposal.model, 80)}, policy {one_line(proposal.policy, 60)}"
+    yield from (f"  {words}" for words in notes(proposal))
+    yield f"  {difference(proposal)}"
+    shown = proposal.items if items else tuple(item for item in proposal.items if item.new)
+    yield from _listed(shown, limit=None if items else MOST_LINES)
+    if proposal.decisions:
+        yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
+        yield from _decided(proposal.decisions)
+
+
+def notes(proposal: ProposedRequest) -> tuple[str, ...]:
+    """Return what else is to be known before it is let go, as sentences."""
+    found: list[str] = []
+    if proposal.summary_first:
+        found.append("A summary is requested first; that request is held, too.")
+    elif not proposal.fits:
+        found.append(f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent.")
+    if proposal.last:
+        found.append("It is the last step of its turn: no tool is offered.")
+    if proposal.hooked:
+        found.append("A hook may change its messages when it is sent.")
+    if proposal.beside:
+        found.append("A title or turn summary is requested with it.")
+    return tuple(found)
+
+
+def difference(proposal: ProposedRequest) -> str:
+    """Return how it differs from the request before, in a sentence."""
+    new = sum(item.new for item in proposal.items)
+    if proposal.tokens_before is None:
+        return f"It is the first request to this model, of {some(new, 'item')}."
+    change = proposal.tokens - proposal.tokens_before
+    more = "more" if change >= 0 else "fewer"
+    what = f"{some(new, 'item')} new: {count(proposal.new_tokens)} tokens" if new else "nothing new"
+    return f"{count(abs(change))} tokens {more} than the request before, {what}."
+
+
+def _listed(items: Sequence[ProposedItem], limit: int | None) -> Iterator[str]:
+    shown = items if limit is None else items[-limit:]
+    for item in shown:
+        marks: list[str] = [item.state] if item.state != "whole" else []
+        marks += ["pinned"] if item.pinned else []
+        name = f"  {item.part_id}" if item.part_id else ""
+        more = f" ({', '.join(marks)})" if marks else ""
+        yield f"    {item.kind:<12} {count(item.tokens):>8}  {one_line(item.label, 60)}{more}{name}"
+    if len(items) > len(shown):
+        yield f"    and {count(len(items) - len(shown))} more"
+
+
+def _decided(decisions: Sequence[Decision]) -> Iterator[str]:
+    for one in decisions[:MOST_LINES]:
+        yield f"    - {one_line(decision_sentence(one) or reason(one), SENTENCE_CHARS)}"
+    if len(decisions) > MOST_LINES:
+        yield f"    and {count(len(decisions) - MOST_LINES)} more"

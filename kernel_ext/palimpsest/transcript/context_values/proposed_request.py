@@ -1,0 +1,100 @@
+"""A model request that is proposed and held until a person lets it go, as a value for pages and cells.
+
+Border: nothing of it is in a log. What is decided and sent is decided anew when the request is let go, so a
+proposal says what would be sent at the moment when it was made.
+"""
+
+from typing import Literal
+
+from palimpsest.transcript.context_values.decisions import Decision, Purpose
+from palimpsest.transcript.values import Value
+
+ItemState = Literal["whole", "truncated", "cleared"]
+
+
+class ProposedItem(Value):
+    """One block of a proposed request, in the order in which the model would read it."""
+
+    kind: str
+    """The kind of tokens that it counts as, such as ``output``."""
+    label: str
+    """The tool, or the beginning of the text."""
+    tokens: int
+    message_id: str | None = None
+    part_id: str | None = None
+    state: ItemState = "whole"
+    pinned: bool = False
+    new: bool = False
+    """It was not in the request before, or not as it is now."""
+
+
+class ProposedNumber(Value):
+    """A number of the context policy that a person may change while the request is held."""
+
+    name: str
+    """As ``%agent policy`` takes it, such as ``prune.protect_tokens``."""
+    value: float
+    meaning: str = ""
+
+
+class CacheForecast(Value):
+    """What the provider's prompt cache would hold of a proposed request."""
+
+    tokens: int = 0
+    """Tokens that equal the beginning of the request before, and were read or written by it."""
+    cools_at: int | None = None
+    """When the cache is taken for cold, in milliseconds since 1970; None where nothing is cached."""
+    lifetime_seconds: float = 0.0
+    """How long a prompt is taken to stay in the cache after it was sent."""
+
+
+class ProposedRequest(Value):
+    """A request as it would be sent now, why it looks so, and what it would cost."""
+
+    id: str
+    """Names the held request; it stays the same while its proposals change."""
+    session_id: str
+    version: int = 1
+    """Counts the proposals for this request, from 1."""
+    number: int
+    """The place of the request in its session, from 1."""
+    purpose: Purpose = "step"
+    agent: str
+    subagent: bool = False
+    """It belongs to a task that another agent handed on."""
+    model: str
+    policy: str
+    now: int
+    """When it was proposed, in milliseconds since 1970."""
+    tokens: int
+    """Estimated, with the ratio of reported to estimated tokens of the request before."""
+    tokens_before: int | None = None
+    """The same of the request before; None for the first of a model."""
+    window: int
+    """0 where the model has no limit."""
+    budget: int
+    """Tokens that fit."""
+    fits: bool
+    summary_first: bool = False
+    """When it is let go, a summary is requested first, whose own request is held too."""
+    last: bool = False
+    """It is the last step of its turn, so no tool is offered."""
+    hooked: bool = False
+    """A hook may change the messages when they are sent."""
+    beside: bool = False
+    """The title or turn summary that waits for it is requested with it."""
+    kinds: dict[str, int] = {}
+    items: tuple[ProposedItem, ...] = ()
+    """The newest ones, where there are many."""
+    items_left_out: int = 0
+    """Older items, which are not listed."""
+    new_tokens: int = 0
+    """Tokens of the items that are new."""
+    decisions: tuple[Decision, ...] = ()
+    """What would be decided before it is sent."""
+    cache: CacheForecast = CacheForecast()
+    cost: float | None = None
+    """US dollars for the prompt with what the cache holds; None where the price is unknown."""
+    cost_cold: float | None = None
+    """The same when the cache is cold."""
+    numbers: tuple[ProposedNumber, ...] = ()
