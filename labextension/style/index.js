@@ -2,6 +2,7 @@ import './base.css';
 import './panel.css';
 import './completion.css';
 import './questions.css';
+import './heldRequest.css';
 import './revert.css';
 import './sessions.css';
 import './permissions.css';

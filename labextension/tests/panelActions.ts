@@ -46,6 +46,14 @@ export function contextEdits(): MockedActions['contextEdits'] {
   return { edit: vi.fn(nothing) };
 }
 
+export function heldRequests(): MockedActions['heldRequests'] {
+  return {
+    release: vi.fn(),
+    changeNumber: vi.fn(nothing),
+    setStepMode: vi.fn()
+  };
+}
+
 export function reverts(): MockedActions['reverts'] {
   return {
     preview: vi.fn(none),
@@ -92,6 +100,7 @@ export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
     cells: cells(),
     compaction: { compact: vi.fn() },
     contextEdits: contextEdits(),
+    heldRequests: heldRequests(),
     kernel: { load: vi.fn(), chooseKernel: vi.fn(), restart: vi.fn() },
     notebook: { focus: vi.fn(), insertAnswer: vi.fn(nothing) },
     opener: { open: vi.fn() },

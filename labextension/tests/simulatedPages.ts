@@ -132,7 +132,9 @@ export class Kernel {
       asks: [],
       questions: [],
       waiting: 0,
-      partial: false
+      partial: false,
+      stepping: false,
+      held: []
     };
   }
 

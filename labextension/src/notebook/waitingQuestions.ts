@@ -99,7 +99,12 @@ export function showQuestion({ panel, id }: IWaitingQuestion): void {
 /** Returns the id of the oldest open question in the notebook's session; empty if there is none. */
 export function openQuestion({ current, sessions }: IKernelView): string {
   const transcript = sessions.get(current ?? '')?.transcript;
-  return transcript?.asks[0]?.id ?? transcript?.questions[0]?.question_id ?? '';
+  return (
+    transcript?.asks[0]?.id ??
+    transcript?.questions[0]?.question_id ??
+    transcript?.held[0]?.id ??
+    ''
+  );
 }
 
 function findQuestion(panel: NotebookPanel, id: string): HTMLElement | null {

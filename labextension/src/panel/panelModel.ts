@@ -11,6 +11,7 @@ import {
   answerActions,
   compactionActions,
   contextEditor,
+  heldRequestActions,
   pictureLoader,
   revertActions,
   turnActions,
@@ -89,6 +90,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       ),
       compaction: compactionActions(this),
       contextEdits: contextEditor(this),
+      heldRequests: heldRequestActions(this),
       kernel: this._kernel,
       notebook: {
         focus: () => {

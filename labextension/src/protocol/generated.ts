@@ -82,6 +82,7 @@ export type Command =
   | Prompt
   | Queue
   | RecreateOutputs
+  | ReleaseRequest
   | RenameNotebook
   | Resync
   | Retitle
@@ -89,6 +90,7 @@ export type Command =
   | Revert
   | SetBudget
   | SetMode
+  | SetStepMode
   | Share
   | ShowContext
   | ShowImage
@@ -620,6 +622,14 @@ export interface Busy {
   type: 'busy';
 }
 /**
+ * What the provider's prompt cache would hold of a proposed request.
+ */
+export interface CacheForecast {
+  tokens: number;
+  cools_at?: number;
+  lifetime_seconds: number;
+}
+/**
  * Stop the turn that runs and withdraw what waits.
  */
 export interface Cancel {
@@ -819,6 +829,14 @@ export interface SessionHead {
    */
   questions: QuestionAsked[];
   /**
+   * Step mode is on: each request is held until a person lets it go.
+   */
+  stepping: boolean;
+  /**
+   * Requests that wait for a person to let them go, as they would be sent now.
+   */
+  held: ProposedRequest[];
+  /**
    * Prompts in the inbox.
    */
   waiting: number;
@@ -880,6 +898,88 @@ export interface Question {
 export interface QuestionOption {
   label: string;
   description: string;
+}
+/**
+ * A request as it would be sent now, why it looks so, and what it would cost.
+ */
+export interface ProposedRequest {
+  id: string;
+  session_id: string;
+  version: number;
+  number: number;
+  purpose: 'step' | 'title' | 'turn-summary' | 'compaction' | 'subagent';
+  agent: string;
+  subagent: boolean;
+  model: string;
+  policy: string;
+  now: number;
+  tokens: number;
+  tokens_before?: number;
+  window: number;
+  budget: number;
+  fits: boolean;
+  summary_first: boolean;
+  last: boolean;
+  hooked: boolean;
+  beside: boolean;
+  kinds: {
+    [k: string]: number;
+  };
+  items: ProposedItem[];
+  items_left_out: number;
+  new_tokens: number;
+  decisions: Decision[];
+  cache: CacheForecast;
+  cost?: number;
+  cost_cold?: number;
+  numbers: ProposedNumber[];
+}
+/**
+ * One block of a proposed request, in the order in which the model would read it.
+ */
+export interface ProposedItem {
+  kind: string;
+  label: string;
+  tokens: number;
+  message_id?: string;
+  part_id?: string;
+  state: 'whole' | 'truncated' | 'cleared';
+  pinned: boolean;
+  new: boolean;
+}
+/**
+ * One reduction or repair, reversible, made once and applied in every later request.
+ */
+export interface Decision {
+  id: string;
+  action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
+  /**
+   * The decider's name and policy, such as ``truncate``.
+   */
+  rule: string;
+  message_id?: string;
+  part_id?: string;
+  until_part_id?: string;
+  /**
+   * What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes.
+   */
+  numbers: {
+    [k: string]: unknown;
+  };
+  tokens_before: number;
+  tokens_after: number;
+  /**
+   * Explanation for the user, generated for a page from rule and numbers; a log holds none.
+   */
+  words?: string;
+}
+/**
+ * A number of the context policy that a person may change while the request is held.
+ */
+export interface ProposedNumber {
+  name: string;
+  value: number;
+  meaning: string;
 }
 /**
  * Replace older messages by a summary; a compaction that runs already is joined.
@@ -1029,32 +1129,6 @@ export interface ConvertPolicy {
 export interface CurrentNotice {
   kind: 'current';
   session: SessionHead;
-}
-/**
- * One reduction or repair, reversible, made once and applied in every later request.
- */
-export interface Decision {
-  id: string;
-  action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
-  /**
-   * The decider's name and policy, such as ``truncate``.
-   */
-  rule: string;
-  message_id?: string;
-  part_id?: string;
-  until_part_id?: string;
-  /**
-   * What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes.
-   */
-  numbers: {
-    [k: string]: unknown;
-  };
-  tokens_before: number;
-  tokens_after: number;
-  /**
-   * Explanation for the user, generated for a page from rule and numbers; a log holds none.
-   */
-  words?: string;
 }
 /**
  * A decider made a decision.
@@ -2906,6 +2980,18 @@ export interface RecreateOutputs {
   turn: string;
 }
 /**
+ * Let a held request go; it is decided anew and sent.
+ */
+export interface ReleaseRequest {
+  id: string;
+  type: 'release';
+  session?: string;
+  /**
+   * The id of the held request.
+   */
+  hold: string;
+}
+/**
  * Note that the notebook was renamed, and move its sessions to the new name.
  *
  * Both paths are those that the server reports. If the kernel's notebook is another one, or was
@@ -3173,6 +3259,15 @@ export interface SetMode {
    * ask, plan, accept-edits or bypass; ``default`` takes the configured one.
    */
   mode: string;
+}
+/**
+ * Hold each request of this session until a person lets it go, or do so no more.
+ */
+export interface SetStepMode {
+  id: string;
+  type: 'step';
+  session?: string;
+  on: boolean;
 }
 /**
  * Write a page of the session that can be given to others, or write it anew.

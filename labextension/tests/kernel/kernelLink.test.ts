@@ -74,7 +74,9 @@ const HEAD = {
   asks: [],
   questions: [],
   waiting: 0,
-  partial: false
+  partial: false,
+  stepping: false,
+  held: []
 };
 
 beforeEach(() => {

@@ -42,7 +42,9 @@ const head = {
   asks: [],
   questions: [],
   waiting: 0,
-  partial: false
+  partial: false,
+  stepping: false,
+  held: []
 };
 
 function session(more: object, partial = false) {

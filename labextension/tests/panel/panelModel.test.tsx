@@ -51,6 +51,8 @@ function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
     questions: [],
     waiting: 0,
     partial: false,
+    stepping: false,
+    held: [],
     ...more
   };
 }

@@ -67,7 +67,9 @@ const head = (seq: number) => ({
   asks: [],
   questions: [],
   waiting: 0,
-  partial: false
+  partial: false,
+  stepping: false,
+  held: []
 });
 
 function picture(words: string, resync: string): SessionStateNotice {

@@ -7,6 +7,7 @@ import type {
   ICompactionActions,
   IContextEditor
 } from '../../views/actions/contextEdits';
+import type { IHeldRequestActions } from '../../views/actions/heldRequests';
 import type { IPictureLoader } from '../../views/actions/pictures';
 import type { IRevertActions } from '../../views/actions/reverts';
 import type { ITurnActions } from '../../views/actions/turn';
@@ -60,6 +61,30 @@ export function contextEditor(target: ICommandTarget): IContextEditor {
     edit: async (action, part) => {
       const fields = { session: target.session, action, target: part };
       return (await target.link?.outcome('context-edit', fields))?.error ?? '';
+    }
+  };
+}
+
+export function heldRequestActions(
+  target: ICommandTarget
+): IHeldRequestActions {
+  return {
+    release: hold => {
+      const { session } = target;
+      void target.link
+        ?.outcome('release', { session, hold })
+        .then(target.report);
+    },
+    changeNumber: async (name, value) => {
+      const fields = {
+        session: target.session,
+        words: [`${name}=${value}`] as [string]
+      };
+      return (await target.link?.outcome('policy', fields))?.error ?? '';
+    },
+    setStepMode: on => {
+      const { session } = target;
+      void target.link?.outcome('step', { session, on }).then(target.report);
     }
   };
 }

@@ -27,6 +27,7 @@ import {
   type ICellActions
 } from '../../views/actions/cells';
 import { ContextEditorProvider } from '../../views/actions/contextEdits';
+import { HeldRequestActionsProvider } from '../../views/actions/heldRequests';
 import { SessionOpenerProvider } from '../../views/actions/sessions';
 import { TurnActionsProvider } from '../../views/actions/turn';
 import { HostProvider, type IHost } from '../../views/host';
@@ -37,6 +38,7 @@ import { labHost } from './labHost';
 import {
   answerActions,
   contextEditor,
+  heldRequestActions,
   turnActions,
   type ICommandTarget
 } from './linkActions';
@@ -149,6 +151,7 @@ function Live({
     return {
       answers: answerActions(target),
       contextEdits: contextEditor(target),
+      heldRequests: heldRequestActions(target),
       opener: {
         open: (session: string) => {
           void link.outcome('open', { session });
@@ -174,23 +177,26 @@ function Live({
       <TurnActionsProvider value={offered?.turn ?? null}>
         <SessionOpenerProvider value={offered?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
-            <CellActionsProvider value={cells}>
-              <ProposedFixProvider
-                value={shown.taken === undefined ? fix : null}
-              >
-                <SegmentView
-                  segment={shown.segment}
-                  live={shown.live}
-                  status={shown.status}
-                  problem={shown.problem}
-                  interrupted={shown.interrupted}
-                  stray={shown.stray}
-                  again={shown.again}
-                  taken={shown.taken}
-                  stoppable
-                />
-              </ProposedFixProvider>
-            </CellActionsProvider>
+            <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
+              <CellActionsProvider value={cells}>
+                <ProposedFixProvider
+                  value={shown.taken === undefined ? fix : null}
+                >
+                  <SegmentView
+                    segment={shown.segment}
+                    live={shown.live}
+                    status={shown.status}
+                    problem={shown.problem}
+                    interrupted={shown.interrupted}
+                    stray={shown.stray}
+                    held={shown.held}
+                    again={shown.again}
+                    taken={shown.taken}
+                    stoppable
+                  />
+                </ProposedFixProvider>
+              </CellActionsProvider>
+            </HeldRequestActionsProvider>
           </ContextEditorProvider>
         </SessionOpenerProvider>
       </TurnActionsProvider>

@@ -12,6 +12,7 @@ export type Announcement =
   | { kind: 'words'; text: string }
   | { kind: 'call'; tool: string; subject: string; failed: boolean }
   | { kind: 'asks'; title: string }
+  | { kind: 'held'; number: number; tokens: number }
   | { kind: 'begun' }
   | { kind: 'over' }
   /** The turn ended with an error, which was announced before. */
@@ -74,6 +75,12 @@ export function newAnnouncements(
       told.add(question_id);
       const title = questions.map(({ question }) => question).join(' ');
       found.push({ kind: 'asks', title });
+    }
+  }
+  for (const { id, number, tokens } of transcript.held) {
+    if (!told.has(id)) {
+      told.add(id);
+      found.push({ kind: 'held', number, tokens });
     }
   }
   if (!fresh && !busy && before.busy) {

@@ -10,6 +10,7 @@ import type {
   Decision,
   Message,
   Part,
+  ProposedRequest,
   Status
 } from '../../protocol/generated';
 import type { ICut, ISegment } from '../../protocol/segment';
@@ -36,6 +37,8 @@ export interface IDisplayedSegment {
   problem?: string;
   /** Open questions without a shown call, such as those of a subagent. */
   stray?: readonly Ask[];
+  /** Requests that step mode holds. */
+  held?: readonly ProposedRequest[];
   /** How much of it is reverted. */
   taken?: RevertedExtent;
   /** Whether it failed and the request can be retried. */
@@ -127,7 +130,8 @@ function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
       ? {
           status: transcript.status,
           problem: session.head.problem,
-          stray: unattachedAsks(transcript)
+          stray: unattachedAsks(transcript),
+          held: transcript.held
         }
       : {})
   };

@@ -198,7 +198,13 @@ export class KernelStore implements IReadable<IKernelView> {
     const sessions = new Map(before.sessions);
     for (const [id, session] of sessions) {
       const { transcript } = session;
-      const idle = { ...transcript, status: IDLE, asks: [], questions: [] };
+      const idle = {
+        ...transcript,
+        status: IDLE,
+        asks: [],
+        questions: [],
+        held: []
+      };
       sessions.set(id, { ...session, transcript: idle });
     }
     this._view = { ...before, sessions };
@@ -310,7 +316,7 @@ export class KernelStore implements IReadable<IKernelView> {
     const known = this._view.sessions.get(head.session);
     this._put(head.session, {
       head,
-      transcript: known?.transcript ?? EMPTY_TRANSCRIPT,
+      transcript: withStepMode(known?.transcript ?? EMPTY_TRANSCRIPT, head),
       known: known?.known ?? false
     });
     if (isCurrent) {
@@ -330,7 +336,9 @@ export class KernelStore implements IReadable<IKernelView> {
           asks: [],
           questions: [],
           waiting: 0,
-          partial: false
+          partial: false,
+          stepping: false,
+          held: []
         },
         transcript: EMPTY_TRANSCRIPT,
         known: false
@@ -369,6 +377,24 @@ function nextFrame(run: () => void): void {
   setTimeout(once, HIDDEN_MS);
 }
 
+/** Returns what a head says of step mode; an older kernel says nothing. */
+function stepModeOf(
+  head: Partial<SessionHead>
+): Pick<ITranscript, 'held' | 'stepping'> {
+  return { held: head.held ?? NONE_HELD, stepping: head.stepping ?? false };
+}
+
+const NONE_HELD: ITranscript['held'] = [];
+
+/** Returns the transcript with what a head says of step mode; the same one if nothing is held. */
+function withStepMode(before: ITranscript, head: SessionHead): ITranscript {
+  const now = stepModeOf(head);
+  const isSame =
+    now.stepping === before.stepping &&
+    now.held.length + before.held.length === 0;
+  return isSame ? before : { ...before, ...now };
+}
+
 /** Assembles a session's state from its pieces; what it lacks stays as it was known. */
 function transcriptOf(
   pieces: readonly SessionStateNotice[],
@@ -387,6 +413,7 @@ function transcriptOf(
     })),
     todos,
     asks: head.asks,
+    ...stepModeOf(head),
     // An older kernel sends none.
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,

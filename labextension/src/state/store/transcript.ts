@@ -9,6 +9,7 @@ import type {
   MessageInfo,
   Part,
   PromptAdmitted,
+  ProposedRequest,
   QuestionAsked,
   Reply,
   SessionInfo,
@@ -40,6 +41,10 @@ export interface ITranscript {
   /** Replies, by the id of the tool call. */
   replies: Readonly<Partial<Record<string, Reply>>>;
   questions: readonly QuestionAsked[];
+  /** Requests that step mode holds; they are in no record. */
+  held: readonly ProposedRequest[];
+  /** Whether step mode is on. */
+  stepping: boolean;
   /** Prompts that wait for delivery, in order. */
   inbox: readonly PromptAdmitted[];
   decisions: readonly Decision[];
@@ -58,6 +63,8 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
   asks: [],
   replies: {},
   questions: [],
+  held: [],
+  stepping: false,
   inbox: [],
   decisions: [],
   deleted: false

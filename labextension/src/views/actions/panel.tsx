@@ -10,6 +10,10 @@ import {
   type IContextEditor
 } from './contextEdits';
 import {
+  HeldRequestActionsProvider,
+  type IHeldRequestActions
+} from './heldRequests';
+import {
   KernelActionsProvider,
   NotebookActionsProvider,
   type IKernelActions,
@@ -36,6 +40,7 @@ export interface IPanelActions {
   cells: ICellActions;
   compaction: ICompactionActions;
   contextEdits: IContextEditor;
+  heldRequests: IHeldRequestActions;
   kernel: IKernelActions;
   notebook: INotebookActions;
   opener: ISessionOpener;
@@ -71,7 +76,11 @@ export function PanelActionsProvider({
                     <PermissionActionsProvider value={actions.permissions}>
                       <KernelActionsProvider value={actions.kernel}>
                         <NotebookActionsProvider value={actions.notebook}>
-                          {children}
+                          <HeldRequestActionsProvider
+                            value={actions.heldRequests}
+                          >
+                            {children}
+                          </HeldRequestActionsProvider>
                         </NotebookActionsProvider>
                       </KernelActionsProvider>
                     </PermissionActionsProvider>

@@ -8,6 +8,7 @@ import {
   type Announcement
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
+import { count } from '../../state/display/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** The minimum interval between announcements, in milliseconds. */
@@ -100,6 +101,12 @@ function worded(said: Announcement, words: IWords): string {
         : words.__('%1 is done: %2.', said.tool, said.subject);
     case 'asks':
       return words.__('The agent waits for you: %1', said.title);
+    case 'held':
+      return words.__(
+        'Request %1 is held: %2 tokens. Send it, stop, or change it first.',
+        said.number,
+        count(said.tokens)
+      );
     case 'begun':
       return words.__('The agent is working.');
     case 'over':

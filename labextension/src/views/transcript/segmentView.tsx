@@ -2,7 +2,12 @@
  * A segment: a section of a turn with the agent's reasoning, text and calls, in order.
  */
 import { useMemo } from 'react';
-import type { Ask, Message, Status } from '../../protocol/generated';
+import type {
+  Ask,
+  Message,
+  ProposedRequest,
+  Status
+} from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { lines, type Line } from '../../state/display/lines';
 import type { RevertedExtent } from '../../state/session/reverts';
@@ -11,6 +16,7 @@ import { StoppedNotice } from '../parts/failure';
 import { TurnFooter } from './turnFooter';
 import { useHost, type IWords } from '../host';
 import { LineGroup } from './lineGroup';
+import { HeldRequest } from '../modelContext/heldRequest';
 import { modeName } from '../controls/modeNames';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { AskInput } from '../parts/toolCall';
@@ -28,6 +34,8 @@ interface ISegmentViewProps {
   interrupted?: boolean;
   /** Open questions that belong to no shown call. */
   stray?: readonly Ask[];
+  /** Requests that step mode holds. */
+  held?: readonly ProposedRequest[];
   /** Whether nothing follows it, so that a failure at its end can be retried. */
   again?: boolean;
   /** How much of it is reverted. */
@@ -57,6 +65,7 @@ export function SegmentView({
   problem,
   interrupted = false,
   stray = [],
+  held = [],
   again = false,
   taken: now,
   stoppable = false,
@@ -120,6 +129,11 @@ export function SegmentView({
           <PermissionPrompt ask={ask} />
         </div>
       ))}
+      {held.map(one => (
+        <div key={one.id} className="plm-UnattachedAsk">
+          <HeldRequest held={one} />
+        </div>
+      ))}
       {interrupted && (
         <StoppedNotice
           words={words.__(
@@ -132,7 +146,12 @@ export function SegmentView({
           messages={messages}
           status={doing}
           problem={problem}
-          asks={segment.asks.length + (segment.questions ?? []).length > 0}
+          asks={
+            segment.asks.length +
+              (segment.questions ?? []).length +
+              held.length >
+            0
+          }
           stoppable={stoppable}
         />
       )}

@@ -8,6 +8,7 @@ import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { turns, type ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
+import { HeldRequest } from '../modelContext/heldRequest';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { useEndScroll } from '../dom/endScroll';
 import { ScrollProvider } from '../dom/nearViewport';
@@ -79,6 +80,11 @@ export function Transcript({
           {unattachedAsks(transcript).map(ask => (
             <div key={ask.id} className="plm-UnattachedAsk">
               <PermissionPrompt ask={ask} />
+            </div>
+          ))}
+          {transcript.held.map(one => (
+            <div key={one.id} className="plm-UnattachedAsk">
+              <HeldRequest held={one} />
             </div>
           ))}
           {children}

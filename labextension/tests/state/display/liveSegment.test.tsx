@@ -58,7 +58,9 @@ function view(
     asks: [],
     questions: [],
     waiting: 0,
-    partial: false
+    partial: false,
+    stepping: false,
+    held: []
   };
   const transcript = {
     ...EMPTY_TRANSCRIPT,

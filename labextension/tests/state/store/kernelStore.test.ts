@@ -19,7 +19,9 @@ const HEAD: SessionHead = {
   asks: [],
   questions: [],
   waiting: 0,
-  partial: false
+  partial: false,
+  stepping: false,
+  held: []
 };
 const PART = text('It ');
 

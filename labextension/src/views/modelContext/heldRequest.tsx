@@ -1,0 +1,393 @@
+/**
+ * A request that step mode holds: its size and cost, what is new in it, what would be decided, and the
+ * buttons that let it go, stop it, or change it first.
+ */
+import { useId, useState, type KeyboardEvent } from 'react';
+import type {
+  ProposedItem,
+  ProposedNumber,
+  ProposedRequest
+} from '../../protocol/generated';
+import { count, dollars } from '../../state/display/numberFormat';
+import { useContextEditor } from '../actions/contextEdits';
+import {
+  useHeldRequestActions,
+  type IHeldRequestActions
+} from '../actions/heldRequests';
+import { useTurnActionsIfOffered } from '../actions/turn';
+import { Disclosure } from '../controls/disclosure';
+import { useNow } from '../controls/elapsedTime';
+import { useHost, type IWords } from '../host';
+
+const SECOND_MS = 1000;
+
+/** Draws a held request; in a read-only view it says where to let it go. */
+export function HeldRequest({ held }: { held: ProposedRequest }) {
+  const { words } = useHost();
+  const actions = useHeldRequestActions();
+  const title = useId();
+  const fresh = held.items.filter(item => item.new);
+  return (
+    <div
+      className="plm-Question plm-HeldRequest"
+      role="group"
+      aria-labelledby={title}
+      data-ask={held.id}
+    >
+      <p className="plm-Question-title" id={title}>
+        {heldTitle(held, words)}
+      </p>
+      <p className="plm-HeldRequest-cost">
+        <Cost held={held} />
+      </p>
+      <p className="plm-Muted">{difference(held, words)}</p>
+      {notes(held, words).map(note => (
+        <p key={note} className="plm-HeldRequest-note">
+          {note}
+        </p>
+      ))}
+      {held.decisions.length > 0 && <Decisions held={held} />}
+      {fresh.length > 0 && (
+        <Items
+          title={words.__('New in it: %1', count(fresh.length))}
+          items={fresh}
+        />
+      )}
+      {held.items.length > fresh.length && (
+        <Items
+          title={words.__('All it holds: %1', count(allOf(held)))}
+          items={held.items}
+        />
+      )}
+      {actions === null ? (
+        <p className="plm-Muted">
+          {words.__('Let it go where the cell runs: 1 sends it, 3 stops.')}
+        </p>
+      ) : (
+        <Controls held={held} actions={actions} />
+      )}
+    </div>
+  );
+}
+
+/** Returns which request is held, and its size, in one sentence. */
+export function heldTitle(
+  { agent, number, purpose, subagent, tokens }: ProposedRequest,
+  words: IWords
+): string {
+  const size = count(tokens);
+  if (subagent) {
+    return words.__(
+      'Request %1 of the subagent %2 is held: %3 tokens',
+      number,
+      agent,
+      size
+    );
+  }
+  return purpose === 'compaction'
+    ? words.__('Request %1, for a summary, is held: %2 tokens', number, size)
+    : words.__('Request %1 is held: %2 tokens', number, size);
+}
+
+function allOf({ items, items_left_out }: ProposedRequest): number {
+  return items.length + items_left_out;
+}
+
+/** Draws what the prompt would cost, and how long the provider's cache stays warm. */
+function Cost({ held }: { held: ProposedRequest }) {
+  const { words } = useHost();
+  const { cache, cost, cost_cold: cold, now: proposedAt } = held;
+  const now = useNow(SECOND_MS);
+  // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
+  const [arrived, setArrived] = useState({ of: proposedAt, at: now });
+  if (arrived.of !== proposedAt) {
+    setArrived({ of: proposedAt, at: now });
+  }
+  const left = (cache.cools_at ?? 0) - proposedAt - (now - arrived.at);
+  const price = cost === undefined ? words.__('price unknown') : dollars(cost);
+  if (cache.tokens === 0 || cache.cools_at === undefined) {
+    return <>{words.__('%1, nothing of it from the cache', price)}</>;
+  }
+  if (left <= 0) {
+    const dear = cold === undefined ? price : dollars(cold);
+    return <>{words.__('%1: the cache is cold by now', dear)}</>;
+  }
+  return (
+    <>
+      {words.__(
+        '%1: %2 tokens from the cache, which cools in',
+        price,
+        count(cache.tokens)
+      )}{' '}
+      <span className="plm-HeldRequest-clock">{clock(left)}</span>
+      {cold !== undefined &&
+        cold !== cost &&
+        ` ${words.__('(then %1)', dollars(cold))}`}
+    </>
+  );
+}
+
+/** Formats milliseconds as minutes and seconds: "3:12". */
+function clock(left: number): string {
+  const seconds = Math.max(0, Math.ceil(left / SECOND_MS));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+function difference(held: ProposedRequest, words: IWords): string {
+  const before = held.tokens_before;
+  if (before === undefined) {
+    return words.__('The first request to %1', held.model);
+  }
+  const change = held.tokens - before;
+  return change >= 0
+    ? words.__('%1 tokens more than the request before', count(change))
+    : words.__('%1 tokens fewer than the request before', count(-change));
+}
+
+/** Returns what else is to be known before it is let go. */
+function notes(held: ProposedRequest, words: IWords): string[] {
+  const found: string[] = [];
+  if (held.summary_first) {
+    found.push(
+      words.__('A summary is requested first; that request is held, too.')
+    );
+  } else if (!held.fits) {
+    found.push(
+      words.__(
+        'It does not fit: %1 tokens do, so it is not sent.',
+        count(held.budget)
+      )
+    );
+  }
+  if (held.last) {
+    found.push(words.__('The last step of its turn: no tool is offered.'));
+  }
+  if (held.hooked) {
+    found.push(words.__('A hook may change its messages when it is sent.'));
+  }
+  if (held.beside) {
+    found.push(words.__('A title or turn summary is requested with it.'));
+  }
+  return found;
+}
+
+function Decisions({ held }: { held: ProposedRequest }) {
+  const { words } = useHost();
+  return (
+    <Disclosure
+      className="plm-HeldRequest-list"
+      open
+      head={words.__('Decided before it is sent: %1', held.decisions.length)}
+    >
+      <ul>
+        {held.decisions.map(({ id, rule, words: said }) => (
+          <li key={id}>{said === undefined || said === '' ? rule : said}</li>
+        ))}
+      </ul>
+    </Disclosure>
+  );
+}
+
+function Items({
+  title,
+  items
+}: {
+  title: string;
+  items: readonly ProposedItem[];
+}) {
+  const { words } = useHost();
+  const editor = useContextEditor();
+  const [failure, setFailure] = useState('');
+  const edit = (action: 'pin' | 'unpin' | 'exclude', part: string) => {
+    void editor?.edit(action, part).then(setFailure);
+  };
+  return (
+    <Disclosure className="plm-HeldRequest-list" head={title}>
+      <ul>
+        {items.map((item, index) => {
+          const { kind, label, part_id: part, pinned, state, tokens } = item;
+          return (
+            <li key={index} className="plm-HeldRequest-item" data-kind={kind}>
+              <span className="plm-HeldRequest-tokens">{count(tokens)}</span>
+              <span className="plm-HeldRequest-label">
+                {label}{' '}
+                <span className="plm-Muted">
+                  {[kind, ...(state === 'whole' ? [] : [state])].join(', ')}
+                </span>
+              </span>
+              {editor !== null && part !== undefined && (
+                <span className="plm-HeldRequest-edits">
+                  <button
+                    type="button"
+                    className="plm-Link"
+                    aria-label={
+                      pinned
+                        ? words.__('Unpin %1', label)
+                        : words.__('Pin %1', label)
+                    }
+                    onClick={() => {
+                      edit(pinned ? 'unpin' : 'pin', part);
+                    }}
+                  >
+                    {pinned ? words.__('Unpin') : words.__('Pin')}
+                  </button>
+                  <button
+                    type="button"
+                    className="plm-Link"
+                    aria-label={words.__('Exclude %1', label)}
+                    onClick={() => {
+                      edit('exclude', part);
+                    }}
+                  >
+                    {words.__('Exclude')}
+                  </button>
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {failure !== '' && (
+        <p className="plm-Muted" role="alert">
+          {failure}
+        </p>
+      )}
+    </Disclosure>
+  );
+}
+
+function Controls({
+  held,
+  actions
+}: {
+  held: ProposedRequest;
+  actions: IHeldRequestActions;
+}) {
+  const { words } = useHost();
+  const turn = useTurnActionsIfOffered();
+  const [isDone, setDone] = useState(false);
+  const press = {
+    '1': () => {
+      setDone(true);
+      actions.release(held.id);
+    },
+    '3': () => {
+      setDone(true);
+      turn?.stop();
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { altKey, ctrlKey, key, metaKey } = event;
+    const isTyped = (event.target as HTMLElement).matches('input');
+    if (
+      (key === '1' || key === '3') &&
+      !(altKey || ctrlKey || metaKey || isTyped || isDone)
+    ) {
+      event.preventDefault();
+      event.stopPropagation();
+      press[key]();
+    }
+  };
+  return (
+    <div onKeyDown={onKeyDown}>
+      {held.numbers.length > 0 && (
+        <div className="plm-HeldRequest-numbers">
+          {held.numbers.map(number => (
+            <NumberField
+              key={`${number.name} ${number.value}`}
+              number={number}
+              actions={actions}
+            />
+          ))}
+        </div>
+      )}
+      <div className="plm-Answers">
+        <button
+          type="button"
+          className="plm-Button"
+          data-main
+          data-answer="once"
+          aria-keyshortcuts="1"
+          disabled={isDone}
+          onClick={press['1']}
+        >
+          {words.__('Send')}
+          <kbd aria-hidden="true">1</kbd>
+        </button>
+        <button
+          type="button"
+          className="plm-Button"
+          data-answer="reject"
+          aria-keyshortcuts="3"
+          disabled={isDone || turn === null}
+          onClick={press['3']}
+        >
+          {words.__('Stop')}
+          <kbd aria-hidden="true">3</kbd>
+        </button>
+        <button
+          type="button"
+          className="plm-Link"
+          disabled={isDone}
+          onClick={() => {
+            setDone(true);
+            actions.setStepMode(false);
+          }}
+        >
+          {words.__('Send this and all that follow')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Draws a field for a number of the policy; Enter, or leaving it, changes the number. */
+function NumberField({
+  number: { meaning, name, value },
+  actions
+}: {
+  number: ProposedNumber;
+  actions: IHeldRequestActions;
+}) {
+  const [typed, setTyped] = useState(String(value));
+  const [failure, setFailure] = useState('');
+  const field = useId();
+  const change = () => {
+    const wanted = Number(typed);
+    if (typed.trim() !== '' && wanted !== value) {
+      void actions.changeNumber(name, wanted).then(setFailure);
+    }
+  };
+  return (
+    <form
+      className="plm-HeldRequest-number"
+      onSubmit={event => {
+        event.preventDefault();
+        change();
+      }}
+    >
+      <label htmlFor={field} title={meaning}>
+        {name}
+      </label>
+      <input
+        id={field}
+        className="plm-Field"
+        inputMode="decimal"
+        value={typed}
+        aria-description={meaning}
+        onChange={event => {
+          setTyped(event.target.value);
+        }}
+        onBlur={change}
+        onKeyDown={event => {
+          event.stopPropagation();
+        }}
+      />
+      {failure !== '' && (
+        <span className="plm-Muted" role="alert">
+          {failure}
+        </span>
+      )}
+    </form>
+  );
+}
