@@ -19,10 +19,10 @@ RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
 """Runs a coroutine on the engine and returns its result."""
 
 CHOICES = (
-    "1 send   2 stop   items lists all   off ends step mode; or change it first: {numbers}"
+    "1 send   3 stop   items lists all   off ends step mode; or change it first: {numbers}"
     "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
 )
-UNKNOWN = "Please answer 1 or send, 2 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
+UNKNOWN = "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
 NEWER_SECONDS = 1.0
 """How long a change is waited for to be in the proposal; one that changes nothing is not."""
 EDITS = frozenset(get_args(ContextEditAction)) - {"undo"}
@@ -47,7 +47,7 @@ def carry_out(
         case "1" | "send" | "go" | "yes" | "y":
             session.step_mode.release(proposal.id)
             return "over"
-        case "2" | "stop" | "no" | "n":
+        case "3" | "stop" | "no" | "n":
             session.cancel("Stopped.")
             return "over"
         case "off":

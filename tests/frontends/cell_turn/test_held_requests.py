@@ -1,0 +1,169 @@
+"""A held request is let go, changed or stopped at the cell or from a page, and sent where nobody is."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.harness.kernel import Kernel, Message
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def stepping(kernel: Kernel) -> Iterator[Kernel]:
+    """A kernel whose session is new and in step mode."""
+    kernel.script("says('hello')")
+    kernel.run("%agent --new --yes hi")
+    assert "is on" in kernel.run("%agent step on").markdown()
+    yield kernel
+    kernel.run("%agent step off")
+
+
+def test_a_request_is_asked_about_at_the_cell_and_sent(stepping: Kernel) -> None:
+    stepping.script("says('Sent now.')")
+    run_id = stepping.send("%%agent\nGo on.", stdin=True)
+
+    text = stepping.question()
+    assert "Request 2 is held:" in text
+    assert "of unknown price" in text
+    assert "Go on." in text
+    assert "prune.protect_tokens=40000" in text
+    stepping.answer("1")
+    run = stepping.finish(run_id)
+
+    assert run.status == "ok"
+    assert "Sent now." in run.markdown()
+
+
+def test_what_is_typed_changes_it_first(stepping: Kernel) -> None:
+    stepping.script("says('Sent now.')")
+    run_id = stepping.send("%%agent\nGo on.", stdin=True)
+    stepping.question()
+
+    stepping.answer("perhaps")
+    assert "Please answer 1 or send" in stepping.question()
+    stepping.answer("prune.protect_tokens=1234")
+    assert "prune.protect_tokens=1234" in stepping.question()
+    stepping.answer("prune.protect_tokens=many")
+    assert "whole number" in stepping.question()
+    stepping.answer("items")
+    assert "system" in stepping.question()
+    stepping.answer("send")
+    run = stepping.finish(run_id)
+
+    assert "Sent now." in run.markdown()
+    assert "1,234" in stepping.run("%agent policy").markdown()
+
+
+def test_stop_sends_nothing(stepping: Kernel) -> None:
+    stepping.script("says('never')")
+    run_id = stepping.send("%%agent\nGo on.", stdin=True)
+    stepping.question()
+    stepping.answer("3")
+    run = stepping.finish(run_id)
+
+    assert run.status == "error"
+    assert stepping.requests() == "[]"
+
+
+def test_the_stop_button_ends_a_held_turn(stepping: Kernel) -> None:
+    stepping.script("says('never')")
+    run_id = stepping.send("%%agent\nGo on.", stdin=True)
+    stepping.question()
+    stepping.interrupt()
+    run = stepping.finish(run_id)
+
+    assert run.status == "error"
+    assert stepping.requests() == "[]"
+
+
+def test_without_anybody_it_is_sent_and_said_once(stepping: Kernel) -> None:
+    stepping.script("says('Sent one.')", "says('Sent two.')")
+    first = stepping.run("%%agent\nGo on.")
+    second = stepping.run("%%agent\nGo on.")
+
+    assert "Sent one." in first.markdown()
+    assert "nobody is here to let a request go" in first.stream("stderr")
+    assert "Sent two." in second.markdown()
+    assert second.stream("stderr") == ""
+
+
+def held_by(kernel: Kernel, since: int) -> Message:
+    """Wait until a page hears of a held request, and return it."""
+
+    def held(message: Message) -> bool:
+        return bool(message["content"].get("session", {}).get("held"))
+
+    message = kernel.wait(
+        lambda m: m["header"]["msg_type"] == "palimpsest_notice"
+        and m["content"].get("kind") == "current"
+        and held(m),
+        since=since,
+    )
+    one: Message = message["content"]["session"]["held"][0]
+    return one
+
+
+def test_a_page_hears_of_it_and_lets_it_go(stepping: Kernel) -> None:
+    stepping.request(type="watch", client="page")
+    try:
+        stepping.script("says('Sent now.')")
+        mark = len(stepping.iopub)
+        run_id = stepping.send("%%agent\nGo on.")
+        held = held_by(stepping, mark)
+        assert held["number"] == 2
+        assert [one["name"] for one in held["numbers"]][0] == "prune.protect_tokens"
+        mark = len(stepping.iopub)
+        stepping.request(type="policy", words=["prune.protect_tokens=4321"])
+        changed = held_by(stepping, mark)
+        assert changed["id"] == held["id"]
+        assert changed["numbers"][0]["value"] == 4321
+
+        stepping.request(type="release", hold=held["id"])
+        run = stepping.finish(run_id)
+
+        assert "Sent now." in run.markdown()
+    finally:
+        stepping.request(type="unwatch", client="page")
+
+
+def test_a_stop_from_a_page_ends_it_within_150_milliseconds(stepping: Kernel) -> None:
+    stepping.request(type="watch", client="page")
+    try:
+        stepping.script("says('never')")
+        mark = len(stepping.iopub)
+        run_id = stepping.send("%%agent\nGo on.")
+        held_by(stepping, mark)
+        began = time.monotonic()
+        stepping.request(type="cancel")
+        run = stepping.finish(run_id)
+
+        assert time.monotonic() - began < 1.0
+        assert run.status == "error"
+        assert stepping.requests() == "[]"
+    finally:
+        stepping.request(type="unwatch", client="page")
+
+
+def test_a_request_in_the_background_is_shown_and_sent_by_a_command(stepping: Kernel) -> None:
+    stepping.script("says('Sent now.')")
+    stepping.run("handle = %agent --bg Go on.", stdin=True)
+    text = ""
+    while "Request 2 is held" not in text:
+        text = stepping.run("%agent step status", stdin=True).markdown()
+
+    assert "%agent step send" in text
+    assert "Sent." in stepping.run("%agent step send", stdin=True).markdown()
+    assert "Sent now." in stepping.run("%agent wait", stdin=True).markdown()
+
+
+def test_it_can_be_switched_by_a_page(kernel: Kernel) -> None:
+    kernel.script("says('hello')")
+    kernel.run("%agent --new --yes hi")
+    kernel.request(type="step", on=True)
+    text = ""
+    while "is on" not in text:
+        text = kernel.run("%agent step").markdown()
+    kernel.request(type="step", on=False)
+    while "is off" not in text:
+        text = kernel.run("%agent step").markdown()
