@@ -23,9 +23,11 @@ from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
+from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.kernel_session import KernelSession
@@ -365,6 +367,15 @@ class Session:
         return self._live.control
 
     @property
+    def step_mode(self) -> StepMode:
+        """Step mode: ``switch(on=True)`` holds each request, ``held`` says how it would be sent, ``release`` sends it.
+
+        >>> session.step_mode.on, session.step_mode.held
+        (False, ())
+        """
+        return self._live.step_mode
+
+    @property
     def policy(self) -> Policy:
         """The context policy that applies from the next request on.
 
@@ -513,15 +524,42 @@ class Session:
         self._flush()
         return redecide(self._app.services.store, self.id, counter=self._app.services.count)
 
-    def fork(self, message_id: str | None = None) -> "Session":
-        """Begin a new session as a copy of this one, whole or up to a message.
+    def fork(
+        self,
+        message_id: str | None = None,
+        *,
+        request: int | str | None = None,
+        model: str | None = None,
+    ) -> "Session":
+        """Begin a new session as a copy of this one, whole, or up to a message or a request.
+
+        ``request`` is its place in the session, from 1, or its id; ``loop()`` of the fork then sends the request
+        that follows, under a policy or a ``model`` of its own. Raises NotFound, and ConfigError for an unknown model.
 
         >>> session.fork().messages == session.messages
         True
+        >>> len(session.fork(request=1).messages)
+        1
         """
         self._flush()
-        live = self._app.engine.submit(self._app.workspace.fork(self.id, message_id)).result()
-        return Session(self._app, live)
+        forking = self._app.workspace.fork(self.id, message_id, request=request, model=model)
+        return Session(self._app, self._app.engine.submit(forking).result())
+
+    def branches(self) -> BranchComparison:
+        """Compare this session with its forks, and with what it was forked from, since they part.
+
+        Answers, cost and context stand side by side; it is shown as text, Markdown or HTML. Raises UserError for a
+        session without a branch.
+
+        >>> branch = session.fork(request=1)
+        >>> branch.loop().result().error is None
+        True
+        >>> [one.requests for one in branch.branches().branches][-1] > 0
+        True
+        """
+        self._flush()
+        store = self._app.services.store
+        return compare_branches(store.list(), store.read, self.id)
 
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.

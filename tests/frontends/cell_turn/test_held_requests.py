@@ -95,9 +95,11 @@ def held_by(kernel: Kernel, since: int) -> Message:
         return bool(message["content"].get("session", {}).get("held"))
 
     message = kernel.wait(
-        lambda m: m["header"]["msg_type"] == "palimpsest_notice"
-        and m["content"].get("kind") == "current"
-        and held(m),
+        lambda m: (
+            m["header"]["msg_type"] == "palimpsest_notice"
+            and m["content"].get("kind") == "current"
+            and held(m)
+        ),
         since=since,
     )
     one: Message = message["content"]["session"]["held"][0]
@@ -112,7 +114,7 @@ def test_a_page_hears_of_it_and_lets_it_go(stepping: Kernel) -> None:
         run_id = stepping.send("%%agent\nGo on.")
         held = held_by(stepping, mark)
         assert held["number"] == 2
-        assert [one["name"] for one in held["numbers"]][0] == "prune.protect_tokens"
+        assert held["numbers"][0]["name"] == "prune.protect_tokens"
         mark = len(stepping.iopub)
         stepping.request(type="policy", words=["prune.protect_tokens=4321"])
         changed = held_by(stepping, mark)

@@ -30,6 +30,7 @@ Command = Literal[
     "unarchive",
     "delete",
     "fork",
+    "branches",
     "children",
     "use",
     "stop",

@@ -8,6 +8,7 @@ import re
 
 SESSION = re.compile(r"ses_\w+")
 PIECE = re.compile(r"\w{4,}")
+NUMBER = re.compile(r"[1-9]\d{0,5}")
 SESSIONS_OPTIONS = frozenset({"--all", "--archived", "--page"})
 
 SESSION_COMMANDS: dict[str, str] = {
@@ -17,7 +18,8 @@ SESSION_COMMANDS: dict[str, str] = {
     "archive": "put a session away: %agent archive [ID]; %agent unarchive ID fetches it back",
     "unarchive": "list an archived session again",
     "delete": "delete a session for good: %agent delete ID --yes",
-    "fork": "begin a session with all of this one, or all before a message: %agent fork [ID] [at MESSAGE]",
+    "fork": "begin a session with all of this one, or before a message or request: %agent fork [ID] [at MESSAGE|at request N]",
+    "branches": "the session and its forks side by side since they part: answers, cost, context; %agent branches [ID]",
     "children": "the sessions that tasks of this one began: %agent children [ID]",
     "storage": "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
 }
@@ -40,7 +42,7 @@ def session_argument(words: list[str], rest: str) -> str | None:
         case "delete":
             named = [one for one in given if one != "--yes"]
             return argument if not named or _is_session(named) else None
-        case "open" | "archive" | "unarchive" | "children":
+        case "open" | "archive" | "unarchive" | "children" | "branches":
             return argument if not given or _is_session(given) else None
         case _:
             return None
@@ -53,6 +55,8 @@ def _is_session(words: list[str]) -> bool:
 def _is_fork(words: list[str]) -> bool:
     if words and SESSION.fullmatch(words[0]):
         words = words[1:]
+    if words[:2] == ["at", "request"]:
+        return len(words) == 3 and NUMBER.fullmatch(words[2]) is not None
     return not words or (
         len(words) == 2 and words[0] == "at" and PIECE.fullmatch(words[1]) is not None
     )

@@ -26,6 +26,7 @@ from palimpsest.frontends.subcommands.todos import todo_text
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.recordings.branch_comparison import compare_branches
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import Snapshot
@@ -86,7 +87,7 @@ class Subcommands:
             **{
                 name: functools.partial(self._told, getattr(shelf, name))
                 for name in SESSION_COMMANDS
-                if name != "storage"
+                if name not in ("storage", "branches")
             },
             "stop": self._stop,
             "withdraw": self._withdraw,
@@ -107,6 +108,7 @@ class Subcommands:
             "budget": functools.partial(self._allow, "budget"),
             "trust": functools.partial(self._allow, "trust"),
             "step": self._step,
+            "branches": self._branches,
             "policy": self._policy,
             "agents": functools.partial(self._told, definitions.agents),
             "commands": functools.partial(self._told, definitions.commands),
@@ -288,6 +290,14 @@ class Subcommands:
     def _step(self, argument: str, place: CellPlace) -> CommandOutput:
         lines = run_step_command(argument, self._current(place))
         return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
+
+    def _branches(self, argument: str, place: CellPlace) -> CommandOutput:
+        session_id = argument or self._current(place).id
+        workspace, submit = self._services.workspace, self._services.engine.submit
+        found = compare_branches(
+            workspace.sessions(), lambda one: submit(workspace.records(one)).result(), session_id
+        )
+        return CommandOutput(found.markdown, found.text, found.html)
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":

@@ -89,12 +89,15 @@ class SessionCommands:
         return [f"Deleted {_quoted(family[-1])}{_with_children(len(gone) - 1)}."]
 
     def fork(self, argument: str, place: CellPlace) -> SessionLines:
-        """Begin a session as a copy of another one, whole or up to a message."""
+        """Begin a session as a copy of another one, whole, or up to a message or a request."""
         words = argument.split()
         session_id = words.pop(0) if words and words[0] != "at" else self._current_id(place)
-        message = words[1] if words else None
+        request = int(words[2]) if words[1:2] == ["request"] else None
+        message = words[1] if words and request is None else None
         workspace = self._services.workspace
-        session = self._done(workspace.fork(session_id, message, notebook=place.notebook))
+        session = self._done(
+            workspace.fork(session_id, message, request=request, notebook=place.notebook)
+        )
         self._pages.adopt(session)
         return [f"Forked. {opened_text(session)}"]
 

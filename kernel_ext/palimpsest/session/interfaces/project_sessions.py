@@ -13,7 +13,7 @@ from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.session_record.events import Event
+from palimpsest.transcript.session_record.events import Event, Record
 
 
 class ProjectSessions(Protocol):
@@ -63,12 +63,23 @@ class ProjectSessions(Protocol):
         ...
 
     async def fork(
-        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        *,
+        request: int | str | None = None,
+        model: str | None = None,
+        notebook: str | None = None,
     ) -> KernelSession:
-        """Create a fork: a new session with the messages of another one before a message, or all of them.
+        """Create a fork: a new session with what came before a message or a request, or with all of it.
 
-        It belongs to the notebook that is named, else to the parent's, and becomes its current one.
+        It belongs to the notebook that is named, else to the parent's, and becomes its current one. ``model`` is to
+        answer its newest prompt, and those that follow. Raises NotFound, and ConfigError for an unknown model.
         """
+        ...
+
+    async def records(self, session_id: str) -> Sequence[Record]:
+        """Return all records of a session, also of one that is not open; raises NotFound."""
         ...
 
     def sessions(self) -> Sequence[SessionSummary]:

@@ -18,6 +18,7 @@ from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.loop.turn import newest_user
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
@@ -68,6 +69,7 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
+    MessageUpdated,
     Record,
     SessionDeleted,
     SessionUpdated,
@@ -298,6 +300,17 @@ class LiveSession:
         if session is not None:
             new_id = functools.partial(self._services.ids.new, "dec")
             self.log.append(*own_policy_events(stage, session, decisions, new_id))
+    def answer_with(self, model: str) -> None:
+        """Have the newest prompt answered by another model, and those that follow; raises ConfigError."""
+        self._on_loop(self._answer_with, model)
+
+    def _answer_with(self, model: str) -> None:
+        _, ref = self._prompt_resolver.accept({"model": model})
+        session, user = self.log.state.session, newest_user(self.log.state.messages())
+        if session is not None:
+            self._update(session, model=ref)
+        if user is not None:
+            self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
 
     def change(self, **fields: Any) -> None:
         """Change fields of the session's own record, such as its title; on the engine's loop."""

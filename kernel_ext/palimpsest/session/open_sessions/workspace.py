@@ -66,6 +66,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.session_record.events import (
     Event,
     PromptDelivered,
+    Record,
     SessionCreated,
     SessionError,
     SessionUpdated,
@@ -172,11 +173,18 @@ class Workspace:
                     await self._renamed(summary.id, after)
 
     async def fork(
-        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        *,
+        request: int | str | None = None,
+        model: str | None = None,
+        notebook: str | None = None,
     ) -> LiveSessionProtocol:
-        """Create a fork: a new session with the messages of another one before a message, or all of them.
+        """Create a fork: a new session with what came before a message or a request, or with all of it.
 
-        It belongs to the notebook that is named, else to the parent's, and becomes its current one.
+        It belongs to the notebook that is named, else to the parent's, and becomes its current one. ``model`` is to
+        answer its newest prompt, and those that follow.
         """
         async with self._lock:
             parent_id = self._full_id(session_id)
@@ -189,9 +197,13 @@ class Workspace:
                 functools.partial(services.ids.new, "ses", descending=True),
                 services.clock(),
                 message=message_id,
+                request=request,
                 notebook=self._name(notebook),
             )
-            return await self._opened(session.id, session.notebook)
+            opened = await self._opened(session.id, session.notebook)
+            if model is not None:
+                opened.answer_with(model)
+            return opened
 
     async def _settled(self, session_id: str) -> str:
         """Write what this kernel holds of a session into its log, and return its whole id."""
@@ -199,6 +211,11 @@ class Workspace:
             full = self._full_id(session_id)
             await self._written(full)
             return full
+
+    async def records(self, session_id: str) -> Sequence[Record]:
+        """Return all records of a session, also of one that is not open; raises NotFound."""
+        full = await self._settled(session_id)
+        return await asyncio.to_thread(lambda: tuple(self._store.read(full)))
 
     def _held(self, session_id: str) -> State | None:
         """Return the state of a session that this kernel writes; None for another one."""

@@ -18,7 +18,7 @@ from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.session_record.events import MessageUpdated
+from palimpsest.transcript.session_record.events import DecisionMade, MessageUpdated, StepRequested
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
@@ -30,13 +30,18 @@ def forked_session(
     now: int,
     *,
     message: str | None = None,
+    request: int | str | None = None,
     notebook: str | None = None,
 ) -> SessionInfo:
     """Create a fork with the messages of another session before a message, or all of them; returns its record.
 
-    ``message`` is the id of a message or part, its beginning or its end; ``now`` is in milliseconds since 1970.
-    Raises NotFound.
+    ``message`` is the id of a message or part, its beginning or its end; ``request`` is a request's id or its place
+    among those that fill messages, from 1: what was decided for it is not in the fork. ``now`` is in
+    milliseconds since 1970. Raises NotFound.
     """
+    seq: int | None = None
+    if request is not None:
+        message, seq = _before_request(store, parent_id, request)
     state = store.load(parent_id) if message is not None else store.open_live(parent_id)
     parent = state.session
     if parent is None:
@@ -60,7 +65,8 @@ def forked_session(
             "revert": _revert(parent, state, before),
         }
     )
-    seq = seq_before(store, parent_id, before) if before is not None else None
+    if before is not None and seq is None:
+        seq = seq_before(store, parent_id, before)
     return store.fork(parent_id, session, seq=seq)
 
 
@@ -85,6 +91,36 @@ def seq_before(store: Store, session_id: str, message_id: str) -> int:
     for record in store.read(session_id, only=("message.updated",)):
         if isinstance(record.event, MessageUpdated) and record.event.info.id == message_id:
             return record.seq - 1
+    raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
+
+
+OF_REQUESTS = ("prune/", "remind/", "recover/", "hook/")
+"""Beginnings of the rules whose decisions are made for one request, just before it is sent."""
+
+
+def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
+    """Return the message that a request fills, and the last record before what was decided for it."""
+    filled = [
+        record.event.request
+        for record in store.read(session_id, only=("step.requested",))
+        if isinstance(record.event, StepRequested) and record.event.request.message_id is not None
+    ]
+    if isinstance(request, int):
+        found = filled[request - 1 : request] if request > 0 else []
+    else:
+        found = [one for one in filled if one.id == request]
+    if not found:
+        raise NotFound(
+            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}."
+        )
+    message_id, place = found[0].message_id or "", 0
+    for record in store.read(session_id):
+        event = record.event
+        if isinstance(event, MessageUpdated) and event.info.id == message_id:
+            return message_id, place
+        is_for_it = isinstance(event, DecisionMade) and event.decision.rule.startswith(OF_REQUESTS)
+        if not is_for_it:
+            place = record.seq
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
