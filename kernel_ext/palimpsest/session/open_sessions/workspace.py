@@ -201,7 +201,7 @@ class Workspace:
                 notebook=self._name(notebook),
             )
             opened = await self._opened(session.id, session.notebook)
-            if model is not None:
+            if model is not None and isinstance(opened, LiveSession):
                 opened.answer_with(model)
             return opened
 

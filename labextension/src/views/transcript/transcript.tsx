@@ -82,7 +82,7 @@ export function Transcript({
               <PermissionPrompt ask={ask} />
             </div>
           ))}
-          {transcript.held.map(one => (
+          {(busy && shown.length > 0 ? [] : transcript.held).map(one => (
             <div key={one.id} className="plm-UnattachedAsk">
               <HeldRequest held={one} />
             </div>

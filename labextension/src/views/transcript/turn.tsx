@@ -6,6 +6,7 @@ import type {
   Ask,
   Decision,
   Origin,
+  ProposedRequest,
   QuestionAsked,
   Status
 } from '../../protocol/generated';
@@ -32,6 +33,8 @@ interface ITurnProps {
   again: boolean;
   asks: readonly Ask[];
   questions: readonly QuestionAsked[];
+  /** Requests that step mode holds. */
+  held: readonly ProposedRequest[];
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
   session: string;
@@ -50,6 +53,7 @@ export const Turn = memo(
       again,
       asks,
       questions,
+      held,
       decisions,
       replies,
       session,
@@ -120,6 +124,7 @@ export const Turn = memo(
               segment={segment}
               live={live}
               status={status}
+              held={held}
               again={again}
               figures={turn.origin?.kind !== 'cell'}
             />
@@ -139,6 +144,7 @@ export const Turn = memo(
     (!now.live || before.status === now.status) &&
     (!now.live || before.asks === now.asks) &&
     (!now.live || before.questions === now.questions) &&
+    before.held === now.held &&
     before.decisions === now.decisions &&
     (!now.live || before.replies === now.replies)
 );

@@ -5,6 +5,7 @@
  * Rows are grouped into pages; a page that was never rendered is rendered when the browser is idle,
  * the newest first.
  */
+import type { ProposedRequest } from '../../protocol/generated';
 import {
   createContext,
   memo,
@@ -164,6 +165,9 @@ function TurnWords({ turn }: { turn: ITurn }) {
   return <>{useMemo(() => turnText(turn, words), [turn, words])}</>;
 }
 
+/** A turn that has ended holds nothing. */
+const NONE_HELD: readonly ProposedRequest[] = [];
+
 function FullTurn({
   turn,
   live,
@@ -179,7 +183,7 @@ function FullTurn({
   if (story === null) {
     return null;
   }
-  const { asks, questions, decisions, replies, session, status } =
+  const { asks, questions, held, decisions, replies, session, status } =
     story.transcript;
   return (
     <Turn
@@ -189,6 +193,7 @@ function FullTurn({
       again={again}
       asks={asks}
       questions={questions}
+      held={live ? held : NONE_HELD}
       decisions={decisions}
       replies={replies}
       session={session?.id ?? ''}
