@@ -139,7 +139,8 @@ class Turn:
         """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""
         run_context = self._run_context
         released, self._released = self._released, False
-        if released or not run_context.hold.on:
+        hold = None if released else run_context.hold()
+        if hold is None:
             return False
         messages = run_context.log.state.messages()
         if pending_subtasks(messages) or marker_of(messages, user) is not None:
@@ -152,7 +153,7 @@ class Turn:
             last = self._steps + 1 >= now.max_steps
             return await propose_step(run_context, now, self._room.tries, last=last)
 
-        await run_context.hold.hold(propose, run_context.abort)
+        await hold.hold(propose, run_context.abort)
         self._released = True
         return True
 

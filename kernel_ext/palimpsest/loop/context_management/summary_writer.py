@@ -231,8 +231,9 @@ class SummaryWriter:
             decision = self._telling(summary_setup).decision("dec_proposed1", content())
             return propose_summary(run_context, summary_setup, self._marker_id, decision)
 
-        if run_context.hold.on:
-            await run_context.hold.hold(propose, run_context.abort)
+        hold = run_context.hold()
+        if hold is not None:
+            await hold.hold(propose, run_context.abort)
             if run_context.afford is not None:
                 await run_context.afford(summary_setup.info)
         numbers = content()

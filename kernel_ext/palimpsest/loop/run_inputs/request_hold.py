@@ -34,15 +34,3 @@ class RequestHold(Protocol):
     async def beside(self) -> None:
         """Return when a request outside of the turns may be sent: with the next request that is let go."""
         ...
-
-
-class NoHold:
-    """Holds nothing."""
-
-    on = False
-
-    async def hold(self, propose: Propose, abort: Abort) -> None:
-        """Return at once."""
-
-    async def beside(self) -> None:
-        """Return at once."""

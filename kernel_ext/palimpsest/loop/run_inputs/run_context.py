@@ -15,7 +15,7 @@ from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
-from palimpsest.loop.run_inputs.request_hold import NoHold, RequestHold
+from palimpsest.loop.run_inputs.request_hold import RequestHold
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
@@ -216,8 +216,8 @@ class RunContext:
     """Returns the person's own policy that is asked before each request; None where there is none."""
     policy_notices: list[str] = field(default_factory=list)
     """Sentences about it for the user, which the next answer takes."""
-    hold: RequestHold = field(default_factory=NoHold)
-    """Holds each request before it is sent, in step mode."""
+    hold: Callable[[], RequestHold | None] = lambda: None
+    """Returns what holds each request before it is sent; None where step mode is off."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 

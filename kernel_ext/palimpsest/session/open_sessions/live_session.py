@@ -29,6 +29,7 @@ from palimpsest.session.controls.own_policy import (
 )
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
+from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
 from palimpsest.session.engine import CLOSED, Run, SessionLog, Snapshot, off_loop
@@ -113,10 +114,7 @@ class LiveSession:
             effective_rules, services.rules, self.log, self.asks, self.spending_limit, self._on_loop
         )
         services.spending_limits[session.id] = self.spending_limit
-        self.step_mode = StepMode(
-            lambda: self.id, effective_rules.grants, journal.subscribe, self._step_mode_above
-        )
-        services.step_modes[session.id] = self.step_mode
+        services.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
         self.user_questions = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.user_questions
@@ -160,6 +158,12 @@ class LiveSession:
         return self.journal.session_id
 
     # Called by front ends
+
+    @functools.cached_property
+    def step_mode(self) -> StepMode:
+        """Holds the session's requests until a person lets them go; made when it is first used."""
+        grants = self._services.effective_rules.grants
+        return StepMode(lambda: self.id, grants, self.journal.subscribe, self._step_mode_above)
 
     def take_withheld(self) -> str:
         """Return the sentence about withheld claims of its log; empty after the first call."""
@@ -300,6 +304,7 @@ class LiveSession:
         if session is not None:
             new_id = functools.partial(self._services.ids.new, "dec")
             self.log.append(*own_policy_events(stage, session, decisions, new_id))
+
     def answer_with(self, model: str) -> None:
         """Have the newest prompt answered by another model, and those that follow; raises ConfigError."""
         self._on_loop(self._answer_with, model)
@@ -346,12 +351,12 @@ class LiveSession:
     @property
     def stepping(self) -> bool:
         """Whether step mode holds its requests."""
-        return self.step_mode.on
+        return self._hold() is not None
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
         """The requests that step mode holds, as they would be sent now."""
-        return self.step_mode.held
+        return self.step_mode.held if "step_mode" in vars(self) else ()
 
     def snapshot(self) -> Snapshot:
         """Return an immutable snapshot of the newest state."""
@@ -386,8 +391,7 @@ class LiveSession:
         services, known_as = self._services, self._first_id
         if services.spending_limits.get(known_as) is self.spending_limit:
             del services.spending_limits[known_as]
-        if services.step_modes.get(known_as) is self.step_mode:
-            del services.step_modes[known_as]
+        services.step_modes.pop(known_as, None)
         if services.effective_rules.open.get(known_as) is self._find:
             del services.effective_rules.open[known_as]
 
@@ -461,7 +465,7 @@ class LiveSession:
             compactions=self.runner.compactions,
             hooks=self._prompt_resolver.extensions.hooks,
             own_policy=lambda: self.policy_stage,
-            hold=self.step_mode,
+            hold=self._hold,
             files=self.reverts.files,
             extra={
                 "environment": services.environment,
@@ -532,7 +536,16 @@ class LiveSession:
         """Return the step mode of the parent session, where this kernel has it open."""
         session = self.log.state.session
         began = self._services.effective_rules.began
-        return self._services.step_modes.get(began.get(session.id, "") if session else "")
+        found = self._services.step_modes.get(began.get(session.id, "") if session else "")
+        return found() if found is not None else None
+
+    def _hold(self) -> StepMode | None:
+        """Return what holds the session's requests, where step mode is on."""
+        above = self._step_mode_above()
+        if above is not None:
+            return self.step_mode if above.on else None
+        grants = self._services.effective_rules.grants
+        return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
 
     def _update(self, session: SessionInfo, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -120,7 +120,9 @@ class TitleWriter:
             info = self._services.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.model(info)
             agent = self._services.agents.get("title")
-            await run_context.hold.beside()
+            hold = run_context.hold()
+            if hold is not None:
+                await hold.beside()
             titled = await run_title(
                 run_context,
                 dataclasses.replace(setup, model=model, info=info),

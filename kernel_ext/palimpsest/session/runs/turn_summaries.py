@@ -125,7 +125,9 @@ class TurnSummaries:
             return None
         model = setup.model if info is setup.info else self._services.model(info)
         asking = dataclasses.replace(setup, model=model, info=info)
-        await run_context.hold.beside()
+        hold = run_context.hold()
+        if hold is not None:
+            await hold.beside()
         return await run_turn_summary(run_context, asking, turns)
 
     def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
