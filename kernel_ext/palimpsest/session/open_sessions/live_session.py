@@ -114,6 +114,7 @@ class LiveSession:
             effective_rules, services.rules, self.log, self.asks, self.spending_limit, self._on_loop
         )
         services.spending_limits[session.id] = self.spending_limit
+        self._step_mode: StepMode | None = None
         services.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
         self.user_questions = UserQuestions(self.log, services.ids)
@@ -159,11 +160,15 @@ class LiveSession:
 
     # Called by front ends
 
-    @functools.cached_property
+    @property
     def step_mode(self) -> StepMode:
         """Holds the session's requests until a person lets them go; made when it is first used."""
-        grants = self._services.effective_rules.grants
-        return StepMode(lambda: self.id, grants, self.journal.subscribe, self._step_mode_above)
+        if self._step_mode is None:
+            grants = self._services.effective_rules.grants
+            self._step_mode = StepMode(
+                lambda: self.id, grants, self.journal.subscribe, self._step_mode_above
+            )
+        return self._step_mode
 
     def take_withheld(self) -> str:
         """Return the sentence about withheld claims of its log; empty after the first call."""
@@ -356,7 +361,7 @@ class LiveSession:
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
         """The requests that step mode holds, as they would be sent now."""
-        return self.step_mode.held if "step_mode" in vars(self) else ()
+        return self._step_mode.held if self._step_mode is not None else ()
 
     def snapshot(self) -> Snapshot:
         """Return an immutable snapshot of the newest state."""
