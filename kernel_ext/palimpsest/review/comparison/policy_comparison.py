@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
@@ -13,7 +13,8 @@ from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
-from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
@@ -197,16 +198,24 @@ def compare_policies(
     window: int = 0,
     references: References | None = None,
     summaries: SummaryChoice | None = None,
+    cache: SimulationCache | None = None,
 ) -> PolicyComparison:
-    """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording."""
+    """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording.
+
+    What the cache has of this timeline is not replayed again.
+    """
     names = References.of(timeline) if references is None else references
-    simulations = tuple(simulate(timeline, one, ruler, window) for one in policies)
+    known = SimulationCache(timeline) if cache is None else cache
+    simulations = tuple(known.simulation(one, ruler, window) for one in policies)
     return PolicyComparison(
         timeline,
         ruler,
         price,
         simulations,
-        tuple(policy_figures(one, names, price) for one in simulations),
+        tuple(
+            known.found(one, price, partial(policy_figures, one, names, price))
+            for one in simulations
+        ),
         summaries,
     )
 

@@ -35,7 +35,8 @@ from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
-from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses, compaction_losses
 from palimpsest.review.request_contents.request_difference import (
     ReportedLoss,
@@ -76,6 +77,8 @@ class SessionReview:
         self._price_of = price_of
         self.sent = sent
         """What the log holds of requests; None where there is no log."""
+        self.replays = SimulationCache(timeline)
+        """The newest replays, so that a policy that was asked for before is not replayed again."""
 
     @cached_property
     def references(self) -> References:
@@ -254,7 +257,7 @@ class SessionReview:
     def _replayed(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
         choice = None if summary is None else SummaryChoice.of(summary)
         chosen = with_summaries(self.policy(policy), choice)
-        return simulate(self.timeline, chosen, self.ruler)
+        return self.replays.simulation(chosen, self.ruler, 0)
 
     # Policies
 
@@ -302,6 +305,7 @@ class SessionReview:
             window=window,
             references=self.references,
             summaries=choice,
+            cache=self.replays,
         )
 
     def sweep(
