@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.sample_size import SOAKING
-from xdist.scheduler import LoadScopeScheduling
+from tests.work_distribution import FileDistribution
 
 # jsonschema imports it for two seconds to validate addresses that no schema in the tests has; see
 # tests/harness/left_out, which does the same for servers.
@@ -36,16 +36,9 @@ STATE = tempfile.TemporaryDirectory(prefix="palimpsest-tests-", ignore_cleanup_e
 os.environ["PALIMPSEST_STATE_DIR"] = STATE.name
 
 
-class FileGroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
-    """Assigns the tests of one file to the same process."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileGroupScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileDistribution:
     """Return the scheduler that distributes tests when they run in several processes."""
-    return FileGroupScheduling(config, log)
+    return FileDistribution(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

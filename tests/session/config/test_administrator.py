@@ -103,7 +103,7 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
     made.text, made.status = 'model = "x/y"\nmax_steps = 3', 200  # type: ignore[attr-defined]
     made.go_on = threading.Event()  # type: ignore[attr-defined]
     made.go_on.set()  # type: ignore[attr-defined]
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
     yield made
     made.go_on.set()  # type: ignore[attr-defined]
     made.shutdown()
@@ -169,7 +169,7 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
             self.end_headers()
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+        threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
         found = remote_defaults.fetch(point(tmp_path, made), tmp_path / "cache")
         made.shutdown()
 

@@ -1,0 +1,52 @@
+"""Distribute the files of tests over processes: each kind of test has processes of its own to begin with.
+
+Tests in a browser, tests that start kernels, and all others take different helpers: a JupyterLab with its
+browser, a process that forks kernels, none. A process that keeps to one kind starts these once, and while it
+waits for a page or a kernel, one that only computes goes on. A process whose kind is done helps another.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from xdist.scheduler import LoadScopeScheduling
+
+PAGE = ("tests/e2e/",)
+PROCESS = (
+    "tests/hostile/",
+    "tests/kill/",
+    "tests/frontends/",
+    "tests/packaging/",
+    "tests/servers/",
+    "tests/notebooks/",
+)
+KINDS = (PAGE, PROCESS, (), PAGE)
+"""What the first process takes first, the second, and so on; the rest is of the kind without folders."""
+
+
+def kind_of(file: str) -> tuple[str, ...]:
+    """Return the kind of a file: the folders of tests that take the same helpers."""
+    return next((kind for kind in (PAGE, PROCESS) if file.startswith(kind)), ())
+
+
+def next_file(waiting: Iterable[str], process: int) -> str:
+    """Return the file that a process takes next, by its number; the files wait in the order in which they begin.
+
+    Of another kind than its own it takes the last one, since its helpers are started for it alone.
+    """
+    files = list(waiting)
+    own = KINDS[process % len(KINDS)]
+    of_its_kind = (file for file in files if kind_of(file) == own)
+    without_pages = (file for file in reversed(files) if kind_of(file) != PAGE)
+    return next(of_its_kind, None) or next(without_pages, None) or files[-1]
+
+
+class FileDistribution(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
+    """Gives a process whole files, those of its own kind first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        number = int(node.gateway.id.removeprefix("gw"))
+        self.workqueue.move_to_end(next_file(self.workqueue, number), last=False)
+        super()._assign_work_unit(node)
