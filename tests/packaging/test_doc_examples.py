@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.process_forks import APPLICATION, forked_python
 from traitlets.config.loader import PyFileConfigLoader
 
 from palimpsest.frontends.magic.line_parser import COMMANDS
@@ -58,11 +59,15 @@ def magics(page: str) -> list[str]:
     return [one for one in blocks(page, "") if re.search("^%", one, re.MULTILINE)]
 
 
-def run(source: str, folder: Path) -> None:
-    """Run a script in a folder; it may print, but must not fail or write to stderr."""
+def run(source: str, folder: Path, *, fresh: bool = False) -> None:
+    """Run a script in a folder; it may print, but must not fail or write to stderr.
+
+    A fresh one imports everything itself, as a user's does; the others find the application imported.
+    """
+    python = [sys.executable] if fresh else forked_python(*APPLICATION)
     bare = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "kernel_ext"), "HOME": str(folder)}
     done = subprocess.run(
-        [sys.executable, "-c", source],
+        [*python, "-c", source],
         cwd=folder,
         env=bare,
         stdin=subprocess.DEVNULL,
@@ -105,7 +110,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_every_line_of_the_page_about_python_runs_in_one_script(folder: Path) -> None:
-    run("\n".join(blocks("api.md", "python")), folder)
+    run("\n".join(blocks("api.md", "python")), folder, fresh=True)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness.process_forks import MCP_SERVER, forked_python
 from tests.harness.session import SessionHarness, ask, requested, until
 from tests.session.extensions.test_hooks import all_rebuilt, notices, tools
 
@@ -39,7 +40,8 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def demo(mode: str = "stdio", **more: Any) -> McpServerSpec:
-    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+    python, *begin = forked_python(*MCP_SERVER)
+    return McpServerSpec("demo", command=python, args=(*begin, str(DEMO), mode), **more)
 
 
 def make_harness(

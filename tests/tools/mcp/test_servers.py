@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.harness.process_forks import MCP_SERVER, forked_python
 from tests.harness.tools import ScriptedUser, ToolHarness
 from tests.waiting import eventually, settled, until
 
@@ -37,7 +38,14 @@ pytestmark = pytest.mark.slow
 
 
 def stdio(mode: str = "stdio", **more: Any) -> McpServerSpec:
-    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+    # Only a server that works imports the package, for which it takes a second.
+    python, *begin = forked_python(*MCP_SERVER) if mode == "stdio" else [sys.executable]
+    return McpServerSpec("demo", command=python, args=(*begin, str(DEMO), mode), **more)
+
+
+def started() -> McpServerSpec:
+    """Return the server in a process of its own."""
+    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), "stdio"))
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +80,9 @@ def address() -> Iterator[Callable[[], str]]:
         for one in running:
             one.kill()
             one.wait()
-        running.append(subprocess.Popen([sys.executable, str(DEMO), "http", str(port)]))
+        running.append(
+            subprocess.Popen([*forked_python(*MCP_SERVER), str(DEMO), "http", str(port)])
+        )
 
         def listens() -> bool:
             with socket.socket() as probe:
@@ -364,7 +374,7 @@ async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
 
 
 async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, harness, _said):
+    async with servers(tmp_path, started()) as (_, harness, _said):
         server = psutil.Process(int((await harness.call("demo_pid")).output))
         guard = server.parent()
 
