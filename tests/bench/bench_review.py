@@ -21,12 +21,18 @@ from tests.review.importers.sample_files import sample
 
 from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.counterfactual.light_whatif import light_whatif
+from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.replay.simulation_cache import SimulationCache
+from palimpsest.review.review_files.review_file import ReviewFile
 from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 
 POLICIES = (
     *("raw", "opencode.prune", "opencode.prune protect=20000 minimum=5000", "gemini.mask"),
@@ -56,19 +62,25 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         path = sample("pi_large_session.jsonl", root)
-        return [*_small(path), *_own(), *_large(root, path), *_huge(root, path)]
+        return [*_small(root, path), *_own(), *_large(root, path), *_huge(root, path)]
 
 
-def _small(path: Path) -> Iterator[Figure]:
+def _small(root: Path, path: Path) -> Iterator[Figure]:
     def first() -> None:
         with open_recording(path) as recording:
             _ = recording[0].compare(["recorded"]).table
 
     yield Figure("pi: import and first table", _seconds(first), "s", 1.0)
+    yield from _opened(root, path)
     with open_recording(path) as recording:
         review = recording[0]
         taken = _replayed(review, POLICIES)
         yield Figure(f"pi: {len(POLICIES)} policies", taken, "s", 0.3)
+        yield Figure(
+            "pi: a policy asked for again",
+            1000 * _seconds(lambda: review.compare(POLICIES[1])),
+            "ms",
+        )
         names = list(dict.fromkeys(one.preset for one in presets()))
         yield Figure(f"pi: all {len(names)} presets", _replayed(review, names), "s")
         yield from _whatifs("pi", review)
@@ -112,6 +124,7 @@ async def _measured(
 def _large(root: Path, path: Path) -> Iterator[Figure]:
     large = root / "large.jsonl"
     _repeat(path, large, lambda _size, requests: requests >= REQUESTS)
+    yield from _opened(root, large)
     with open_recording(large) as recording:
         review = recording[0]
         timeline = review.timeline
@@ -161,7 +174,32 @@ def _renamed(message: dict[str, Any], turn: int) -> bool:
 def _replayed(review: SessionReview, policies: Any) -> float:
     """Return how long a table of policies takes, the timeline and its names known."""
     _ = review.ruler, review.references
-    return _seconds(lambda: review.compare(list(policies)).table)
+
+    def replay() -> None:
+        review.replays = SimulationCache(review.timeline)
+        _ = review.compare(list(policies)).table
+
+    return _seconds(replay)
+
+
+def _opened(root: Path, path: Path) -> Iterator[Figure]:
+    """Yield how long a review takes to open, names included: made from its log, and read from its file."""
+    project = root / f"{path.stem}-project"
+    project.mkdir()
+    store = JsonlStore(prepare(project))
+    (session,) = REGISTRY.import_from(store, path, lambda: 1).sessions
+    made = timeline_of(store, session.id, counter)
+
+    def first() -> None:
+        References.of(timeline_of(store, session.id, counter))
+
+    def second() -> None:
+        assert ReviewFile(store, session.id, lambda _model: None).load(counter) is not None
+
+    note = f"{len(made.requests):,} requests"
+    yield Figure("review opened", _seconds(first), "s", None, note)
+    ReviewFile(store, session.id, lambda _model: None).keep(made, References.of(made))
+    yield Figure("review opened again", _seconds(second), "s", None, note)
 
 
 def _seconds(run: Callable[[], object]) -> float:

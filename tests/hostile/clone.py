@@ -353,6 +353,9 @@ def _store(planted: HostileClone) -> None:
         content = {"version": 1, "trusted": {"*": {}}, "grants": [grant | {"by": "cell", "at": 1}]}
         planted.write(f".palimpsest/{name}", json.dumps(content))
         planted.write(f".palimpsest/state/palimpsest/{name}", json.dumps(content))
+    planted.write(
+        f".palimpsest/review/{SESSION}/{'0' * 40}.1", json.dumps({"made_by": PROMPT_CANARY})
+    )
     for name in (".palimpsest/blobs/aa/" + "a" * 64, f".palimpsest/share/{'s' * 32}.html"):
         planted.write(name, PROMPT_CANARY)
 

@@ -1,4 +1,4 @@
-"""The review of a session for its public object: made when it is asked for, and again when the log has grown."""
+"""The review of a session for its public object: read from its file or made, and again when the log has grown."""
 
 from palimpsest.app.wiring import App
 from palimpsest.review.comparison.session_review import SessionReview
@@ -19,7 +19,7 @@ class SessionReviews:
         """Return the review of the session as it is after a record; the same one until there are more."""
         if self._known is None or self._known[0] != seq:
             store = self._app.services.store
-            self._known = seq, stored_review(store, self._session_id, self._price)
+            self._known = seq, stored_review(store, self._session_id, self._price, in_file=True)
         return self._known[1]
 
     def _price(self, model: str) -> Price | None:

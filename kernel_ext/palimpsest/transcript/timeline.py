@@ -200,6 +200,11 @@ class Timeline:
             known = self._weights[estimator] = tuple(self._weigh(estimator))
         return known
 
+    @property
+    def counted(self) -> Mapping[str, tuple[int, ...]]:
+        """The weights that were counted so far, by estimator."""
+        return self._weights
+
     def _weigh(self, estimator: str) -> list[int]:
         if estimator == CHARS4 or self.count is None:
             return self._quarters()

@@ -62,7 +62,7 @@ class ContextCommands:
         if journal is not None:
             journal.flush_sync()
         services: Any = self._services
-        return stored_review(services.services.store, session.id, self._price)
+        return stored_review(services.services.store, session.id, self._price, in_file=True)
 
     def _price(self, model: str) -> Price | None:
         services: Any = self._services

@@ -53,6 +53,9 @@ PolicyLike = str | ContextPolicy | None
 GetPolicy = Callable[..., ContextPolicy]
 """Returns a preset by its name, with numbers to change."""
 
+Keep = Callable[[Timeline, References | None], None]
+"""Takes what is known of a session; called again when more is known."""
+
 RAW, RECORDED = "raw", "recorded"
 
 
@@ -60,7 +63,7 @@ class SessionReview:
     """Reviews one session.
 
     Responsibilities: hold its timeline, fit its ruler once, read its names once, and hand them to the reports.
-    Nothing is sent, nothing is run, nothing is written.
+    Nothing is sent, nothing is run; what was derived of the log is handed to ``keep``, where there is one.
     """
 
     def __init__(
@@ -70,6 +73,9 @@ class SessionReview:
         price_of: PriceOf,
         sent: SentRequests | None = None,
         children_of: ChildrenOf = no_children,
+        *,
+        references: References | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.timeline = timeline
         self._children_of = children_of
@@ -77,18 +83,29 @@ class SessionReview:
         self._price_of = price_of
         self.sent = sent
         """What the log holds of requests; None where there is no log."""
+        self._references = references
+        self._keep = keep
         self.replays = SimulationCache(timeline)
         """The newest replays, so that a policy that was asked for before is not replayed again."""
 
     @cached_property
     def references(self) -> References:
         """The names in the session and the answers that use them."""
-        return References.of(self.timeline)
+        if self._references is None:
+            self._references = References.of(self.timeline)
+            self._kept()
+        return self._references
 
     @cached_property
     def ruler(self) -> Ruler:
         """How tokens are counted: fitted to the reported usage where there is some."""
-        return fit_ruler(self.timeline)
+        found = fit_ruler(self.timeline)
+        self._kept()
+        return found
+
+    def _kept(self) -> None:
+        if self._keep is not None:
+            self._keep(self.timeline, self._references)
 
     def price(self, price: str | PriceProfile | None = None) -> PriceProfile:
         """Return the prices: of the recorded model, of the one named, or units where none is known."""
@@ -297,7 +314,7 @@ class SessionReview:
         wanted = [policies] if policies is None or isinstance(policies, str) else policies
         many = list(wanted) if isinstance(wanted, Sequence) else [wanted]
         choice = None if summary is None else SummaryChoice.of(summary)
-        return compare_policies(
+        compared = compare_policies(
             self.timeline,
             [with_summaries(self.policy(one), choice) for one in many],
             ruler or self.ruler,
@@ -307,6 +324,8 @@ class SessionReview:
             summaries=choice,
             cache=self.replays,
         )
+        self._kept()
+        return compared
 
     def sweep(
         self,

@@ -8,15 +8,24 @@ from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.review_files.review_file import StoredReview, review_file
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.timeline import Timeline
 
 
 def stored_review(
-    store: Store, session_id: str, price_of: PriceOf, get_policy: GetPolicy = get
+    store: Store,
+    session_id: str,
+    price_of: PriceOf,
+    get_policy: GetPolicy = get,
+    *,
+    in_file: bool = False,
 ) -> RecordingReview:
-    """Return the review of a session; its texts stay in the store. Raises NotFound."""
+    """Return the review of a session; its texts stay in the store. Raises NotFound.
+
+    With ``in_file`` what was derived of a long log is read from a file beside it, and kept there.
+    """
 
     def timeline(one: str) -> Timeline:
         return timeline_of(store, one, counter, price_of)
@@ -24,5 +33,16 @@ def stored_review(
     def children_of(parent: str) -> Sequence[Timeline]:
         return [timeline(one.id) for one in store.list() if one.parent_id == parent]
 
-    sent = SentRequests(store, session_id)
-    return RecordingReview(timeline(session_id), get_policy, price_of, sent, children_of)
+    file = review_file(store, session_id, price_of) if in_file else None
+    known = None if file is None else file.load(counter)
+    if known is None:
+        known = StoredReview(timeline(session_id), None)
+    return RecordingReview(
+        known.timeline,
+        get_policy,
+        price_of,
+        SentRequests(store, session_id),
+        children_of,
+        references=known.references,
+        keep=None if file is None else file.keep,
+    )

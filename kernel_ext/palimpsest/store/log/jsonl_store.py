@@ -278,6 +278,13 @@ class JsonlStore:
             writer.close()
         if not self._needed(session_id):
             self._remove(session_id)
+        self._remove_review(session_id)
+
+    def _remove_review(self, session_id: str) -> None:
+        """Remove what was derived of a session for its review."""
+        folder = self.layout.review(session_id)
+        if not folder.parent.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _writer_for_deleting(self, session_id: str) -> JsonlWriter:
         with self._lock:

@@ -88,6 +88,10 @@ class Layout:
         """The file of the session list, which is derived from the logs."""
         return self.root / "index.json"
 
+    def review(self, session_id: str) -> Path:
+        """Return the folder of what was derived of a session for its review; raises NotFound for an unsafe id."""
+        return self.root / "review" / self.session(session_id).name
+
     def session(self, session_id: str) -> Path:
         """Return a session's directory; raises NotFound for an unsafe id and for a symbolic link."""
         if SAFE_NAME.fullmatch(session_id) is None:
