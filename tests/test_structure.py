@@ -8,6 +8,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -35,12 +36,18 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """Return the syntax tree of a source, parsed once for all tests of this file."""
+    return ast.parse(source)
+
+
 def python_imports(sources: Mapping[str, str]) -> Graph:
     """Return the modules that each module imports; sources are keyed by dotted name."""
     graph: Graph = {}
     for module, source in sources.items():
         found: set[str] = set()
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(parsed(source)):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -72,6 +79,7 @@ def several(defined: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return {name: found for name, found in places.items() if len(found) > 1}
 
 
+@cache
 def python_sources() -> dict[str, str]:
     found = {}
     for path in PACKAGE.rglob("*.py"):
@@ -81,6 +89,7 @@ def python_sources() -> dict[str, str]:
     return found
 
 
+@cache
 def script_sources() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in FRONT_END.rglob("*.ts*")}
 
@@ -113,7 +122,7 @@ def test_a_class_name_means_one_thing() -> None:
     classes = (
         (node.name, module)
         for module, source in python_sources().items()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.ClassDef)
     )
 
@@ -135,7 +144,7 @@ def test_no_class_reaches_into_its_inheritor() -> None:
     found = [
         module
         for module, source in python_sources().items()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "vars"
