@@ -11,11 +11,13 @@ from typing import Any, get_args
 from palimpsest.review.review_files.columns import (
     FLAG,
     LIST,
+    MAYBE_FLAG,
     MAYBE_LIST,
     MAYBE_TEXT,
     MAYBE_WHOLE,
     NUMBER,
     OBJECT,
+    REAL,
     TEXT,
     WHOLE,
     ColumnType,
@@ -54,6 +56,7 @@ ITEMS: dict[str, ColumnType] = {
     "before": MAYBE_WHOLE,
     "pinned": FLAG,
     "input_hash": TEXT,
+    "continues": FLAG,
 }
 REQUESTS: dict[str, ColumnType] = {
     "index": WHOLE,
@@ -69,6 +72,14 @@ REQUESTS: dict[str, ColumnType] = {
     "usage": MAYBE_LIST,
     "cost": NUMBER,
     **dict.fromkeys(("purpose", "system_hash", "tools_hash"), TEXT),
+    "output_limit": WHOLE,
+    "input_limit": MAYBE_WHOLE,
+    "caching": MAYBE_FLAG,
+    "overflowed": FLAG,
+    "estimator": TEXT,
+    "estimated": WHOLE,
+    "calibration": REAL,
+    "assumed": MAYBE_LIST,
 }
 TRANSITIONS: dict[str, ColumnType] = {
     **dict.fromkeys(("item", "request"), WHOLE),
@@ -86,6 +97,7 @@ EVENTS: dict[str, ColumnType] = {
     "numbers": OBJECT,
 }
 USAGE = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "estimated")
+USAGES = ("usage", "assumed")
 HEADS = ("session", "title", "origin", "parent", "started_by")
 BLOB = re.compile(r"[0-9a-f]{64}")
 
@@ -94,11 +106,13 @@ def timeline_values(timeline: Timeline) -> dict[str, Any]:
     """Return a recorded timeline as plain values; raises NotAsWritten where it holds more than bounded values."""
     prices = list(dict.fromkeys(one.price for one in timeline.requests if one.price is not None))
     places = {price: place for place, price in enumerate(prices)}
-    requests = columns_of(timeline.requests, {**REQUESTS, "price": _ANY, "usage": _ANY})
+    requests = columns_of(timeline.requests, REQUESTS | dict.fromkeys(("price", *USAGES), _ANY))
     requests["price"] = [None if one is None else places[one] for one in requests["price"]]
-    requests["usage"] = [
-        None if one is None else [getattr(one, name) for name in USAGE] for one in requests["usage"]
-    ]
+    for column in USAGES:
+        requests[column] = [
+            None if one is None else [getattr(one, name) for name in USAGE]
+            for one in requests[column]
+        ]
     found = {
         "version": TIMELINE_VERSION,
         "heads": [getattr(timeline, name) for name in HEADS],
@@ -192,7 +206,7 @@ def _requests(value: object, prices: list[Price], items: int) -> tuple[TimelineR
             raise NotAsWritten("An answer ends before it begins.")
         given |= {
             "price": None if price is None else prices[price],
-            "usage": _usage(given["usage"]),
+            **{name: _usage(given[name]) for name in USAGES},
             "answer": (first, end),
         }
         found.append(TimelineRequest(**given))
