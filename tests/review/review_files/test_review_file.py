@@ -143,6 +143,8 @@ DAMAGES: dict[str, tuple[str, Any]] = {
     "usage of two numbers": ("timeline requests usage 3", [1, True]),
     "infinite cost": ("timeline requests cost 3", float("inf")),
     "a price that is not there": ("timeline requests price 3", 7),
+    "subagents in a list": ("timeline subagents", ["call"]),
+    "a subagent by a number": ("timeline subagents", {"call": 7}),
     "a blob by a path": ("blobs x", "../../../etc/passwd"),
     "a weight less": ("weights tiktoken/o200k_base", [1]),
     "a weight below none": ("weights tiktoken/o200k_base 3", -5),

@@ -61,7 +61,7 @@ def test_every_field_has_a_column(columns: dict[str, object], row: type) -> None
 
 
 def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
-    written = {*HEADS, "items", "requests", "transitions", "events", "gaps", "version"}
+    written = {*HEADS, "items", "requests", "transitions", "events", "gaps", "version", "subagents"}
     rest = {"read", "count", "facts_until", "_weights", "_derived"}
 
     assert written | rest == {one.name for one in fields(Timeline)}

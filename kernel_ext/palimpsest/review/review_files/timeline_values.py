@@ -117,6 +117,7 @@ def timeline_values(timeline: Timeline) -> dict[str, Any]:
         "version": TIMELINE_VERSION,
         "heads": [getattr(timeline, name) for name in HEADS],
         "gaps": list(timeline.gaps),
+        "subagents": dict(timeline.subagents),
         "items": columns_of(timeline.items, ITEMS),
         "prices": [one.model_dump(mode="json") for one in prices],
         "requests": requests,
@@ -151,6 +152,7 @@ def timeline_from(value: object) -> Timeline:
             for row in _named(value.get("events"), EVENTS)
         ),
         gaps=tuple(one for (one,) in gaps),
+        subagents=_texts(value.get("subagents")),
     )
     _check(timeline)
     return timeline
@@ -166,6 +168,14 @@ def blobs_from(value: object) -> dict[str, str]:
 
 
 _ANY = ColumnType(frozenset({Price, Usage, type(None)}))
+
+
+def _texts(value: object) -> dict[str, str]:
+    """Return texts by their names."""
+    if not isinstance(value, dict):
+        raise NotAsWritten("These are no names.")
+    columns = {"names": [*value], "texts": [*value.values()]}
+    return dict(rows_of(columns, {"names": TEXT, "texts": TEXT}))
 
 
 def _items(value: object) -> tuple[TimelineItem, ...]:
