@@ -108,15 +108,11 @@ function ItemsTab() {
     <div className="plm-Inspector-columns">
       <div className="plm-Inspector-card">
         <h3>{words.__('Items by requests')}</h3>
-        <ItemGrid height={480} />
+        <ItemGrid height={560} />
+        <ItemCard />
       </div>
-      <div className="plm-Inspector-stack">
-        <div className="plm-Inspector-card">
-          <ItemCard />
-        </div>
-        <div className="plm-Inspector-card">
-          <WindowTable />
-        </div>
+      <div className="plm-Inspector-card">
+        <WindowTable />
       </div>
     </div>
   );

@@ -1,6 +1,7 @@
 /** Which rows the grid shows, in which order, and how wide its columns are. */
 import { useMemo } from 'react';
 import type { IItemFilter } from '../../../state/inspector/itemRows';
+import { count } from '../../../state/display/numberFormat';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { kindWords } from '../timeline/kinds';
@@ -125,7 +126,7 @@ export function GridFilter(props: IGridFilterProps) {
         </button>
       </span>
       <span className="plm-Muted" role="status">
-        {words._n('%1 item', '%1 items', found, found)}
+        {words._n('%1 item', '%1 items', found, count(found))}
       </span>
     </div>
   );

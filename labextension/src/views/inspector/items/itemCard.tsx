@@ -71,8 +71,8 @@ function Chosen({ item }: { item: number }) {
       {partner >= 0 && (
         <p>
           {view.kinds[view.items.kind[item] ?? 0] === 'output'
-            ? words.__('The result of')
-            : words.__('Answered by')}{' '}
+            ? words.__('The call:')
+            : words.__('Its result:')}{' '}
           <ItemLink item={partner} />
         </p>
       )}

@@ -164,8 +164,8 @@ function FirstDifference({ found }: { found: IDifference }) {
             'about %1 tokens are read anew, about %2.',
             count(anew),
             money(cost, view.price.unit)
-          )}{' '}
-      {why !== '' && <bdi>{words.__('The cause: %1.', why)}</bdi>}
+          )}
+      {why !== '' && <bdi> {words.__('The cause: %1.', why)}</bdi>}
       {place}
     </p>
   );

@@ -1,0 +1,59 @@
+/** Draws an inspector over a sample, and waits until its answers are there. */
+import { act, fireEvent, render, screen } from '@testing-library/react';
+import { vi } from 'vitest';
+import type {
+  IInspectorPlace,
+  IInspectorSource
+} from '../../../src/state/inspector/source';
+import { HostProvider } from '../../../src/views/host';
+import { Inspector } from '../../../src/views/inspector/inspector';
+import { sampleSource } from '../../inspector/sampleSource';
+import { sample, type NAMES } from '../../inspector/samples';
+import { HOST } from '../../plainHost';
+
+export const LAST_N = 'sweagent.last_n n=10 polling=10';
+
+/** Returns the source of a sample. */
+export function sourceOf(name: (typeof NAMES)[number]) {
+  const { view, tracks } = sample(name);
+  return sampleSource(view, tracks);
+}
+
+/** Draws the inspector; needs fake timers. */
+export async function draw(
+  source: IInspectorSource,
+  place: Partial<IInspectorPlace> = {}
+) {
+  const onPlace = vi.fn<(place: IInspectorPlace) => void>();
+  const openLink = vi.fn<(link: string) => void>();
+  const drawn = render(
+    <HostProvider value={HOST}>
+      <Inspector
+        source={source}
+        place={{ request: null, item: null, ...place }}
+        onPlace={onPlace}
+        openLink={openLink}
+      />
+    </HostProvider>
+  );
+  await settle();
+  return { ...drawn, onPlace, openLink };
+}
+
+/** Lets pauses pass, and answers come. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    await act(() => vi.advanceTimersByTimeAsync(300));
+  }
+}
+
+/** Opens a tab. */
+export async function openTab(name: string): Promise<void> {
+  fireEvent.click(screen.getByRole('tab', { name }));
+  await settle();
+}
+
+/** Returns the first track's slider. */
+export function cursor(): HTMLElement {
+  return screen.getAllByRole('slider', { name: /^Request/ })[0] as HTMLElement;
+}
