@@ -1,0 +1,149 @@
+"""Measure the inspector in a browser: its first picture of a large session, and moving its cursor.
+
+The page is the inspector alone, built from ``labextension/tests/inspector/page``; the session is generated.
+Times are CPU time of the page's thread.
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, sync_playwright
+from tests.bench.figure import Figure
+from tests.e2e.jupyterlab import FLAGS, ROOT, browser_path
+
+REQUESTS = 2_000
+ITEMS = 5_000
+TRANSITIONS = 20_000
+STEPS = 150
+EXTENSION = ROOT / "labextension"
+PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
+KINDS = ("system", "tools", "summary", "user", "assistant", "reasoning", "call", "output")
+PAGE = """<!doctype html><html lang="en"><head><title>Inspector</title><style>{css}</style></head>
+<body class="plm-Alone" data-jp-theme-light="true"></body></html>"""
+
+
+def measure() -> list[Figure]:
+    """Return the CPU time of the first picture, of moving the cursor, and the size of the code."""
+    with tempfile.TemporaryDirectory() as folder:
+        built = build(Path(folder))
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path(), args=[*FLAGS])
+            page = browser.new_page(viewport={"width": 1440, "height": 960})
+            first, steps = times(page, built)
+            browser.close()
+    return [
+        Figure("inspector, first picture of 2,000 requests", first, "s", 1),
+        Figure("inspector, a step of the cursor, median", 1000 * median(steps), "ms", 16),
+        Figure("inspector, a step of the cursor, longest", 1000 * max(steps), "ms", 50),
+    ]
+
+
+def build(folder: Path) -> Path:
+    """Build the page into a folder, and return it."""
+    node = str(Path(sys.executable).parent / "node")
+    vite = EXTENSION / "node_modules" / "vite" / "bin" / "vite.js"
+    command = [node, str(vite), "build", "--logLevel", "error", "--emptyOutDir"]
+    options = ["--config", "vite.inspector.config.mts", "--outDir", str(folder)]
+    subprocess.run([*command, *options], cwd=EXTENSION, check=True)
+    return folder
+
+
+def times(page: Page, built: Path) -> tuple[float, list[float]]:
+    """Return the seconds of the first picture, and of each step of the cursor."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
+    session.send("Performance.enable")
+    page.set_content(PAGE.format(css=(built / "inspector.css").read_text(encoding="utf-8")))
+    page.add_script_tag(content=(built / "inspector.js").read_text(encoding="utf-8"), type="module")
+    page.wait_for_function("() => window.inspect !== undefined")
+    view = large_view()
+    page.evaluate("view => { window.view = view; }", view)
+    began = cpu(session)
+    page.evaluate("() => window.inspect(window.view, [window.view.recorded], PLACE)".replace(
+        "PLACE", "{ request: 1000, item: 40, policy: 'recorded' }"
+    ))  # fmt: skip
+    page.wait_for_selector(".plm-Track-picture")
+    page.evaluate(PAINTED)
+    first = cpu(session) - began
+    page.wait_for_timeout(500)
+    box = page.locator(".plm-Track-plot").first.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 5, y)
+    page.mouse.down()
+    steps = []
+    for step in range(STEPS):
+        before = cpu(session)
+        page.mouse.move(box["x"] + 5 + step * (box["width"] - 10) / STEPS, y)
+        page.evaluate(PAINTED)
+        steps.append(cpu(session) - before)
+    page.mouse.up()
+    return first, steps
+
+
+def cpu(session: CDPSession) -> float:
+    """Return the CPU seconds of the page's tasks until now."""
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+
+
+def large_view() -> dict[str, Any]:
+    """Return a view of a session with many requests, items and transitions, the same each time."""
+    chance = random.Random(7)
+    entered = sorted(chance.randrange(REQUESTS) for _ in range(ITEMS))
+    entered[:8] = [0] * 8
+    tokens = [chance.randrange(20, 900) for _ in range(ITEMS)]
+    changes = sorted(
+        (chance.randrange(entered[item], REQUESTS), item, chance.choice(("cleared", "truncated", "whole")))
+        for item in (chance.randrange(ITEMS) for _ in range(TRANSITIONS))
+    )  # fmt: skip
+    held = [0] * REQUESTS
+    for one in entered:
+        held[one] += 1
+    for request in range(1, REQUESTS):
+        held[request] += held[request - 1]
+    total = [200 * one for one in held]
+    track = {
+        "policy": "recorded", "words": ["by the rule clear, ~400 tokens before and ~12 since"],
+        "transitions": {
+            "item": [item for _, item, _ in changes], "request": [at for at, _, _ in changes],
+            "state": [state for _, _, state in changes], "tokens": [12] * TRANSITIONS,
+            "words": [0] * TRANSITIONS,
+        },
+        "total": total, "prefix": total, "read": total, "output": [80] * REQUESTS,
+        "cost": [0.01] * REQUESTS, "fired": list(range(0, REQUESTS, 40)), "first_changed": [-1] * REQUESTS,
+    }  # fmt: skip
+    return {
+        "version": 1, "session": "ses_large", "title": "A large session", "origin": "generated",
+        "own": False, "seq": 1, "kinds": list(KINDS), "models": ["a/model"],
+        "items": {
+            "id": [f"msg_{n}/prt_{n}" for n in range(ITEMS)],
+            "kind": [n % len(KINDS) for n in range(ITEMS)],
+            "label": [f"packages/folder/file-{n}.ts" for n in range(ITEMS)],
+            "tool": ["read" if n % len(KINDS) > 5 else "" for n in range(ITEMS)],
+            "turn": [n // 50 for n in range(ITEMS)], "entered": entered, "tokens": tokens,
+            "block": [n // 2 for n in range(ITEMS)], "partner": [-1] * ITEMS,
+            "errors": [], "pinned": [], "encrypted": [], "order": [],
+        },
+        "requests": {
+            "id": [f"req_{n}" for n in range(REQUESTS)], "turn": [n // 20 for n in range(REQUESTS)],
+            "items": held, "started": [None] * REQUESTS, "ended": [None] * REQUESTS,
+            "model": [0] * REQUESTS, "effort": [""] * REQUESTS, "window": [1_200_000] * REQUESTS,
+            "reserve": [32_000] * REQUESTS, "status": ["ok"] * REQUESTS, "seen": ["exact"] * REQUESTS,
+            "reported": [one + 300 for one in total], "read": total, "written": [0] * REQUESTS,
+            "output": [80] * REQUESTS, "cost": [0.01] * REQUESTS,
+        },
+        "ruler": {"estimator": "chars/4", "unseen": 500, "factor": 1.1, "measured": True, "words": "Counted."},
+        "price": {"name": "a/model", "unit": "USD", "input": 5, "output": 25, "read": 0.5, "write": 6.25},
+        "recorded": track, "events": [], "break_notes": [], "wastes": [],
+        "breaks": [
+            {"request": at, "turn": 1, "cause": "idle", "words": "time passed", "expected": 900, "read": 0,
+             "loss": 900, "cost": 0.01, "avoided_by": ""} for at in range(5, REQUESTS, 50)
+        ],
+        "used_item": [], "used_request": [], "subagents": [], "totals": [], "gaps": [], "policies": [],
+    }  # fmt: skip
