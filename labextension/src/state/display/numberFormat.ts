@@ -16,9 +16,12 @@ export function wholeSeconds(value: number): string {
   return value < 60 ? `${Math.floor(value)} s` : seconds(Math.floor(value));
 }
 
+/** Made once: making one takes longer than formatting hundreds of numbers. */
+const WHOLE = new Intl.NumberFormat('en-US');
+
 /** Formats a token count with thousands separators: "12,480". */
 export function count(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
+  return WHOLE.format(Math.round(value));
 }
 
 /** Formats the size of a context window: "200k", "1M". */

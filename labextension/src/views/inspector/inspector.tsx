@@ -8,7 +8,12 @@ import type {
   IInspectorSource
 } from '../../state/inspector/source';
 import { useHost } from '../host';
-import { InspectionProvider, type IInspection } from './controls/inspection';
+import {
+  InspectedSessionProvider,
+  InspectorCursorProvider,
+  type IInspectedSession,
+  type IInspectorCursor
+} from './controls/inspection';
 import { shownTrack, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
 import { InspectorTab } from './inspectorTab';
@@ -86,7 +91,7 @@ function Session(props: ISessionProps) {
     (place.against ?? null) === null
       ? null
       : Math.min(place.against ?? 0, last);
-  const inspection = useMemo<IInspection>(
+  const session = useMemo<IInspectedSession>(
     () => ({
       source,
       view,
@@ -94,46 +99,38 @@ function Session(props: ISessionProps) {
       whatIf: track.shown,
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
       showWhatIf,
-      request,
-      item,
-      against,
       go,
       openLink: openLink ?? null
     }),
-    [
-      source,
-      view,
-      recorded,
-      track.shown,
-      isWhatIf,
-      request,
-      item,
-      against,
-      go,
-      openLink
-    ]
+    [source, view, recorded, track.shown, isWhatIf, go, openLink]
+  );
+  const cursor = useMemo<IInspectorCursor>(
+    () => ({ request, item, against }),
+    [request, item, against]
   );
   const tab: TabName = TABS.find(one => one === place.tab) ?? 'timeline';
   return (
-    <InspectionProvider value={inspection}>
-      <div className="plm-Inspector">
-        <InspectorHeader tab={tab} mark={mark} />
-        <div
-          className="plm-Inspector-panel"
-          role="tabpanel"
-          id={`${mark}-panel`}
-          aria-labelledby={`${mark}-${tab}`}
-          tabIndex={-1}
-        >
-          <InspectorTab
-            tab={tab}
-            policy={policy}
-            track={track}
-            onPrice={onPrice}
-          />
+    <InspectedSessionProvider value={session}>
+      <InspectorCursorProvider value={cursor}>
+        <div className="plm-Inspector">
+          <InspectorHeader tab={tab} mark={mark} />
+          <div
+            className="plm-Inspector-panel"
+            role="tabpanel"
+            id={`${mark}-panel`}
+            aria-labelledby={`${mark}-${tab}`}
+            tabIndex={-1}
+          >
+            <InspectorTab
+              tab={tab}
+              policy={policy}
+              track={track}
+              onPrice={onPrice}
+            />
+          </div>
         </div>
-      </div>
-    </InspectionProvider>
+      </InspectorCursorProvider>
+    </InspectedSessionProvider>
   );
 }
 
@@ -141,7 +138,7 @@ function Session(props: ISessionProps) {
 function usePlace({
   place: given,
   onPlace
-}: ISessionProps): [IInspectorPlace, IInspection['go']] {
+}: ISessionProps): [IInspectorPlace, IInspectedSession['go']] {
   const [place, setPlace] = useState(given ?? NOWHERE);
   const [known, setKnown] = useState(given);
   if (known !== given) {

@@ -1,11 +1,12 @@
 /** Whether grid, window, difference and request show the recording or the policy. */
+import { memo } from 'react';
 import { useHost } from '../host';
-import { useInspection } from './controls/inspection';
+import { useInspectedSession } from './controls/inspection';
 
 /** Draws the two choices; nothing where there is one track. */
-export function ShownTrackChoice() {
+export const ShownTrackChoice = memo(function ShownTrackChoice() {
   const { words } = useHost();
-  const { whatIf, shown, recorded, showWhatIf } = useInspection();
+  const { whatIf, shown, recorded, showWhatIf } = useInspectedSession();
   if (whatIf === null) {
     return null;
   }
@@ -33,4 +34,4 @@ export function ShownTrackChoice() {
       ))}
     </div>
   );
-}
+});

@@ -12,17 +12,11 @@ import '../../../style/widget.css';
 import '../../../style/inspector.css';
 import '../../../style/forcedColors.css';
 
-declare global {
-  interface Window {
-    inspect: (
-      view: TimelineView,
-      tracks: TrackView[],
-      place: IInspectorPlace
-    ) => void;
-  }
-}
-
-window.inspect = (view, tracks, place) => {
+function inspect(
+  view: TimelineView,
+  tracks: TrackView[],
+  place: IInspectorPlace
+): void {
   const element = document.createElement('div');
   document.body.replaceChildren(element);
   createRoot(element).render(
@@ -30,4 +24,6 @@ window.inspect = (view, tracks, place) => {
       <Inspector source={sampleSource(view, tracks)} place={place} />
     </HostProvider>
   );
-};
+}
+
+Object.assign(window, { inspect });

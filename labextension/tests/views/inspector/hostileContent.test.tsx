@@ -51,6 +51,7 @@ it.each(PARTS.map((texts, part) => ({ part, texts })))(
     const view = hostile(sample('swe_agent').view, texts);
     const source = sampleSource(view, tracks, item => pick(texts, item));
     const { container } = await draw(source, { request: 12, item: 3 });
+    expect(container.textContent).toContain(oneLine(texts[0] ?? ''));
     for (const tab of ['Timeline', 'Items', 'Requests', 'Cost', 'Wastes']) {
       await openTab(tab);
       for (const button of screen.queryAllByRole('button', {
@@ -77,7 +78,6 @@ it('turns no label, and keeps it on one line', () => {
   view.items.id.forEach((_, item) => {
     const label = itemLabel(view, item);
     expect(label).not.toMatch(TURNED);
-    // eslint-disable-next-line no-control-regex
     expect(label).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
   });
   expect(oneLine('a\nb')).toBe('a·b');

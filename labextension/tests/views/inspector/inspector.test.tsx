@@ -106,11 +106,12 @@ describe('the timeline', () => {
 
   it('says that it waits while the kernel is busy', async () => {
     const source = sourceOf('pi');
-    const { ask } = source;
     await draw(
       {
         ask: query =>
-          query.ask === 'track' ? new Promise(() => undefined) : ask(query),
+          query.ask === 'track'
+            ? new Promise(() => undefined)
+            : source.ask(query),
         waits: 'It waits for the kernel.'
       },
       PI
@@ -401,7 +402,7 @@ describe('the inspector', () => {
   it('follows a session that grows', async () => {
     const { view, tracks } = sample('claude_code');
     const { sampleSource } = await import('../../inspector/sampleSource');
-    let changed = () => undefined as void;
+    let changed: () => void = () => undefined;
     const source = sampleSource(view, tracks);
     await draw({
       ask: source.ask.bind(source),

@@ -18,7 +18,8 @@ export interface IShownTrack {
   readonly numbers: Record<string, number>;
 }
 
-export interface IInspection {
+/** What does not change while the cursor moves. */
+export interface IInspectedSession {
   readonly source: IInspectorSource;
   readonly view: TimelineView;
   readonly recorded: IShownTrack;
@@ -26,22 +27,39 @@ export interface IInspection {
   /** The one of the two that grid, window, difference and request show. */
   readonly shown: IShownTrack;
   readonly showWhatIf: (isWanted: boolean) => void;
-  readonly request: number;
-  readonly item: number | null;
-  readonly against: number | null;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
 }
 
-const InspectionContext = createContext<IInspection | null>(null);
+export interface IInspectorCursor {
+  readonly request: number;
+  readonly item: number | null;
+  readonly against: number | null;
+}
 
-export const InspectionProvider = InspectionContext.Provider;
+export type IInspection = IInspectedSession & IInspectorCursor;
 
-/** Returns what the views share. */
-export function useInspection(): IInspection {
-  const inspection = useContext(InspectionContext);
-  if (inspection === null) {
+const SessionContext = createContext<IInspectedSession | null>(null);
+const CursorContext = createContext<IInspectorCursor | null>(null);
+
+export const InspectedSessionProvider = SessionContext.Provider;
+export const InspectorCursorProvider = CursorContext.Provider;
+
+/** Returns what does not change while the cursor moves: who asks only for it is not drawn again. */
+export function useInspectedSession(): IInspectedSession {
+  const session = useContext(SessionContext);
+  if (session === null) {
     throw new Error('A view of the inspector was drawn outside of it.');
   }
-  return inspection;
+  return session;
+}
+
+/** Returns what the views share, with the cursor. */
+export function useInspection(): IInspection {
+  const session = useInspectedSession();
+  const cursor = useContext(CursorContext);
+  if (cursor === null) {
+    throw new Error('A view of the inspector was drawn outside of it.');
+  }
+  return { ...session, ...cursor };
 }

@@ -1,7 +1,7 @@
 /** Buttons in a sentence or a table that move the cursor. */
 import { itemLabel } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { useInspection } from './inspection';
+import { useInspectedSession, useInspection } from './inspection';
 
 /** Moves the cursor to a request, and to an item where one is given. */
 export function RequestLink({
@@ -14,7 +14,7 @@ export function RequestLink({
   text?: string;
 }) {
   const { words } = useHost();
-  const { go } = useInspection();
+  const { go } = useInspectedSession();
   return (
     <button
       type="button"

@@ -1,18 +1,22 @@
 /** The cache's breaks: depth, price, cause, and what would have avoided each. */
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import { money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
 const FIRST_ROWS = 3;
 const SOME_ROWS = 12;
 
 /** Draws the breaks, dearest first; `isShort` shows the first few of them. */
-export function BreaksTable({ isShort = false }: { isShort?: boolean }) {
+export const BreaksTable = memo(function BreaksTable({
+  isShort = false
+}: {
+  isShort?: boolean;
+}) {
   const { words } = useHost();
-  const { view } = useInspection();
+  const { view } = useInspectedSession();
   const [all, setAll] = useState(false);
   const { unit } = view.price;
   const breaks = useMemo(
@@ -98,4 +102,4 @@ export function BreaksTable({ isShort = false }: { isShort?: boolean }) {
       )}
     </section>
   );
-}
+});

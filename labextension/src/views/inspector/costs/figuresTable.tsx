@@ -1,14 +1,15 @@
 /** The figures of the recording and of the policy beside each other. */
+import { memo } from 'react';
 import type { TrackFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { money, percent } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
-export function FiguresTable() {
+export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
-  const { view, recorded, whatIf } = useInspection();
+  const { view, recorded, whatIf } = useInspectedSession();
   const { unit } = view.price;
   const columns: { name: string; figures: TrackFigures }[] = [
     { name: words.__('reported'), figures: recorded.track.facts },
@@ -76,4 +77,4 @@ export function FiguresTable() {
       </p>
     </section>
   );
-}
+});

@@ -1,13 +1,18 @@
 /** What was paid for without use, and other things worth knowing, as sentences. */
+import { memo } from 'react';
 import { money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
 /** Draws the wastes, dearest first; `most` of them. */
-export function Wastes({ most = Infinity }: { most?: number }) {
+export const Wastes = memo(function Wastes({
+  most = Infinity
+}: {
+  most?: number;
+}) {
   const { words } = useHost();
-  const { view } = useInspection();
+  const { view } = useInspectedSession();
   const { unit } = view.price;
   return (
     <section aria-label={words.__('Largest wastes')}>
@@ -35,12 +40,12 @@ export function Wastes({ most = Infinity }: { most?: number }) {
       </ul>
     </section>
   );
-}
+});
 
 /** Draws totals, notes and gaps, and why the policy did or did not act. */
-export function Notes() {
+export const Notes = memo(function Notes() {
   const { words } = useHost();
-  const { view, whatIf, recorded } = useInspection();
+  const { view, whatIf, recorded } = useInspectedSession();
   const verdicts = [recorded, ...(whatIf === null ? [] : [whatIf])].flatMap(
     ({ track }) =>
       track.figures?.verdict === undefined
@@ -72,4 +77,4 @@ export function Notes() {
       )}
     </>
   );
-}
+});

@@ -1,10 +1,10 @@
 /** Paints the grid: only the rows and columns that are seen. */
-import { PLACEHOLDER } from '../../../state/inspector/kindSeries';
 import { itemLabel } from '../../../state/inspector/labels';
 import type {
   ItemState,
   ItemStates
 } from '../../../state/inspector/itemStates';
+import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
 export const HEAD_PX = 20;
@@ -30,6 +30,7 @@ export interface IGridContent {
 /** Paints into a canvas, at the screen's own resolution. */
 export function drawGrid(
   canvas: HTMLCanvasElement,
+  palette: GridPalette,
   shape: IGridShape,
   content: IGridContent
 ): void {
@@ -48,12 +49,7 @@ export function drawGrid(
   }
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, shape.width, shape.height);
-  const brush = new GridBrush(
-    context,
-    getComputedStyle(canvas),
-    shape,
-    content
-  );
+  const brush = new GridBrush(context, palette, shape, content);
   brush.cells();
   brush.names();
   brush.heads();
@@ -66,16 +62,14 @@ export function drawGrid(
  * Responsibilities: know colours and hatch of this moment's theme, and which rows and columns are seen.
  */
 class GridBrush {
-  private readonly _colours = new Map<string, string>();
   private readonly _firstRow: number;
   private readonly _lastRow: number;
   private readonly _firstColumn: number;
   private readonly _lastColumn: number;
-  private readonly _hatch: CanvasPattern | string;
 
   constructor(
     private readonly _context: CanvasRenderingContext2D,
-    private readonly _style: CSSStyleDeclaration,
+    private readonly _palette: GridPalette,
     private readonly _shape: IGridShape,
     private readonly _content: IGridContent
   ) {
@@ -91,7 +85,6 @@ class GridBrush {
       Math.ceil((left + width - names) / column),
       states.view.requests.id.length
     );
-    this._hatch = this._hatched();
   }
 
   cells(): void {
@@ -118,7 +111,7 @@ class GridBrush {
     const context = this._context;
     context.fillStyle = this._colour('page');
     context.fillRect(0, 0, names, height);
-    context.font = `12px ${this._style.getPropertyValue('--plm-mono') || 'monospace'}`;
+    context.font = `12px ${this._palette.mono}`;
     context.textBaseline = 'middle';
     context.textAlign = 'left';
     const letter = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
@@ -146,7 +139,7 @@ class GridBrush {
     context.fillStyle = this._colour('page');
     context.fillRect(0, 0, width, HEAD_PX);
     context.fillStyle = this._colour('text');
-    context.font = `11px ${this._style.fontFamily || 'sans-serif'}`;
+    context.font = `11px ${this._palette.font}`;
     context.textAlign = 'center';
     const step = Math.max(10, Math.ceil(52 / column / 10) * 10);
     context.globalAlpha = 0.75;
@@ -235,11 +228,11 @@ class GridBrush {
       case 'cleared':
       case 'masked':
       case 'offloaded':
-        return this._hatch;
+        return this._palette.hatch;
       case 'summarised':
         return this._content.states.tokens(item, request) > 0
           ? this._colour('summary')
-          : this._hatch;
+          : this._palette.hatch;
       case 'out':
       case 'reverted':
         return this._colour('text');
@@ -268,36 +261,8 @@ class GridBrush {
     return view.kinds[view.items.kind[item] ?? 0] ?? '';
   }
 
-  /** The hatch of what was scraped off. */
-  private _hatched(): CanvasPattern | string {
-    const colour = this._colour(PLACEHOLDER);
-    const tile = document.createElement('canvas');
-    tile.width = tile.height = 5;
-    const context = tile.getContext('2d');
-    if (context === null) {
-      return colour;
-    }
-    context.strokeStyle = colour;
-    context.lineWidth = 1.1;
-    context.beginPath();
-    for (const start of [-5, 0, 5]) {
-      context.moveTo(start, 5);
-      context.lineTo(start + 5, 0);
-    }
-    context.stroke();
-    return this._context.createPattern(tile, 'repeat') ?? colour;
-  }
-
   private _colour(name: string): string {
-    let found = this._colours.get(name);
-    if (found === undefined) {
-      found =
-        this._style.getPropertyValue(`--plm-kind-${name}`).trim() ||
-        this._style.getPropertyValue(`--plm-${name}`).trim() ||
-        '#888';
-      this._colours.set(name, found);
-    }
-    return found;
+    return this._palette.colour(name);
   }
 
   private _x(request: number): number {

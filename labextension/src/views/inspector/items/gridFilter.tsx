@@ -1,9 +1,9 @@
 /** Which rows the grid shows, in which order, and how wide its columns are. */
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { IItemFilter } from '../../../state/inspector/itemRows';
 import { count } from '../../../state/display/numberFormat';
 import { useHost } from '../../host';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 import { kindWords } from '../timeline/kinds';
 import { oneLine } from '../../../state/inspector/labels';
 
@@ -17,10 +17,10 @@ interface IGridFilterProps {
 }
 
 /** Draws the fields. */
-export function GridFilter(props: IGridFilterProps) {
+export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
   const { filter, onFilter, zoom, zooms, onZoom, found } = props;
   const { words } = useHost();
-  const { view } = useInspection();
+  const { view } = useInspectedSession();
   const tools = useMemo(
     () => [...new Set(view.items.tool)].filter(one => one !== '').sort(),
     [view]
@@ -130,4 +130,4 @@ export function GridFilter(props: IGridFilterProps) {
       </span>
     </div>
   );
-}
+});

@@ -1,5 +1,5 @@
 /** Why the chosen item is, or is not, in the request, what it holds, and the way back. */
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
@@ -13,7 +13,7 @@ import { ItemLink, RequestLink } from '../controls/placeLinks';
 const MOST_USES = 8;
 
 /** Draws the card of the chosen item; without one it says how to choose. */
-export function ItemCard() {
+export const ItemCard = memo(function ItemCard() {
   const { words } = useHost();
   const { item } = useInspection();
   return (
@@ -27,7 +27,7 @@ export function ItemCard() {
       )}
     </section>
   );
-}
+});
 
 function Chosen({ item }: { item: number }) {
   const { words } = useHost();

@@ -1,5 +1,6 @@
 /** A row an item, a column a request, coloured by state. */
 import {
+  memo,
   useCallback,
   useEffect,
   useId,
@@ -19,12 +20,17 @@ import { useInspection } from '../controls/inspection';
 import { requestStep } from '../controls/requestKeys';
 import { drawGrid, HEAD_PX, ROW_PX, type IGridShape } from './gridDrawing';
 import { GridFilter } from './gridFilter';
+import { GridPalette } from './gridPalette';
 
 /** Widths of a column, in CSS pixels. */
 const COLUMNS = [2, 5, 11] as const;
 
 /** Draws the filter and the grid; `height` in CSS pixels. */
-export function ItemGrid({ height = 400 }: { height?: number }) {
+export const ItemGrid = memo(function ItemGrid({
+  height = 400
+}: {
+  height?: number;
+}) {
   const { words } = useHost();
   const inspection = useInspection();
   const { view, shown, request, item, go } = inspection;
@@ -32,6 +38,8 @@ export function ItemGrid({ height = 400 }: { height?: number }) {
   const [zoom, setZoom] = useState(2);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const palette = useRef<GridPalette | null>(null);
+  const scrolled = useRef({ left: 0, top: 0 });
   const cell = useId();
   const width = useElementWidth(box);
   const rows = useMemo(
@@ -48,16 +56,16 @@ export function ItemGrid({ height = 400 }: { height?: number }) {
   const seen = Math.min(height, size.height + 16);
 
   const paint = useCallback(() => {
-    if (canvas.current !== null && box.current !== null) {
+    if (canvas.current !== null) {
       const shape: IGridShape = {
         width,
         height: seen,
         names,
         column,
-        left: box.current.scrollLeft,
-        top: box.current.scrollTop
+        ...scrolled.current
       };
-      drawGrid(canvas.current, shape, {
+      palette.current ??= new GridPalette(canvas.current);
+      drawGrid(canvas.current, palette.current, shape, {
         states: shown.states,
         rows,
         request,
@@ -66,31 +74,28 @@ export function ItemGrid({ height = 400 }: { height?: number }) {
     }
   }, [shown.states, rows, request, item, width, names, column, seen]);
   useLayoutEffect(paint, [paint]);
-  useRepaintOnTheme(paint);
+  useThemeChange(() => {
+    palette.current = null;
+    paint();
+  });
 
-  // The cursor stays in sight; the chosen row, too.
+  // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
+  const row = item === null ? -1 : rows.indexOf(item);
   useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null) {
-      return;
-    }
+    const { left } = scrolled.current;
     const room = width - names;
     const x = request * column;
-    if (x < element.scrollLeft || x + column > element.scrollLeft + room) {
+    const element = box.current;
+    if (element !== null && (x < left || x + column > left + room)) {
       element.scrollLeft = Math.max(x - room * 0.7, 0);
     }
   }, [request, column, names, width]);
-  const row = item === null ? -1 : rows.indexOf(item);
   useLayoutEffect(() => {
-    const element = box.current;
-    if (element === null || row < 0) {
-      return;
-    }
+    const { top } = scrolled.current;
     const y = row * ROW_PX;
-    if (
-      y < element.scrollTop ||
-      y + ROW_PX > element.scrollTop + seen - HEAD_PX
-    ) {
+    const element = box.current;
+    const isHidden = y < top || y + ROW_PX > top + seen - HEAD_PX;
+    if (element !== null && row >= 0 && isHidden) {
       element.scrollTop = Math.max(y - seen / 2, 0);
     }
   }, [row, seen]);
@@ -150,7 +155,13 @@ export function ItemGrid({ height = 400 }: { height?: number }) {
         aria-colcount={total}
         aria-activedescendant={cell}
         style={{ height: seen }}
-        onScroll={paint}
+        onScroll={({ currentTarget }) => {
+          scrolled.current = {
+            left: currentTarget.scrollLeft,
+            top: currentTarget.scrollTop
+          };
+          paint();
+        }}
         onClick={onClick}
         onKeyDown={onKeyDown}
       >
@@ -178,7 +189,7 @@ export function ItemGrid({ height = 400 }: { height?: number }) {
       </p>
     </div>
   );
-}
+});
 
 interface IGridCell {
   rows: Int32Array;
@@ -224,12 +235,19 @@ const ROW_STEPS: Readonly<Record<string, number>> = {
   PageDown: 10
 };
 
-/** Paints again when the theme changes, or the colours that the system asks for. */
-function useRepaintOnTheme(paint: () => void): void {
+/** Calls back when the theme changes, or the colours that the system asks for. */
+function useThemeChange(newest: () => void): void {
+  const kept = useRef(newest);
+  useEffect(() => {
+    kept.current = newest;
+  }, [newest]);
   useEffect(() => {
     if (typeof matchMedia === 'undefined') {
       return;
     }
+    const paint = () => {
+      kept.current();
+    };
     const observer = new MutationObserver(paint);
     for (const element of [document.body, document.documentElement]) {
       observer.observe(element, {
@@ -250,5 +268,5 @@ function useRepaintOnTheme(paint: () => void): void {
         one.removeEventListener('change', paint);
       }
     };
-  }, [paint]);
+  }, []);
 }

@@ -1,19 +1,20 @@
 /** The compactions of a session: before beside after, what each lost, and what of it was needed later. */
+import { memo } from 'react';
 import type { LostName } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { oneLine } from '../../../state/inspector/labels';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useAnswer } from '../controls/answers';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 
 const MOST_ITEMS = 60;
 
 /** Draws a disclosure for each compaction. */
-export function Compactions() {
+export const Compactions = memo(function Compactions() {
   const { words } = useHost();
-  const { view } = useInspection();
+  const { view } = useInspectedSession();
   const found = view.events.filter(one => one.kind === 'compact');
   return (
     <section aria-label={words.__('Compactions')}>
@@ -41,11 +42,11 @@ export function Compactions() {
       ))}
     </section>
   );
-}
+});
 
 function CompactionDetails({ number }: { number: number }) {
   const { words } = useHost();
-  const { source } = useInspection();
+  const { source } = useInspectedSession();
   const { answer } = useAnswer(source, { ask: 'compaction', number });
   const found = answer?.compaction ?? null;
   if (found === null) {

@@ -1,5 +1,5 @@
 /** The difference of two requests: what came, went and was rewritten, and what was paid anew. */
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import {
   difference,
@@ -16,7 +16,7 @@ import { ItemLink } from '../controls/placeLinks';
 const FIRST_ROWS = 8;
 
 /** Draws the shown request beside the one before it, or beside another that is chosen. */
-export function DifferenceView() {
+export const DifferenceView = memo(function DifferenceView() {
   const { words } = useHost();
   const { view, shown, recorded, request, against, go } = useInspection();
   const from = Math.max(against ?? request - 1, 0);
@@ -73,7 +73,7 @@ export function DifferenceView() {
       </label>
     </section>
   );
-}
+});
 
 /** What the provider read from its cache, what was paid anew, and what is new. */
 function PaidBar({ found }: { found: IDifference }) {

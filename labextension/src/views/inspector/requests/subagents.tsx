@@ -3,13 +3,13 @@ import { count } from '../../../state/display/numberFormat';
 import { money, oneLine } from '../../../state/inspector/labels';
 import { linkTo } from '../../../state/inspector/source';
 import { useHost } from '../../host';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
 /** Draws a row for each, with the way into it; nothing where there are none. */
 export function Subagents() {
   const { words } = useHost();
-  const { view, openLink } = useInspection();
+  const { view, openLink } = useInspectedSession();
   if (view.subagents.length === 0) {
     return null;
   }

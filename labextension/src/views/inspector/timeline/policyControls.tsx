@@ -1,12 +1,12 @@
 /** The controls of the second track: which policy, its numbers, and by which prices. */
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { parsePolicy, policyText } from '../../../state/inspector/labels';
 import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
 import type { IPolicyTrack } from '../controls/policyTrack';
-import { useInspection } from '../controls/inspection';
+import { useInspectedSession } from '../controls/inspection';
 
 interface IPolicyControlsProps {
   policy: string;
@@ -15,13 +15,13 @@ interface IPolicyControlsProps {
 }
 
 /** Draws picker, sliders, price, and how long the answer took or why it waits. */
-export function PolicyControls({
+export const PolicyControls = memo(function PolicyControls({
   policy,
   track,
   onPrice
 }: IPolicyControlsProps) {
   const { words } = useHost();
-  const { view, source, go } = useInspection();
+  const { view, source, go } = useInspectedSession();
   const { name, numbers } = parsePolicy(policy);
   const { stops } = source;
   const options = useMemo(() => {
@@ -90,7 +90,7 @@ export function PolicyControls({
       )}
     </div>
   );
-}
+});
 
 function state(
   track: IPolicyTrack,

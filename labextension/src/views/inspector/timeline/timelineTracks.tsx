@@ -1,5 +1,5 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
-import { useId, useMemo, useRef, type PointerEvent } from 'react';
+import { memo, useId, useMemo, useRef, type PointerEvent } from 'react';
 import type { TimelineView } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
 import { money } from '../../../state/inspector/labels';
@@ -11,7 +11,11 @@ import { StackedArea, TrackScale, type ITrackMark } from './stackedArea';
 import { requestStep } from '../controls/requestKeys';
 
 /** Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. */
-export function TimelineTracks({ isSmall = false }: { isSmall?: boolean }) {
+export const TimelineTracks = memo(function TimelineTracks({
+  isSmall = false
+}: {
+  isSmall?: boolean;
+}) {
   const { view, recorded, whatIf, shown } = useInspection();
   const most = useMemo(
     () => largest(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
@@ -27,7 +31,7 @@ export function TimelineTracks({ isSmall = false }: { isSmall?: boolean }) {
       <KindLegend />
     </div>
   );
-}
+});
 
 /** Returns what fits all: the largest request, and the limit where that is not far above. */
 function largest(view: TimelineView, tracks: readonly IShownTrack[]): number {
