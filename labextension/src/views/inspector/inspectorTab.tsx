@@ -1,6 +1,11 @@
 /** What each tab of the inspector shows, under the tracks that move the cursor. */
+import { useDeferredValue, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
+import {
+  InspectorCursorProvider,
+  useInspectorCursor
+} from './controls/inspection';
 import type { IPolicyTrack } from './controls/policyTrack';
 import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
@@ -37,35 +42,45 @@ export function InspectorTab(props: IInspectorTabProps) {
     <>
       <TimelineTracks isSmall />
       <ShownTrackChoice />
-      {tab === 'items' && <ItemsTab />}
-      {tab === 'requests' && <RequestsTab />}
-      {tab === 'cost' && (
-        <>
-          {controls}
+      <DeferredCursor>
+        {tab === 'items' && <ItemsTab />}
+        {tab === 'requests' && <RequestsTab />}
+        {tab === 'cost' && (
+          <>
+            {controls}
+            <div className="plm-Inspector-columns">
+              <div className="plm-Inspector-card">
+                <CostChart />
+              </div>
+              <div className="plm-Inspector-card">
+                <FiguresTable />
+              </div>
+            </div>
+            <div className="plm-Inspector-card">
+              <BreaksTable />
+            </div>
+          </>
+        )}
+        {tab === 'wastes' && (
           <div className="plm-Inspector-columns">
             <div className="plm-Inspector-card">
-              <CostChart />
+              <Wastes />
             </div>
             <div className="plm-Inspector-card">
-              <FiguresTable />
+              <Notes />
             </div>
           </div>
-          <div className="plm-Inspector-card">
-            <BreaksTable />
-          </div>
-        </>
-      )}
-      {tab === 'wastes' && (
-        <div className="plm-Inspector-columns">
-          <div className="plm-Inspector-card">
-            <Wastes />
-          </div>
-          <div className="plm-Inspector-card">
-            <Notes />
-          </div>
-        </div>
-      )}
+        )}
+      </DeferredCursor>
     </>
+  );
+}
+
+/** The views below the tracks follow the cursor as soon as there is time: the tracks come first. */
+function DeferredCursor({ children }: { children: ReactNode }) {
+  const cursor = useDeferredValue(useInspectorCursor());
+  return (
+    <InspectorCursorProvider value={cursor}>{children}</InspectorCursorProvider>
   );
 }
 
@@ -82,22 +97,24 @@ function TimelineTab(props: IInspectorTabProps) {
         <RequestTable />
       </Disclosure>
       <ShownTrackChoice />
-      <div className="plm-Inspector-columns">
-        <div className="plm-Inspector-card">
-          <h3>{words.__('Items by requests')}</h3>
-          <ItemGrid height={360} />
-          <ItemCard />
-        </div>
-        <div className="plm-Inspector-stack">
+      <DeferredCursor>
+        <div className="plm-Inspector-columns">
           <div className="plm-Inspector-card">
-            <DifferenceView />
+            <h3>{words.__('Items by requests')}</h3>
+            <ItemGrid height={360} />
+            <ItemCard />
           </div>
-          <div className="plm-Inspector-card">
-            <BreaksTable isShort />
-            <Wastes most={3} />
+          <div className="plm-Inspector-stack">
+            <div className="plm-Inspector-card">
+              <DifferenceView />
+            </div>
+            <div className="plm-Inspector-card">
+              <BreaksTable isShort />
+              <Wastes most={3} />
+            </div>
           </div>
         </div>
-      </div>
+      </DeferredCursor>
     </>
   );
 }

@@ -54,12 +54,16 @@ export function useInspectedSession(): IInspectedSession {
   return session;
 }
 
-/** Returns what the views share, with the cursor. */
-export function useInspection(): IInspection {
-  const session = useInspectedSession();
+/** Returns the cursor. */
+export function useInspectorCursor(): IInspectorCursor {
   const cursor = useContext(CursorContext);
   if (cursor === null) {
     throw new Error('A view of the inspector was drawn outside of it.');
   }
-  return { ...session, ...cursor };
+  return cursor;
+}
+
+/** Returns what the views share, with the cursor. */
+export function useInspection(): IInspection {
+  return { ...useInspectedSession(), ...useInspectorCursor() };
 }
