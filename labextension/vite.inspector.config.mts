@@ -10,7 +10,7 @@ export default defineConfig({
       fileName: () => 'inspector.js',
       cssFileName: 'inspector'
     },
-    outDir: 'dist-inspector',
+    outDir: '../build/inspector',
     rolldownOptions: { output: { minify: true } },
     target: 'es2022',
     reportCompressedSize: false

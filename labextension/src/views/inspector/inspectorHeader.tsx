@@ -44,7 +44,9 @@ export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
       <p className="plm-Inspector-origin plm-Muted">
         {[
           oneLine(view.origin),
-          words._n('%1 request', '%1 requests', total, count(total)),
+          total === 1
+            ? words.__('1 request')
+            : words.__('%1 requests', count(total)),
           words.__('%1 items', count(view.items.id.length)),
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}

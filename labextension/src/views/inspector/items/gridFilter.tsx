@@ -126,7 +126,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
         </button>
       </span>
       <span className="plm-Muted" role="status">
-        {words._n('%1 item', '%1 items', found, count(found))}
+        {found === 1 ? words.__('1 item') : words.__('%1 items', count(found))}
       </span>
     </div>
   );

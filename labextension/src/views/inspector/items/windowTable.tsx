@@ -69,7 +69,7 @@ export function WindowTable() {
           words.__('state'),
           words.__('tokens'),
           words.__('share'),
-          words.__('age')
+          words.__('requests old')
         ]}
         numbersFrom={3}
         count={sorted.length}
@@ -83,7 +83,7 @@ export function WindowTable() {
                 stateWords(found.state),
                 count(found.tokens),
                 percent(found.tokens / all),
-                words._n('%1 request', '%1 requests', found.age, found.age)
+                count(found.age)
               ];
         }}
       />

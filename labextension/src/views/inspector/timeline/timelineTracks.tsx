@@ -220,7 +220,7 @@ function sentence(
   if (isRecorded) {
     const line = view.requests.reported.some(one => one !== null)
       ? words.__(
-          'The dark line is what the provider reported, a fact; the areas are counted: %1',
+          'The line is what the provider reported, a fact; the areas are counted: %1',
           view.ruler.words
         )
       : words.__(
