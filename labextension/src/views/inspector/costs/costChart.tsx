@@ -26,7 +26,7 @@ export function CostChart() {
         },
         {
           kind: 'recorded',
-          name: words.__('recorded, with a cache that never breaks'),
+          name: words.__('recorded, estimated from the texts'),
           sums: costSeries(recorded.track)
         },
         {
