@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
 from palimpsest.public.session_lifecycle import SessionLifecycle
-from palimpsest.public.session_reviews import SessionReviews
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
@@ -23,6 +22,7 @@ from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
+from palimpsest.review.recordings.session_answers import SessionReviews
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
@@ -81,7 +81,7 @@ class Session:
         self._live = live
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
-        self._reviews = SessionReviews(app, live.id)
+        self._reviews = SessionReviews(app.services.store, live.id, app.price)
 
     @property
     def id(self) -> str:

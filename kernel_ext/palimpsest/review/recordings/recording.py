@@ -18,6 +18,7 @@ from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.recordings.session_answers import SessionAnswers
 from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
@@ -75,6 +76,19 @@ class Recording(Sequence[SessionReview]):
 
     def __iter__(self) -> Iterator[SessionReview]:
         return (self._review(one) for one in self.ids)
+
+    def answers(self, session: str = "") -> SessionAnswers:
+        """Return what answers an inspector's questions about a session, the first one without an id.
+
+        Raises NotFound.
+        """
+        if not self.ids or (session and session not in self.ids):
+            raise NotFound(
+                f"The recording has no session {session!r}; it has {len(self)} sessions."
+            )
+        return SessionAnswers(
+            self._store, session or self.ids[0], self._price_of, get_policy=self._get_policy
+        )
 
     def _review(self, session_id: str) -> SessionReview:
         return stored_review(self._store, session_id, self._price_of, self._get_policy)
