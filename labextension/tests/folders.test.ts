@@ -12,6 +12,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   'state/store': STATE.slice(0, 1),
   'state/session': STATE.slice(0, 2),
   'state/display': STATE.slice(0, 3),
+  'state/inspector': [...STATE.slice(0, 1), 'state/display'],
   kernel: ['protocol', 'state/store'],
   views: [],
   'views/actions': STATE,
@@ -21,6 +22,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
   'views/transcript': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
   'views/sessions': [...STATE, ...VIEWS],
+  'views/inspector': [...STATE, ...VIEWS, 'state/inspector'],
   'views/composer': [...STATE, ...VIEWS],
   'views/chat': [
     ...STATE,

@@ -38,14 +38,14 @@ def track_of(
     recorded = {(one.item, one.request): one for one in review.timeline.transitions}
     is_recorded = simulation.policy == RecordedPolicy.name
     weights = timeline.weights(review.ruler.estimator)
-    told = [
-        transition_words(
-            recorded.get((one.item, one.request), one) if is_recorded else one,
-            weights[one.item],
-            one.tokens,
-            review.ruler.factor,
-        )
+    # A recorded decision is told with its own numbers, as `why` tells it.
+    decided = [
+        recorded.get((one.item, one.request), one) if is_recorded else one
         for one in timeline.transitions
+    ]
+    told = [
+        transition_words(one, weights[one.item], one.tokens, review.ruler.factor)
+        for one in decided
     ]
     for one in told:
         words.setdefault(one, len(words))

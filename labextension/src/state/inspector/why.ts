@@ -1,0 +1,123 @@
+/**
+ * Why a request shows an item as it does, in a sentence or two: the same words as the kernel's `session.why`
+ * (`review/comparison/explanation.py`), which the tests hold this to.
+ */
+import type { TimelineView } from '../../protocol/generated';
+import { count } from '../display/numberFormat';
+import type { ItemState, ItemStates } from './itemStates';
+
+const STATES: Record<ItemState, string> = {
+  whole: 'whole',
+  truncated: 'cut short',
+  cleared: 'cleared',
+  masked: 'masked',
+  summarised: 'replaced by a summary',
+  offloaded: 'moved to a file',
+  out: 'left out',
+  reverted: 'taken back'
+};
+
+/** A state in words. */
+export function stateWords(state: ItemState): string {
+  return STATES[state];
+}
+
+/** Returns the sentences about an item at a request, both counted from 0. */
+export function why(states: ItemStates, item: number, request: number): string {
+  const { view, track } = states;
+  const name = itemName(view, item);
+  const where = `request ${request + 1}`;
+  const entered = view.items.entered[item] ?? 0;
+  if (!states.exists(item, request)) {
+    return entered >= view.requests.id.length
+      ? `${name} is not in ${where}: it came after the last request.`
+      : `${name} is not in ${where}: it came later, before request ${entered + 1}${time(view, entered)}.`;
+  }
+  const found = states.transition(item, request);
+  const used = usedLater(view, item, request);
+  if (found < 0) {
+    const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
+    const kept = view.items.pinned.includes(item)
+      ? ' and the user keeps it (pinned)'
+      : '';
+    return (
+      `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, since request ${entered + 1}` +
+      `${time(view, entered)}${kept}${lostLater(states, item, request)}.${used}`
+    );
+  }
+  const { state, request: at, words } = track.transitions;
+  const since = at[found] ?? 0;
+  return (
+    `${name} is ${STATES[state[found] ?? 'whole']} in ${where}, since request ${since + 1}` +
+    `${time(view, since)}, ${track.words[words[found] ?? 0] ?? ''}.${used}`
+  );
+}
+
+/** Returns an item's name at the beginning of a sentence. */
+export function itemName(view: TimelineView, item: number): string {
+  const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
+  const tool = view.items.tool[item] ?? '';
+  const label = view.items.label[item] ?? '';
+  if (kind === 'output' || kind === 'call') {
+    const about = label !== '' && label !== tool ? ` (${label})` : '';
+    return `${kind === 'output' ? 'The result of' : 'The call of'} ${tool}${about}`;
+  }
+  if (kind === 'summary') {
+    return 'The summary';
+  }
+  return label !== '' ? `“${label}” (${kind})` : `Item ${item + 1} (${kind})`;
+}
+
+/** Returns the requests whose answers used a name that the item holds, in order. */
+export function usesOf(view: TimelineView, item: number): number[] {
+  let low = 0;
+  let high = view.used_item.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((view.used_item[middle] ?? 0) < item) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const found: number[] = [];
+  while (view.used_item[low] === item) {
+    found.push(view.used_request[low] ?? 0);
+    low += 1;
+  }
+  return found;
+}
+
+function usedLater(view: TimelineView, item: number, request: number): string {
+  const [first, ...others] = usesOf(view, item).filter(one => one >= request);
+  if (first === undefined) {
+    return '';
+  }
+  const more = others.length > 0 ? `, and ${others.length} more did` : '';
+  return ` The answer to request ${first + 1} used a name in it${more}.`;
+}
+
+function lostLater(states: ItemStates, item: number, request: number): string {
+  const { request: at, state } = states.track.transitions;
+  for (const one of states.transitionsOf(item)) {
+    const found = state[one] ?? 'whole';
+    if ((at[one] ?? 0) > request && found !== 'whole') {
+      return `; from request ${(at[one] ?? 0) + 1} on it is ${STATES[found]}`;
+    }
+  }
+  return '';
+}
+
+/** Rounds as the kernel's language does: a half to the even number. */
+function halfEven(value: number): number {
+  const low = Math.floor(value);
+  return value - low === 0.5 ? low + (low % 2) : Math.round(value);
+}
+
+/** Returns when a request was sent, in parentheses; empty where that is not known. */
+export function time(view: TimelineView, request: number): string {
+  const started = view.requests.started[request];
+  return typeof started === 'number'
+    ? ` (${new Date(started).toISOString().slice(0, 16).replace('T', ' ')} UTC)`
+    : '';
+}

@@ -1,0 +1,122 @@
+/** What the inspector computes from a view equals what the kernel says of the same session. */
+import { describe, expect, it } from 'vitest';
+import { difference } from '../../../src/state/inspector/difference';
+import { ItemStates } from '../../../src/state/inspector/itemStates';
+import { kindSeries } from '../../../src/state/inspector/kindSeries';
+import { linkTo, parseLink } from '../../../src/state/inspector/source';
+import { nearestStop } from '../../../src/state/inspector/stops';
+import { why } from '../../../src/state/inspector/why';
+import { windowRows } from '../../../src/state/inspector/windowRows';
+import { NAMES, sample } from '../../inspector/samples';
+
+describe.each(NAMES)('a view of %s', name => {
+  it('says why in the words of the kernel', () => {
+    const { view, why: told } = sample(name);
+    const states = new ItemStates(view, view.recorded);
+
+    for (const { item, request, words } of told) {
+      expect(why(states, item, request)).toBe(words);
+    }
+  });
+
+  it('adds up at every request, under every policy', () => {
+    const { view, tracks } = sample(name);
+
+    for (const track of [view.recorded, ...tracks]) {
+      const { total } = kindSeries(view, track);
+      track.total.forEach((tokens, request) => {
+        expect(Math.abs((total[request] ?? 0) - tokens)).toBeLessThan(2);
+      });
+    }
+  });
+
+  it('has the prefix of the replay in common with the request before', () => {
+    const { view, tracks } = sample(name);
+
+    for (const track of [view.recorded, ...tracks]) {
+      const states = new ItemStates(view, track);
+      for (let request = 1; request < track.total.length; request += 7) {
+        const { common } = difference(states, request - 1, request);
+        expect(Math.abs(common - (track.prefix[request] ?? 0))).toBeLessThan(2);
+      }
+    }
+  });
+
+  it('lists the items of a window with the tokens of the whole', () => {
+    const { view, tracks } = sample(name);
+
+    for (const track of tracks) {
+      const states = new ItemStates(view, track);
+      const last = track.total.length - 1;
+      const tokens = windowRows(states, last).reduce(
+        (sum, row) => sum + row.tokens,
+        view.ruler.unseen
+      );
+      expect(Math.abs(tokens - (track.total[last] ?? 0))).toBeLessThan(2);
+    }
+  });
+
+  it('jumps from change to change along a row, and back', () => {
+    const { view, tracks } = sample(name);
+
+    for (const track of [view.recorded, ...tracks]) {
+      const states = new ItemStates(view, track);
+      track.transitions.item.slice(0, 20).forEach((item, place) => {
+        const at = track.transitions.request[place] ?? 0;
+        const forth = changesFrom(states, item);
+
+        expect(forth[0]).toBe(view.items.entered[item]);
+        expect(forth).toContain(at);
+        const back = forth
+          .slice(1)
+          .map(request => states.previousChange(item, request));
+        expect(back).toEqual(forth.slice(0, -1));
+      });
+    }
+  });
+});
+
+/** Returns the requests at which an item's row changes, by jumping along it. */
+function changesFrom(states: ItemStates, item: number): number[] {
+  const found: number[] = [];
+  for (let at = states.nextChange(item, -1); at !== null;) {
+    found.push(at);
+    at = states.nextChange(item, at);
+  }
+  return found;
+}
+
+describe('a link', () => {
+  it('keeps the place, counted from 1', () => {
+    const link = linkTo('ses_a/b', { request: 3, item: 7 });
+
+    expect(link).toBe('palimpsest:ses_a%2Fb/4/8');
+    expect(parseLink(link)).toEqual({
+      session: 'ses_a/b',
+      place: { request: 3, item: 7 }
+    });
+  });
+
+  it.each(['', 'https://x', 'palimpsest:', 'palimpsest:a/0', 'palimpsest:%'])(
+    'is not %s',
+    text => {
+      expect(parseLink(text)).toBeNull();
+    }
+  );
+});
+
+describe('a report', () => {
+  it('shows the stop that is nearest to the numbers asked for', () => {
+    const track = sample('pi').view.recorded;
+    const stops = [2, 5, 10].map(n => ({
+      policy: 'sweagent.last_n',
+      numbers: { n },
+      track
+    }));
+
+    expect(nearestStop(stops, 'sweagent.last_n', { n: 9 })?.numbers).toEqual({
+      n: 10
+    });
+    expect(nearestStop(stops, 'pi.compact', {})).toBeNull();
+  });
+});
