@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
+from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.comparison.session_review import SessionReview
@@ -69,6 +70,10 @@ def _lifecycle_of(session: "Session") -> SessionLifecycle:
     return session._lifecycle  # noqa: SLF001  the session's own part
 
 
+def _inspection_of(session: "Session") -> SessionInspection:
+    return session._inspection  # noqa: SLF001  the session's own part
+
+
 def _review_of(session: "Session") -> SessionReview:
     return session.review
 
@@ -81,6 +86,7 @@ class Session:
         self._live = live
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
+        self._inspection = SessionInspection(app, live)
         self._reviews = SessionReviews(app.services.store, live.id, app.price)
 
     @property
@@ -527,6 +533,9 @@ class Session:
 
         self._flush()
         return view_of(self._live, self._app.engine, self._app.views)
+
+    inspect = forwarded(_inspection_of, SessionInspection.inspect)
+    report = forwarded(_inspection_of, SessionInspection.report)
 
     def _flush(self) -> None:
         journal = getattr(self._live, "journal", None)

@@ -133,7 +133,7 @@ def _policies(words: list[str]) -> list[PolicyLike]:
 
 
 def _chosen(
-    recording: Recording, session: str, *, with_requests: bool = False
+    recording: Recording[SessionReview], session: str, *, with_requests: bool = False
 ) -> Iterator[SessionReview]:
     """Yield the sessions that are asked for: one by id or number from 1, else all; those of subagents last.
 
@@ -152,7 +152,7 @@ def _chosen(
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 
-def _session(recording: Recording, session: str) -> SessionReview:
+def _session(recording: Recording[SessionReview], session: str) -> SessionReview:
     if not session.isdecimal():
         return recording[session]
     if not 0 < int(session) <= len(recording):
@@ -163,7 +163,7 @@ def _session(recording: Recording, session: str) -> SessionReview:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Recording]:
+def _opened(path: str) -> Iterator[Recording[SessionReview]]:
     with _progress() as control:
         recording = open_recording(path, control=control)
     with recording:

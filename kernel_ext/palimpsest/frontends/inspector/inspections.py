@@ -12,6 +12,7 @@ from pathlib import Path
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, QuestionLine
 from palimpsest.review.comparison.prices import PriceOf
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.recordings.recording import Recording, open_recording
 from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
@@ -29,7 +30,7 @@ IDLE_SECONDS = 900.0
 class _Opened:
     """A recording and the lines of its sessions."""
 
-    recording: Recording
+    recording: Recording[SessionReview]
     stamp: tuple[int, int]
     """Size and time of the file, which tell whether it grew."""
     lines: dict[str, QuestionLine] = field(default_factory=dict)
