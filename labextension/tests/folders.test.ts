@@ -58,7 +58,16 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/chat',
     'views/composer'
   ],
-  widget: ['protocol', 'state/store', 'views', 'views/dom', 'views/chat']
+  widget: [
+    'protocol',
+    'state/store',
+    'state/inspector',
+    'views',
+    'views/dom',
+    'views/inspector',
+    'views/chat'
+  ],
+  report: ['protocol', 'state/inspector', 'views', 'views/inspector', 'widget']
 };
 
 /** The files of `src` in folders; `index.ts` is above all of them. */

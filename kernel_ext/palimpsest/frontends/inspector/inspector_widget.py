@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import traitlets
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
@@ -68,6 +69,8 @@ class InspectorWidget(CellWidget):
 
     _esm = built("inspector.js", "export default {};")
     _css = built("inspector.css", "")
+    own = traitlets.Bool(default_value=False).tag(sync=True)
+    """A session that can be written: its items can be pinned, left out and restored."""
 
     def __init__(
         self, inspected: InspectedSession, engine: EngineThread, price: str | None = None
@@ -80,6 +83,7 @@ class InspectorWidget(CellWidget):
         super().__init__(inspected.id, engine)
         self.on_msg(self._heard)
         live = inspected.live
+        self.own = live is not None and not live.read_only
         self._unsubscribe = live.subscribe(self._grew) if live is not None else lambda: None
 
     def close(self) -> None:

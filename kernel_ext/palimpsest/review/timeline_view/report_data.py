@@ -41,12 +41,12 @@ def report_data(
     if found.view is None:
         raise UserError(found.error)
     view = _shown(found.view, texts)
-    view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
+    view = TimelineView.model_validate(clean(view.model_dump(mode="json", exclude_none=True)))
     stops = [clean(one) for one in _stops(answers, policies or DEFAULT_POLICIES, price)]
     named = _policies(view.policies, [one["policy"] for one in stops])
     view = view.model_copy(update={"policies": named})
     data = {
-        "view": view.model_dump(mode="json"),
+        "view": view.model_dump(mode="json", exclude_none=True),
         "stops": stops,
         "texts": texts,
         "items": clean(_texts(answers, texts)),
@@ -100,7 +100,7 @@ def _stops(
             yield {
                 "policy": policy,
                 "numbers": numbers,
-                "track": found.track.model_dump(mode="json"),
+                "track": found.track.model_dump(mode="json", exclude_none=True),
             }
 
 
@@ -128,7 +128,7 @@ def _compactions(answers: ViewAnswers) -> list[dict[str, Any]]:
         one = answers.answer(AskCompaction(number=len(found))).compaction
         if one is None:
             return found
-        found.append(one.model_dump(mode="json"))
+        found.append(one.model_dump(mode="json", exclude_none=True))
 
 
 def _shared(value: Any, columns: list[Any], known: dict[str, int]) -> Any:
