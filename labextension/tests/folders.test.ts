@@ -6,6 +6,14 @@ import { describe, expect, it } from 'vitest';
 const STATE = ['protocol', 'state/store', 'state/session', 'state/display'];
 const VIEWS = ['views', 'views/actions', 'views/dom', 'views/controls'];
 
+/** What every part of the inspector imports. */
+const INSPECTOR = [
+  ...STATE,
+  ...VIEWS,
+  'state/inspector',
+  'views/inspector/controls'
+];
+
 /** Allowed imports, lowest folder first. */
 const FOLDERS: Record<string, readonly string[]> = {
   protocol: [],
@@ -22,7 +30,18 @@ const FOLDERS: Record<string, readonly string[]> = {
   'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
   'views/transcript': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
   'views/sessions': [...STATE, ...VIEWS],
-  'views/inspector': [...STATE, ...VIEWS, 'state/inspector'],
+  'views/inspector/controls': [...STATE, ...VIEWS, 'state/inspector'],
+  'views/inspector/timeline': INSPECTOR,
+  'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
+  'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
+  'views/inspector/costs': INSPECTOR,
+  'views/inspector': [
+    ...INSPECTOR,
+    'views/inspector/timeline',
+    'views/inspector/items',
+    'views/inspector/requests',
+    'views/inspector/costs'
+  ],
   'views/composer': [...STATE, ...VIEWS],
   'views/chat': [
     ...STATE,

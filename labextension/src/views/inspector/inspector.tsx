@@ -1,14 +1,22 @@
 /**
  * The inspector: a session's context over all its requests, and what other policies would have sent.
  */
-import { useEffect, useState } from 'react';
+import { useEffect, useId, useMemo, useState } from 'react';
 import type { TimelineView } from '../../protocol/generated';
-import { count } from '../../state/display/numberFormat';
 import type {
   IInspectorPlace,
   IInspectorSource
 } from '../../state/inspector/source';
 import { useHost } from '../host';
+import { InspectionProvider, type IInspection } from './controls/inspection';
+import { shownTrack, usePolicyTrack } from './controls/policyTrack';
+import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
+import { InspectorTab } from './inspectorTab';
+import { useView } from './sessionView';
+
+/** The policy that is shown first, where the kernel knows it. */
+const FIRST_POLICY = 'sweagent.last_n';
+const NOWHERE: IInspectorPlace = { request: null, item: null };
 
 interface IInspectorProps {
   source: IInspectorSource;
@@ -17,45 +25,151 @@ interface IInspectorProps {
   openLink?: (link: string) => void;
 }
 
-/** Draws a session's title, its totals, and a row for each request. */
-export function Inspector({ source, place, onPlace }: IInspectorProps) {
+/** Draws a session; `place` restores what was shown, and `onPlace` is told what is. */
+export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
-  const [view, setView] = useState<TimelineView | null>(null);
-  const [error, setError] = useState('');
-  useEffect(() => {
-    void source.ask({ ask: 'view' }).then(answer => {
-      setView(answer.view ?? null);
-      setError(answer.error);
-    });
-  }, [source]);
+  const [price, setPrice] = useState<string | null>(null);
+  const { view, error } = useView(props.source, price);
   if (view === null) {
-    return <p role="status">{error || words.__('Reading the session…')}</p>;
+    return (
+      <div className="plm-Inspector">
+        <p role="status">
+          {error || (props.source.waits ?? words.__('Reading the session…'))}
+        </p>
+      </div>
+    );
+  }
+  if (view.requests.id.length === 0) {
+    return (
+      <div className="plm-Inspector">
+        <p role="status">
+          {words.__('The session has no requests yet: ask something first.')}
+        </p>
+      </div>
+    );
   }
   return (
-    <div className="plm-Inspector">
-      <h2>{view.title}</h2>
-      {view.totals.map(one => (
-        <p key={one}>{one}</p>
-      ))}
-      <table>
-        <tbody>
-          {view.recorded.total.map((tokens, request) => (
-            <tr key={request} aria-current={place?.request === request}>
-              <th scope="row">
-                <button
-                  type="button"
-                  onClick={() => {
-                    onPlace?.({ request, item: null });
-                  }}
-                >
-                  {words.__('Request %1', request + 1)}
-                </button>
-              </th>
-              <td>{count(tokens)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Session
+      {...props}
+      key={view.session}
+      view={view}
+      price={price}
+      onPrice={setPrice}
+    />
   );
+}
+
+interface ISessionProps extends IInspectorProps {
+  view: TimelineView;
+  price: string | null;
+  onPrice: (price: string) => void;
+}
+
+function Session(props: ISessionProps) {
+  const { source, view, price, onPrice, openLink } = props;
+  const mark = useId();
+  const [place, go] = usePlace(props);
+  const [isWhatIf, showWhatIf] = useState(false);
+  const policy = place.policy ?? firstPolicy(source, view);
+  const track = usePolicyTrack(source, view, policy, price);
+  const recorded = useMemo(
+    () => shownTrack(view, view.recorded, 'recorded', {}),
+    [view]
+  );
+  const last = view.requests.id.length - 1;
+  const request = Math.min(place.request ?? last, last);
+  const item =
+    place.item !== null && place.item < view.items.id.length
+      ? place.item
+      : null;
+  const against =
+    (place.against ?? null) === null
+      ? null
+      : Math.min(place.against ?? 0, last);
+  const inspection = useMemo<IInspection>(
+    () => ({
+      source,
+      view,
+      recorded,
+      whatIf: track.shown,
+      shown: isWhatIf ? (track.shown ?? recorded) : recorded,
+      showWhatIf,
+      request,
+      item,
+      against,
+      go,
+      openLink: openLink ?? null
+    }),
+    [
+      source,
+      view,
+      recorded,
+      track.shown,
+      isWhatIf,
+      request,
+      item,
+      against,
+      go,
+      openLink
+    ]
+  );
+  const tab: TabName = TABS.find(one => one === place.tab) ?? 'timeline';
+  return (
+    <InspectionProvider value={inspection}>
+      <div className="plm-Inspector">
+        <InspectorHeader tab={tab} mark={mark} />
+        <div
+          className="plm-Inspector-panel"
+          role="tabpanel"
+          id={`${mark}-panel`}
+          aria-labelledby={`${mark}-${tab}`}
+          tabIndex={-1}
+        >
+          <InspectorTab
+            tab={tab}
+            policy={policy}
+            track={track}
+            onPrice={onPrice}
+          />
+        </div>
+      </div>
+    </InspectionProvider>
+  );
+}
+
+/** Returns the place, and how to move; a place from outside replaces it. */
+function usePlace({
+  place: given,
+  onPlace
+}: ISessionProps): [IInspectorPlace, IInspection['go']] {
+  const [place, setPlace] = useState(given ?? NOWHERE);
+  const [known, setKnown] = useState(given);
+  if (known !== given) {
+    setKnown(given);
+    setPlace(given ?? NOWHERE);
+  }
+  const go = useMemo(
+    () => (change: Partial<IInspectorPlace>) => {
+      setPlace(before => ({ ...before, ...change }));
+    },
+    []
+  );
+  useEffect(() => {
+    if (place !== given && place !== NOWHERE) {
+      onPlace?.(place);
+    }
+    // What is told is the place, not who listens.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [place]);
+  return [place, go];
+}
+
+function firstPolicy(source: IInspectorSource, view: TimelineView): string {
+  const first = source.stops?.[0];
+  if (first !== undefined) {
+    return first.policy;
+  }
+  return view.policies.some(one => one.name === FIRST_POLICY)
+    ? FIRST_POLICY
+    : '';
 }

@@ -1,0 +1,109 @@
+/** The head of an inspector: which session, by whom recorded, and its tabs. */
+import { useState } from 'react';
+import { count } from '../../state/display/numberFormat';
+import { oneLine } from '../../state/inspector/labels';
+import { linkTo } from '../../state/inspector/source';
+import { useHost } from '../host';
+import { useInspection } from './controls/inspection';
+import { requestStep } from './controls/requestKeys';
+
+export const TABS = [
+  'timeline',
+  'items',
+  'requests',
+  'cost',
+  'wastes'
+] as const;
+export type TabName = (typeof TABS)[number];
+
+interface IInspectorHeaderProps {
+  tab: TabName;
+  /** The id of the tabs and of what they show. */
+  mark: string;
+}
+
+/** Draws title, origin, tabs and the place of the cursor. */
+export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
+  const { words, copy } = useHost();
+  const { view, request, item, go } = useInspection();
+  const [copied, setCopied] = useState('');
+  const names: Record<TabName, string> = {
+    timeline: words.__('Timeline'),
+    items: words.__('Items'),
+    requests: words.__('Requests'),
+    cost: words.__('Cost'),
+    wastes: words.__('Wastes')
+  };
+  const total = view.requests.id.length;
+  const link = linkTo(view.session, { request, item });
+  return (
+    <header className="plm-Inspector-header">
+      <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
+        <bdi>{oneLine(view.title) || view.session}</bdi>
+      </h2>
+      <p className="plm-Inspector-origin plm-Muted">
+        {[
+          oneLine(view.origin),
+          words._n('%1 request', '%1 requests', total, count(total)),
+          words.__('%1 items', count(view.items.id.length)),
+          view.own ? words.__('can be edited') : words.__('read-only')
+        ].join(' · ')}
+      </p>
+      <div
+        className="plm-Inspector-tabs"
+        role="tablist"
+        aria-label={words.__('Views')}
+        onKeyDown={event => {
+          const next = requestStep(event, TABS.indexOf(tab), TABS.length);
+          if (next !== null) {
+            event.preventDefault();
+            go({ tab: TABS[next] });
+            document.getElementById(`${mark}-${TABS[next] ?? ''}`)?.focus();
+          }
+        }}
+      >
+        {TABS.map(one => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`${mark}-${one}`}
+            aria-selected={one === tab}
+            aria-controls={`${mark}-panel`}
+            tabIndex={one === tab ? 0 : -1}
+            onClick={() => {
+              go({ tab: one });
+            }}
+          >
+            {names[one]}
+          </button>
+        ))}
+      </div>
+      <span className="plm-Inspector-place">
+        {words.__('%1 of %2', count(request + 1), count(total))}
+      </span>
+      {copy !== undefined && (
+        <button
+          type="button"
+          className="plm-Link plm-Inspector-link"
+          title={link}
+          onClick={() => {
+            void copy(link).then(
+              () => {
+                setCopied(words.__('copied'));
+              },
+              () => {
+                setCopied(link);
+              }
+            );
+          }}
+        >
+          {words.__('Copy link')}
+        </button>
+      )}
+      <span role="status" className="plm-Muted">
+        {copied}
+      </span>
+    </header>
+  );
+}

@@ -1,0 +1,147 @@
+/** What each tab of the inspector shows, under the tracks that move the cursor. */
+import { useHost } from '../host';
+import { Disclosure } from '../controls/disclosure';
+import type { IPolicyTrack } from './controls/policyTrack';
+import { BreaksTable } from './costs/breaksTable';
+import { CostChart } from './costs/costChart';
+import { FiguresTable } from './costs/figuresTable';
+import { Notes, Wastes } from './costs/wastes';
+import type { TabName } from './inspectorHeader';
+import { ItemCard } from './items/itemCard';
+import { ItemGrid } from './items/itemGrid';
+import { WindowTable } from './items/windowTable';
+import { Compactions } from './requests/compactions';
+import { DifferenceView } from './requests/differenceView';
+import { RequestTable } from './requests/requestTable';
+import { RequestViewer } from './requests/requestViewer';
+import { Subagents } from './requests/subagents';
+import { ShownTrackChoice } from './shownTrackChoice';
+import { PolicyControls } from './timeline/policyControls';
+import { TimelineTracks } from './timeline/timelineTracks';
+
+interface IInspectorTabProps {
+  tab: TabName;
+  policy: string;
+  track: IPolicyTrack;
+  onPrice: (price: string) => void;
+}
+
+/** Draws one tab. */
+export function InspectorTab(props: IInspectorTabProps) {
+  const { tab } = props;
+  if (tab === 'timeline') {
+    return <TimelineTab {...props} />;
+  }
+  const controls = <PolicyControls {...props} />;
+  return (
+    <>
+      <TimelineTracks isSmall />
+      <ShownTrackChoice />
+      {tab === 'items' && <ItemsTab />}
+      {tab === 'requests' && <RequestsTab />}
+      {tab === 'cost' && (
+        <>
+          {controls}
+          <div className="plm-Inspector-columns">
+            <div className="plm-Inspector-card">
+              <CostChart />
+            </div>
+            <div className="plm-Inspector-card">
+              <FiguresTable />
+            </div>
+          </div>
+          <div className="plm-Inspector-card">
+            <BreaksTable />
+          </div>
+        </>
+      )}
+      {tab === 'wastes' && (
+        <div className="plm-Inspector-columns">
+          <div className="plm-Inspector-card">
+            <Wastes />
+          </div>
+          <div className="plm-Inspector-card">
+            <Notes />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function TimelineTab(props: IInspectorTabProps) {
+  const { words } = useHost();
+  return (
+    <>
+      <TimelineTracks />
+      <PolicyControls {...props} />
+      <Disclosure
+        className="plm-Inspector-asTable"
+        head={words.__('The same as a table')}
+      >
+        <RequestTable />
+      </Disclosure>
+      <ShownTrackChoice />
+      <div className="plm-Inspector-columns">
+        <div className="plm-Inspector-card">
+          <h3>{words.__('Items by requests')}</h3>
+          <ItemGrid height={360} />
+          <ItemCard />
+        </div>
+        <div className="plm-Inspector-stack">
+          <div className="plm-Inspector-card">
+            <DifferenceView />
+          </div>
+          <div className="plm-Inspector-card">
+            <BreaksTable isShort />
+            <Wastes most={3} />
+          </div>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function ItemsTab() {
+  const { words } = useHost();
+  return (
+    <div className="plm-Inspector-columns">
+      <div className="plm-Inspector-card">
+        <h3>{words.__('Items by requests')}</h3>
+        <ItemGrid height={480} />
+      </div>
+      <div className="plm-Inspector-stack">
+        <div className="plm-Inspector-card">
+          <ItemCard />
+        </div>
+        <div className="plm-Inspector-card">
+          <WindowTable />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function RequestsTab() {
+  const { words } = useHost();
+  return (
+    <div className="plm-Inspector-columns">
+      <div className="plm-Inspector-stack">
+        <div className="plm-Inspector-card">
+          <h3>{words.__('Requests')}</h3>
+          <RequestTable />
+        </div>
+        <div className="plm-Inspector-card">
+          <DifferenceView />
+        </div>
+        <div className="plm-Inspector-card">
+          <Compactions />
+          <Subagents />
+        </div>
+      </div>
+      <div className="plm-Inspector-card">
+        <RequestViewer />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,310 @@
+/** Paints the grid: only the rows and columns that are seen. */
+import { PLACEHOLDER } from '../../../state/inspector/kindSeries';
+import { itemLabel } from '../../../state/inspector/labels';
+import type {
+  ItemState,
+  ItemStates
+} from '../../../state/inspector/itemStates';
+
+export const ROW_PX = 17;
+export const HEAD_PX = 20;
+
+export interface IGridShape {
+  readonly width: number;
+  readonly height: number;
+  /** Of the names at the left. */
+  readonly names: number;
+  /** Of a column. */
+  readonly column: number;
+  readonly left: number;
+  readonly top: number;
+}
+
+export interface IGridContent {
+  readonly states: ItemStates;
+  readonly rows: Int32Array;
+  readonly request: number;
+  readonly item: number | null;
+}
+
+/** Paints into a canvas, at the screen's own resolution. */
+export function drawGrid(
+  canvas: HTMLCanvasElement,
+  shape: IGridShape,
+  content: IGridContent
+): void {
+  const scale = window.devicePixelRatio || 1;
+  const pixels = {
+    width: Math.round(shape.width * scale),
+    height: Math.round(shape.height * scale)
+  };
+  if (canvas.width !== pixels.width || canvas.height !== pixels.height) {
+    canvas.width = pixels.width;
+    canvas.height = pixels.height;
+  }
+  const context = canvas.getContext('2d');
+  if (context === null) {
+    return;
+  }
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, shape.width, shape.height);
+  const brush = new GridBrush(
+    context,
+    getComputedStyle(canvas),
+    shape,
+    content
+  );
+  brush.cells();
+  brush.names();
+  brush.heads();
+  brush.cursor();
+}
+
+/**
+ * The brush of one painting.
+ *
+ * Responsibilities: know colours and hatch of this moment's theme, and which rows and columns are seen.
+ */
+class GridBrush {
+  private readonly _colours = new Map<string, string>();
+  private readonly _firstRow: number;
+  private readonly _lastRow: number;
+  private readonly _firstColumn: number;
+  private readonly _lastColumn: number;
+  private readonly _hatch: CanvasPattern | string;
+
+  constructor(
+    private readonly _context: CanvasRenderingContext2D,
+    private readonly _style: CSSStyleDeclaration,
+    private readonly _shape: IGridShape,
+    private readonly _content: IGridContent
+  ) {
+    const { height, width, names, column, left, top } = _shape;
+    const { rows, states } = _content;
+    this._firstRow = Math.floor(top / ROW_PX);
+    this._lastRow = Math.min(
+      Math.ceil((top + height - HEAD_PX) / ROW_PX),
+      rows.length
+    );
+    this._firstColumn = Math.floor(left / column);
+    this._lastColumn = Math.min(
+      Math.ceil((left + width - names) / column),
+      states.view.requests.id.length
+    );
+    this._hatch = this._hatched();
+  }
+
+  cells(): void {
+    const { rows, states } = this._content;
+    for (let row = this._firstRow; row < this._lastRow; row++) {
+      const item = rows[row] ?? 0;
+      let from = this._firstColumn;
+      let state: ItemState | null = states.state(item, from);
+      for (let column = from + 1; column <= this._lastColumn; column++) {
+        const next =
+          column < this._lastColumn ? states.state(item, column) : null;
+        if (next !== state || column === this._lastColumn) {
+          this._run(row, item, state, from, column);
+          from = column;
+          state = next;
+        }
+      }
+    }
+  }
+
+  names(): void {
+    const { names, height } = this._shape;
+    const { rows, states, item: chosen } = this._content;
+    const context = this._context;
+    context.fillStyle = this._colour('page');
+    context.fillRect(0, 0, names, height);
+    context.font = `12px ${this._style.getPropertyValue('--plm-mono') || 'monospace'}`;
+    context.textBaseline = 'middle';
+    context.textAlign = 'left';
+    const letter = Math.max(context.measureText('mmmmmmmmmm').width / 10, 1);
+    const letters = Math.max(Math.floor((names - 26) / letter), 3);
+    for (let row = this._firstRow; row < this._lastRow; row++) {
+      const item = rows[row] ?? 0;
+      const y = this._y(row) + ROW_PX / 2;
+      context.fillStyle = this._colour(this._kind(item));
+      context.fillRect(2, y - 5, 8, 10);
+      context.fillStyle = this._colour(item === chosen ? 'accent' : 'text');
+      const label = itemLabel(states.view, item);
+      context.fillText(
+        label.length > letters ? `${label.slice(0, letters - 1)}…` : label,
+        16,
+        y
+      );
+    }
+    context.fillStyle = this._colour('line');
+    context.fillRect(names - 2, HEAD_PX, 1, height);
+  }
+
+  heads(): void {
+    const { names, width, column } = this._shape;
+    const context = this._context;
+    context.fillStyle = this._colour('page');
+    context.fillRect(0, 0, width, HEAD_PX);
+    context.fillStyle = this._colour('text');
+    context.font = `11px ${this._style.fontFamily || 'sans-serif'}`;
+    context.textAlign = 'center';
+    const step = Math.max(10, Math.ceil(52 / column / 10) * 10);
+    context.globalAlpha = 0.75;
+    for (
+      let request = Math.ceil((this._firstColumn + 1) / step) * step;
+      request <= this._lastColumn;
+      request += step
+    ) {
+      const x = this._x(request - 1) + column / 2;
+      if (x > names + 10 && x < width - 14) {
+        context.fillText(String(request), x, HEAD_PX / 2);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  cursor(): void {
+    const { names, height, column } = this._shape;
+    const { rows, request, item } = this._content;
+    const context = this._context;
+    const x = this._x(request);
+    context.save();
+    context.beginPath();
+    context.rect(names - 2, 0, this._shape.width, height);
+    context.clip();
+    context.strokeStyle = this._colour('accent');
+    context.lineWidth = 1.5;
+    const bottom = Math.min(this._y(rows.length), height - 1);
+    context.strokeRect(x - 0.5, HEAD_PX - 2, column, bottom - HEAD_PX + 2);
+    const row = item === null ? -1 : rows.indexOf(item);
+    if (row >= this._firstRow && row < this._lastRow) {
+      context.lineWidth = 2.5;
+      context.strokeStyle = this._colour('text');
+      context.strokeRect(x - 1.5, this._y(row) - 0.5, column + 2, ROW_PX);
+    }
+    context.restore();
+    if (row >= this._firstRow && row < this._lastRow) {
+      context.strokeStyle = this._colour('accent');
+      context.lineWidth = 1;
+      context.strokeRect(0.5, this._y(row) + 0.5, names - 4, ROW_PX - 1);
+    }
+  }
+
+  /** Paints cells of one state beside each other. */
+  private _run(
+    row: number,
+    item: number,
+    state: ItemState | null,
+    from: number,
+    to: number
+  ): void {
+    if (state === null) {
+      return;
+    }
+    const { column } = this._shape;
+    const context = this._context;
+    const y = this._y(row) + 1.5;
+    const height = ROW_PX - 3;
+    const isThin = state === 'out' || state === 'reverted';
+    const isGap = column > 4 && !isThin;
+    context.fillStyle = this._fill(item, state, from);
+    context.globalAlpha = this._alpha(item, state, from);
+    if (isThin) {
+      context.fillRect(
+        this._x(from),
+        y + height / 2 - 0.5,
+        (to - from) * column,
+        1
+      );
+    } else if (isGap) {
+      for (let request = from; request < to; request++) {
+        context.fillRect(this._x(request), y, column - 1, height);
+      }
+    } else {
+      context.fillRect(this._x(from), y, (to - from) * column, height);
+    }
+    context.globalAlpha = 1;
+  }
+
+  private _fill(
+    item: number,
+    state: ItemState,
+    request: number
+  ): CanvasPattern | string {
+    switch (state) {
+      case 'cleared':
+      case 'masked':
+      case 'offloaded':
+        return this._hatch;
+      case 'summarised':
+        return this._content.states.tokens(item, request) > 0
+          ? this._colour('summary')
+          : this._hatch;
+      case 'out':
+      case 'reverted':
+        return this._colour('text');
+      case 'whole':
+      case 'truncated':
+        return this._colour(this._kind(item));
+    }
+  }
+
+  private _alpha(item: number, state: ItemState, request: number): number {
+    switch (state) {
+      case 'truncated':
+        return 0.5;
+      case 'out':
+      case 'reverted':
+        return 0.35;
+      case 'summarised':
+        return this._content.states.tokens(item, request) > 0 ? 1 : 0.5;
+      default:
+        return 1;
+    }
+  }
+
+  private _kind(item: number): string {
+    const { view } = this._content.states;
+    return view.kinds[view.items.kind[item] ?? 0] ?? '';
+  }
+
+  /** The hatch of what was scraped off. */
+  private _hatched(): CanvasPattern | string {
+    const colour = this._colour(PLACEHOLDER);
+    const tile = document.createElement('canvas');
+    tile.width = tile.height = 5;
+    const context = tile.getContext('2d');
+    if (context === null) {
+      return colour;
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = 1.1;
+    context.beginPath();
+    for (const start of [-5, 0, 5]) {
+      context.moveTo(start, 5);
+      context.lineTo(start + 5, 0);
+    }
+    context.stroke();
+    return this._context.createPattern(tile, 'repeat') ?? colour;
+  }
+
+  private _colour(name: string): string {
+    let found = this._colours.get(name);
+    if (found === undefined) {
+      found =
+        this._style.getPropertyValue(`--plm-kind-${name}`).trim() ||
+        this._style.getPropertyValue(`--plm-${name}`).trim() ||
+        '#888';
+      this._colours.set(name, found);
+    }
+    return found;
+  }
+
+  private _x(request: number): number {
+    return this._shape.names + request * this._shape.column - this._shape.left;
+  }
+
+  private _y(row: number): number {
+    return HEAD_PX + row * ROW_PX - this._shape.top;
+  }
+}

@@ -1,0 +1,132 @@
+/** Which rows the grid shows, in which order, and how wide its columns are. */
+import { useMemo } from 'react';
+import type { IItemFilter } from '../../../state/inspector/itemRows';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { kindWords } from '../timeline/kinds';
+import { oneLine } from '../../../state/inspector/labels';
+
+interface IGridFilterProps {
+  filter: IItemFilter;
+  onFilter: (filter: IItemFilter) => void;
+  zoom: number;
+  zooms: number;
+  onZoom: (zoom: number) => void;
+  found: number;
+}
+
+/** Draws the fields. */
+export function GridFilter(props: IGridFilterProps) {
+  const { filter, onFilter, zoom, zooms, onZoom, found } = props;
+  const { words } = useHost();
+  const { view } = useInspection();
+  const tools = useMemo(
+    () => [...new Set(view.items.tool)].filter(one => one !== '').sort(),
+    [view]
+  );
+  const kinds = useMemo(() => {
+    const used = new Set(view.items.kind);
+    return view.kinds.filter((_, kind) => used.has(kind));
+  }, [view]);
+  const set = (change: Partial<IItemFilter>) => {
+    onFilter({ ...filter, ...change });
+  };
+  return (
+    <div
+      className="plm-GridFilter"
+      role="group"
+      aria-label={words.__('Which items')}
+    >
+      <input
+        className="plm-Field plm-GridFilter-text"
+        type="search"
+        aria-label={words.__('Find items')}
+        placeholder={words.__('Find items')}
+        value={filter.text}
+        onChange={event => {
+          set({ text: event.target.value });
+        }}
+      />
+      <select
+        className="plm-Field"
+        aria-label={words.__('Kind')}
+        value={filter.kind}
+        onChange={event => {
+          set({ kind: event.target.value });
+        }}
+      >
+        <option value="">{words.__('all kinds')}</option>
+        {kinds.map(one => (
+          <option key={one} value={one}>
+            {kindWords(one, words)}
+          </option>
+        ))}
+      </select>
+      {tools.length > 0 && (
+        <select
+          className="plm-Field"
+          aria-label={words.__('Tool')}
+          value={filter.tool}
+          onChange={event => {
+            set({ tool: event.target.value });
+          }}
+        >
+          <option value="">{words.__('all tools')}</option>
+          {tools.map(one => (
+            <option key={one} value={one}>
+              {oneLine(one)}
+            </option>
+          ))}
+        </select>
+      )}
+      <select
+        className="plm-Field"
+        aria-label={words.__('Order')}
+        value={filter.sort}
+        onChange={event => {
+          set({ sort: event.target.value === 'size' ? 'size' : 'order' });
+        }}
+      >
+        <option value="size">{words.__('largest first')}</option>
+        <option value="order">{words.__('in order')}</option>
+      </select>
+      <label className="plm-GridFilter-check">
+        <input
+          type="checkbox"
+          checked={filter.changed}
+          onChange={event => {
+            set({ changed: event.target.checked });
+          }}
+        />
+        {words.__('only what changes')}
+      </label>
+      <span className="plm-GridFilter-zoom">
+        <button
+          type="button"
+          className="plm-Button plm-Button-small"
+          aria-label={words.__('Narrower columns')}
+          disabled={zoom === 0}
+          onClick={() => {
+            onZoom(zoom - 1);
+          }}
+        >
+          −
+        </button>
+        <button
+          type="button"
+          className="plm-Button plm-Button-small"
+          aria-label={words.__('Wider columns')}
+          disabled={zoom === zooms - 1}
+          onClick={() => {
+            onZoom(zoom + 1);
+          }}
+        >
+          +
+        </button>
+      </span>
+      <span className="plm-Muted" role="status">
+        {words._n('%1 item', '%1 items', found, found)}
+      </span>
+    </div>
+  );
+}

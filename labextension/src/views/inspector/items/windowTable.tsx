@@ -1,0 +1,92 @@
+/** What fills the window at the cursor: a bar, and a row an item. */
+import { useMemo, useState } from 'react';
+import { count } from '../../../state/display/numberFormat';
+import { percent } from '../../../state/inspector/labels';
+import { largestFirst, windowRows } from '../../../state/inspector/windowRows';
+import { stateWords } from '../../../state/inspector/why';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { PagedRows } from '../controls/pagedRows';
+import { ItemLink } from '../controls/placeLinks';
+import { kindWords } from '../timeline/kinds';
+
+/** Draws the bar by kind and the items, largest first or as they are sent. */
+export function WindowTable() {
+  const { words } = useHost();
+  const { shown, request } = useInspection();
+  const [isOrdered, setOrdered] = useState(false);
+  const rows = useMemo(
+    () => windowRows(shown.states, request),
+    [shown.states, request]
+  );
+  const sorted = useMemo(
+    () => (isOrdered ? rows : largestFirst(rows)),
+    [rows, isOrdered]
+  );
+  const { names, layers, total } = shown.series;
+  const all = Math.max(total[request] ?? 0, 1);
+  return (
+    <section aria-label={words.__('The window at request %1', request + 1)}>
+      <h3>{words.__('The window at request %1', request + 1)}</h3>
+      <div className="plm-Inspector-bar" aria-hidden="true">
+        {names.map((name, layer) => (
+          <span
+            key={name}
+            className="plm-Kind"
+            data-kind={name}
+            title={kindWords(name, words)}
+            style={{ flexGrow: (layers[layer]?.[request] ?? 0) / all }}
+          />
+        ))}
+      </div>
+      <p>
+        {words.__(
+          'It holds %1 items with %2 tokens; %3 of it is in the ten largest.',
+          count(rows.length),
+          count(all),
+          percent(
+            largestFirst(rows)
+              .slice(0, 10)
+              .reduce((sum, row) => sum + row.tokens, 0) / all
+          )
+        )}
+      </p>
+      <label className="plm-GridFilter-check">
+        <input
+          type="checkbox"
+          checked={isOrdered}
+          onChange={event => {
+            setOrdered(event.target.checked);
+          }}
+        />
+        {words.__('in the order in which they are sent')}
+      </label>
+      <PagedRows
+        caption={words.__('Items in the window')}
+        heads={[
+          words.__('item'),
+          words.__('kind'),
+          words.__('state'),
+          words.__('tokens'),
+          words.__('share'),
+          words.__('age')
+        ]}
+        numbersFrom={3}
+        count={sorted.length}
+        row={place => {
+          const found = sorted[place];
+          return found === undefined
+            ? []
+            : [
+                <ItemLink key="item" item={found.item} />,
+                kindWords(found.kind, words),
+                stateWords(found.state),
+                count(found.tokens),
+                percent(found.tokens / all),
+                words._n('%1 request', '%1 requests', found.age, found.age)
+              ];
+        }}
+      />
+    </section>
+  );
+}

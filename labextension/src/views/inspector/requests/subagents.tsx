@@ -1,0 +1,49 @@
+/** The sessions that calls of this one began. */
+import { count } from '../../../state/display/numberFormat';
+import { money, oneLine } from '../../../state/inspector/labels';
+import { linkTo } from '../../../state/inspector/source';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { RequestLink } from '../controls/placeLinks';
+
+/** Draws a row for each, with the way into it; nothing where there are none. */
+export function Subagents() {
+  const { words } = useHost();
+  const { view, openLink } = useInspection();
+  if (view.subagents.length === 0) {
+    return null;
+  }
+  return (
+    <section aria-label={words.__('Subagents')}>
+      <h3>{words.__('Subagents')}</h3>
+      <ul className="plm-Difference-rows">
+        {view.subagents.map(one => (
+          <li key={one.session}>
+            {openLink === null ? (
+              <bdi>{oneLine(one.title)}</bdi>
+            ) : (
+              <button
+                type="button"
+                className="plm-Link plm-Inspector-link plm-Inspector-name"
+                onClick={() => {
+                  openLink(linkTo(one.session, { request: null, item: null }));
+                }}
+              >
+                <bdi>{oneLine(one.title)}</bdi>
+              </button>
+            )}
+            <span className="plm-Muted">
+              {words.__(
+                '%1 requests, %2 tokens',
+                count(one.requests),
+                count(one.tokens)
+              )}
+              {typeof one.cost === 'number' && `, ${money(one.cost, 'USD')}`}
+            </span>
+            {one.request >= 0 && <RequestLink request={one.request} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,40 @@
+/** What the colours mean, with the tokens of each kind at the cursor. */
+import { useId } from 'react';
+import { count } from '../../../state/display/numberFormat';
+import { percent } from '../../../state/inspector/labels';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { KindPatterns, KindSwatch, kindWords } from './kinds';
+
+/** Draws the kinds of the shown track, the topmost layer first. */
+export function KindLegend() {
+  const { words } = useHost();
+  const { shown, request } = useInspection();
+  const mark = useId().replaceAll(':', '');
+  const { names, layers, total } = shown.series;
+  const all = Math.max(total[request] ?? 0, 1);
+  return (
+    <div className="plm-Inspector-legend">
+      <svg width="0" height="0" aria-hidden="true">
+        <KindPatterns mark={mark} />
+      </svg>
+      <ul aria-label={words.__('Kinds at request %1', request + 1)}>
+        {names
+          .map((name, layer) => ({
+            name,
+            tokens: layers[layer]?.[request] ?? 0
+          }))
+          .reverse()
+          .map(({ name, tokens }) => (
+            <li key={name}>
+              <KindSwatch kind={name} mark={mark} />
+              <span>{kindWords(name, words)}</span>
+              <span className="plm-Muted plm-Inspector-number">
+                {words.__('%1 · %2', count(tokens), percent(tokens / all))}
+              </span>
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}

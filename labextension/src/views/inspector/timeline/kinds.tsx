@@ -1,0 +1,77 @@
+/** The kinds of the layers: names, swatches and the patterns that tell neighbours apart without colour. */
+import { PLACEHOLDER, UNSEEN } from '../../../state/inspector/kindSeries';
+import type { IWords } from '../../host';
+
+/** A kind in words. */
+export function kindWords(kind: string, words: IWords): string {
+  switch (kind) {
+    case UNSEEN:
+      return words.__('not in the recording');
+    case PLACEHOLDER:
+      return words.__('in place of cleared');
+    case 'user':
+      return words.__('you');
+    case 'assistant':
+      return words.__('agent');
+    default:
+      return kind;
+  }
+}
+
+/** Kinds with a pattern, and its lines in a tile of 6 by 6. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  [UNSEEN]: 'M-1 1l2-2M0 6l6-6M5 7l2-2',
+  [PLACEHOLDER]: 'M-1 5l2 2M0 0l6 6M5-1l2 2',
+  call: 'M3 0v6',
+  reasoning: 'M2 3h2',
+  summary: 'M0 3h6',
+  media: 'M0 3h6M3 0v6'
+};
+
+/** Defines the patterns of a picture; `mark` makes their ids its own. */
+export function KindPatterns({ mark }: { mark: string }) {
+  return (
+    <defs>
+      {Object.entries(PATTERNS).map(([kind, lines]) => (
+        <pattern
+          key={kind}
+          id={`${mark}-${kind}`}
+          width="6"
+          height="6"
+          patternUnits="userSpaceOnUse"
+        >
+          <path d={lines} className="plm-Inspector-pattern" />
+        </pattern>
+      ))}
+    </defs>
+  );
+}
+
+/** Returns the fill of a kind's pattern; null where it has none. */
+export function patternFill(kind: string, mark: string): string | null {
+  return kind in PATTERNS ? `url(#${mark}-${kind})` : null;
+}
+
+/** Draws a kind's colour and pattern as a small square. */
+export function KindSwatch({ kind, mark }: { kind: string; mark: string }) {
+  const pattern = patternFill(kind, mark);
+  return (
+    <svg
+      className="plm-Inspector-swatch"
+      width="12"
+      height="12"
+      aria-hidden="true"
+    >
+      <rect
+        width="12"
+        height="12"
+        rx="2"
+        className="plm-Kind"
+        data-kind={kind}
+      />
+      {pattern !== null && (
+        <rect width="12" height="12" rx="2" fill={pattern} />
+      )}
+    </svg>
+  );
+}

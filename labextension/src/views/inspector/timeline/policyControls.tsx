@@ -1,0 +1,142 @@
+/** The controls of the second track: which policy, its numbers, and by which prices. */
+import { useMemo } from 'react';
+import type { SliderView } from '../../../protocol/generated';
+import { count } from '../../../state/display/numberFormat';
+import { parsePolicy, policyText } from '../../../state/inspector/labels';
+import { Picker } from '../../controls/picker';
+import { useHost } from '../../host';
+import type { IPolicyTrack } from '../controls/policyTrack';
+import { useInspection } from '../controls/inspection';
+
+interface IPolicyControlsProps {
+  policy: string;
+  track: IPolicyTrack;
+  onPrice: (price: string) => void;
+}
+
+/** Draws picker, sliders, price, and how long the answer took or why it waits. */
+export function PolicyControls({
+  policy,
+  track,
+  onPrice
+}: IPolicyControlsProps) {
+  const { words } = useHost();
+  const { view, source, go } = useInspection();
+  const { name, numbers } = parsePolicy(policy);
+  const { stops } = source;
+  const options = useMemo(() => {
+    const held =
+      stops === undefined ? null : new Set(stops.map(one => one.policy));
+    return view.policies
+      .filter(one => held === null || held.has(one.name))
+      .map(one => ({ value: one.name, about: one.what }));
+  }, [view, stops]);
+  const option = view.policies.find(one => one.name === name);
+  const prices = [
+    ...new Set([view.price.name, ...view.models, 'units'])
+  ].filter(one => one !== '');
+  return (
+    <div
+      className="plm-PolicyControls"
+      role="group"
+      aria-label={words.__('What if')}
+    >
+      <Picker
+        label={words.__('Policy')}
+        value={name}
+        options={options}
+        named={value => value}
+        onChoose={policy => {
+          go({ policy });
+        }}
+      />
+      {(option?.sliders ?? []).map(slider => (
+        <NumberSlider
+          key={slider.name}
+          slider={slider}
+          value={numbers[slider.name] ?? slider.default}
+          onValue={value => {
+            go({
+              policy: policyText(name, { ...numbers, [slider.name]: value })
+            });
+          }}
+        />
+      ))}
+      {stops === undefined && (
+        <label className="plm-PolicyControls-price">
+          {words.__('price')}
+          <select
+            className="plm-Field"
+            value={view.price.name}
+            onChange={event => {
+              onPrice(event.target.value);
+            }}
+          >
+            {prices.map(one => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <span className="plm-Muted" role="status">
+        {state(track, source.waits ?? '', words)}
+      </span>
+      {option !== undefined && (
+        <p className="plm-PolicyControls-about plm-Muted">
+          {option.what} ({option.source})
+        </p>
+      )}
+    </div>
+  );
+}
+
+function state(
+  track: IPolicyTrack,
+  waits: string,
+  words: ReturnType<typeof useHost>['words']
+): string {
+  if (track.error !== '') {
+    return track.error;
+  }
+  if (track.isWaiting) {
+    return waits === '' ? words.__('Counting…') : waits;
+  }
+  return track.milliseconds === null ? '' : `${count(track.milliseconds)} ms`;
+}
+
+interface INumberSliderProps {
+  slider: SliderView;
+  value: number;
+  onValue: (value: number) => void;
+}
+
+/** Draws one number: the slider moves from stop to stop. */
+function NumberSlider({ slider, value, onValue }: INumberSliderProps) {
+  const place = slider.stops.reduce(
+    (best, stop, index) =>
+      Math.abs(stop - value) < Math.abs((slider.stops[best] ?? 0) - value)
+        ? index
+        : best,
+    0
+  );
+  const told = Number.isInteger(value) ? count(value) : String(value);
+  return (
+    <label className="plm-PolicyControls-slider">
+      <span>{slider.name.replaceAll('_', ' ')}</span>
+      <input
+        type="range"
+        min={0}
+        max={slider.stops.length - 1}
+        step={1}
+        value={place}
+        aria-valuetext={told}
+        onChange={event => {
+          onValue(slider.stops[Number(event.target.value)] ?? slider.default);
+        }}
+      />
+      <strong>{told}</strong>
+    </label>
+  );
+}
