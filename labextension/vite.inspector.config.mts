@@ -1,17 +1,16 @@
 import { defineConfig } from 'vite';
 
-/** `session.inspect()` as one module and one style sheet, inside the Python package. */
+/** The inspector alone as one script and one style sheet, for pictures and the bench; it is not shipped. */
 export default defineConfig({
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     lib: {
-      entry: 'src/widget/inspectorWidget.tsx',
+      entry: 'tests/inspector/page/page.tsx',
       formats: ['es'],
       fileName: () => 'inspector.js',
       cssFileName: 'inspector'
     },
-    outDir: '../kernel_ext/palimpsest/frontends/static',
-    emptyOutDir: false,
+    outDir: 'dist-inspector',
     rolldownOptions: { output: { minify: true } },
     target: 'es2022',
     reportCompressedSize: false

@@ -6,5 +6,6 @@ import './revert.css';
 import './sessions.css';
 import './permissions.css';
 import './subagents.css';
+import './inspector.css';
 import './forcedColors.css';
 import './extension.css';
