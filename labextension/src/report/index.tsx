@@ -15,6 +15,8 @@ import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
 import '../../style/panel.css';
 import '../../style/widget.css';
+import '../../style/inspector.css';
+import '../../style/forcedColors.css';
 import '../../style/inspectedCell.css';
 import { WORDS } from '../widget/hostParts';
 import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';

@@ -11,6 +11,8 @@ import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
 import '../../style/panel.css';
 import '../../style/widget.css';
+import '../../style/inspector.css';
+import '../../style/forcedColors.css';
 import '../../style/inspectedCell.css';
 import type { InspectorModel } from './anywidgetModel';
 import { WORDS } from './hostParts';
