@@ -41,7 +41,7 @@ def report_data(
     if found.view is None:
         raise UserError(found.error)
     view = _shown(found.view, texts)
-    view = TimelineView.model_validate(clean(view.model_dump(mode="json", exclude_none=True)))
+    view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
     stops = [clean(one) for one in _stops(answers, policies or DEFAULT_POLICIES, price)]
     named = _policies(view.policies, [one["policy"] for one in stops])
     view = view.model_copy(update={"policies": named})
