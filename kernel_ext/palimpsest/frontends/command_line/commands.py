@@ -1,9 +1,10 @@
 """What the subcommands of ``palimpsest`` do: import into a project, inspect recordings, compare policies or sessions."""
 
+import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from palimpsest.frontends.command_line.condition import read_condition
 from palimpsest.frontends.command_line.report_output import CommandReport, OutputForm, tell, write
 from palimpsest.frontends.command_line.session_report import session_report
 from palimpsest.frontends.command_line.threshold import failed, read_baseline
+from palimpsest.frontends.inspector.report_file import write_report
 from palimpsest.review.comparison.recorded_comparison import compare_recorded
 from palimpsest.review.comparison.session_review import RAW, RECORDED, PolicyLike, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
@@ -32,8 +34,7 @@ def run_command(given: Namespace) -> int:
     if named and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(named)) if named else None
-    command = {"import": _import, "inspect": _inspect, "compare": _compare}[given.command]
-    report = command(given)
+    report = _COMMANDS[given.command](given)
     over = failed(conditions, report.json(), baseline) if conditions else []
     write(report.written(_form(given)))
     tell(f"{one.where}: {one.what}" if one.where else one.what for one in report.problems)
@@ -124,6 +125,35 @@ def _compare_recorded(given: Namespace, first: str, second: str) -> CommandRepor
             [compared.table],
             (*one.problems, *other.problems),
         )
+
+
+def _report(given: Namespace) -> CommandReport:
+    with _opened(given.path) as recording:
+        review = next(_chosen(recording, given.session, with_requests=True))
+        written = write_report(
+            review,
+            given.output,
+            environment=os.environ,
+            policies=[one for many in given.policy or () for one in many],
+            texts=given.texts,
+            price=given.price,
+        )
+        size = written.stat().st_size
+        session = review.timeline.session
+        return CommandReport(
+            "report",
+            {"path": given.path, "session": session, "file": str(written), "bytes": size},
+            problems=recording.problems,
+            words=[f"{written} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
+        )
+
+
+_COMMANDS: Mapping[str, Callable[[Namespace], CommandReport]] = {
+    "import": _import,
+    "inspect": _inspect,
+    "compare": _compare,
+    "report": _report,
+}
 
 
 def _policies(words: list[str]) -> list[PolicyLike]:
