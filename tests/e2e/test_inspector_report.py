@@ -82,9 +82,7 @@ def test_without_scripts_picture_and_tables_are_read(browser: Browser, path: Pat
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_fallback_has_landmarks_and_contrast(
-    browser: Browser, path: Path, scheme: Any
-) -> None:
+def test_the_fallback_has_landmarks_and_contrast(browser: Browser, path: Path, scheme: Any) -> None:
     context = browser.new_context(bypass_csp=True, color_scheme=scheme)
     page = context.new_page()
     page.goto(path.as_uri())
@@ -99,10 +97,19 @@ def test_the_fallback_has_landmarks_and_contrast(
 
 
 def test_payloads_as_title_labels_and_texts_stay_words(
-    quiet: Page, front_end: Path, tmp_path: Path  # noqa: ARG001  # built
+    quiet: Page,
+    front_end: Path,
+    tmp_path: Path,  # noqa: ARG001  # built
 ) -> None:
-    said = [one["text"].replace("RUN", "top.ran=1") for one in json.loads(PAYLOADS.read_text())["payloads"]]
-    said += ["</script><script>top.ran=1</script>", "<!--<script>", "]]></svg><img src=x onerror=top.ran=1>"]
+    said = [
+        one["text"].replace("RUN", "top.ran=1")
+        for one in json.loads(PAYLOADS.read_text())["payloads"]
+    ]
+    said += [
+        "</script><script>top.ran=1</script>",
+        "<!--<script>",
+        "]]></svg><img src=x onerror=top.ran=1>",
+    ]
     (tmp_path / "session.jsonl").write_text(_pi_session(said), encoding="utf-8")
     with open_recording(tmp_path / "session.jsonl") as recording:
         page = recording[0].report(tmp_path / "x.html", policies=["raw"], texts="all")
@@ -139,7 +146,12 @@ def _pi_session(said: list[str]) -> str:
     above: str | None = None
     for number, words in enumerate(said):
         usage = {"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 15}
-        call = {"type": "toolCall", "id": f"c{number}", "name": words, "arguments": {"command": words}}
+        call = {
+            "type": "toolCall",
+            "id": f"c{number}",
+            "name": words,
+            "arguments": {"command": words},
+        }
         answer = {"role": "assistant", "content": [{"type": "text", "text": words}, call],
                   "provider": "p", "model": "m", "usage": usage, "stopReason": "toolUse"}  # fmt: skip
         result = {"role": "toolResult", "toolCallId": f"c{number}", "toolName": words,
@@ -147,6 +159,14 @@ def _pi_session(said: list[str]) -> str:
         prompt = {"role": "user", "content": [{"type": "text", "text": words}]}
         for place, message in enumerate((prompt, answer, result)):
             one = f"{number}-{place}"
-            lines.append({"type": "message", "id": one, "parentId": above, "timestamp": when, "message": message})
+            lines.append(
+                {
+                    "type": "message",
+                    "id": one,
+                    "parentId": above,
+                    "timestamp": when,
+                    "message": message,
+                }
+            )
             above = one
     return "".join(f"{json.dumps(one)}\n" for one in lines)

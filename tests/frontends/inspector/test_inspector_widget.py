@@ -28,8 +28,9 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 def asked(kernel: Kernel, to: str, number: int, query: dict[str, Any]) -> dict[str, Any]:
     """Ask one question as the page does and return the answer."""
-    say(kernel, to, {"kind": "ask", "id": str(number), "query": query})
-    found: dict[str, Any] = told(kernel, "answer", id=str(number))["answer"]
+    identifier = f"{to}-{number}"
+    say(kernel, to, {"kind": "ask", "id": identifier, "query": query})
+    found: dict[str, Any] = told(kernel, "answer", id=identifier)["answer"]
     return found
 
 
@@ -110,8 +111,8 @@ def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel)
 
     view = asked(kernel, to, 1, {"ask": "view"})["view"]
     track = asked(kernel, to, 2, {"ask": "track", "policy": "sweagent.last_n"})["track"]
-    say(kernel, to, {"kind": "edit", "id": "3", "action": "pin", "part": "x"})
-    refused = told(kernel, "edited", id="3")["error"]
+    say(kernel, to, {"kind": "edit", "id": "recorded", "action": "pin", "part": "x"})
+    refused = told(kernel, "edited", id="recorded")["error"]
 
     assert "Cache breaks" in run.outputs()[0]["data"]["text/html"] or "largest" in str(
         run.outputs()
