@@ -98,8 +98,8 @@ def test_the_fallback_has_landmarks_and_contrast(browser: Browser, path: Path, s
 
 def test_payloads_as_title_labels_and_texts_stay_words(
     quiet: Page,
-    front_end: Path,
-    tmp_path: Path,  # noqa: ARG001  # built
+    front_end: Path,  # noqa: ARG001  # built
+    tmp_path: Path,
 ) -> None:
     said = [
         one["text"].replace("RUN", "top.ran=1")

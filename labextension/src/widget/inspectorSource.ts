@@ -21,7 +21,7 @@ export interface ISourceWords {
   ended: string;
 }
 
-interface IWaiting<T> {
+interface IOpenQuestion<T> {
   since: number;
   resolve: (value: T) => void;
 }
@@ -33,8 +33,8 @@ interface IWaiting<T> {
  */
 export class CommSource implements IInspectorSource {
   readonly edit?: (action: EditAction, part: string) => Promise<string>;
-  private readonly _asked = new Map<string, IWaiting<ViewAnswer>>();
-  private readonly _edits = new Map<string, IWaiting<string>>();
+  private readonly _asked = new Map<string, IOpenQuestion<ViewAnswer>>();
+  private readonly _edits = new Map<string, IOpenQuestion<string>>();
   private readonly _readers = new Set<() => void>();
   private _hasEnded = false;
 
@@ -83,7 +83,7 @@ export class CommSource implements IInspectorSource {
   }
 
   private _send<T>(
-    waiting: Map<string, IWaiting<T>>,
+    waiting: Map<string, IOpenQuestion<T>>,
     content: object,
     otherwise: T
   ): Promise<T> {
@@ -141,7 +141,7 @@ function isMessage(content: unknown): content is IMessage {
 }
 
 function settle<T>(
-  waiting: Map<string, IWaiting<T>>,
+  waiting: Map<string, IOpenQuestion<T>>,
   id: string | undefined,
   value: T
 ): void {

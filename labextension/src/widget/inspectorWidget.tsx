@@ -25,12 +25,12 @@ import { applyTheme } from './theme';
 const NOWHERE: IInspectorPlace = { request: null, item: null };
 const SOURCES = new Map<string, CommSource>();
 
-interface IModelProps {
+interface IInspectorWidgetProps {
   model: InspectorModel;
 }
 
 /** Draws the inspector in the widget's saved HTML in cells. */
-function initialize({ model }: IModelProps): () => void {
+function initialize({ model }: IInspectorWidgetProps): () => void {
   const source = sourceOf(model);
   const mark = `plm-inspect-${model.get('key')}`;
   const places = new MountPoints(mark, place => draw(place, source));
@@ -42,7 +42,7 @@ function initialize({ model }: IModelProps): () => void {
 }
 
 /** Draws in the widget's own element, such as in a box of widgets. */
-function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
+function render({ model, el }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
   return draw(el, sourceOf(model));
 }
 
