@@ -29,6 +29,7 @@ from palimpsest.store.project_folder.migration_run import refuse_newer
 from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
 from palimpsest.transcript.errors import NotFound, UserError
 
+
 class Recording(Sequence[Reviewing]):
     """The sessions of one recording; a sequence of reviews, each made when it is asked for.
 
@@ -92,9 +93,7 @@ class Recording(Sequence[Reviewing]):
         )
 
     def _review(self, session_id: str) -> Reviewing:
-        return review_made_by(
-            self._make, self._store, session_id, self._price_of, self._get_policy
-        )
+        return review_made_by(self._make, self._store, session_id, self._price_of, self._get_policy)
 
     def close(self) -> None:
         """Remove the temporary folder; texts of its sessions can no longer be read."""
