@@ -37,7 +37,7 @@ export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
   const total = view.requests.id.length;
   const link = linkTo(view.session, { request, item });
   return (
-    <header className="plm-Inspector-header">
+    <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
         <bdi>{oneLine(view.title) || view.session}</bdi>
       </h2>
@@ -104,6 +104,6 @@ export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
       <span role="status" className="plm-Muted">
         {copied}
       </span>
-    </header>
+    </div>
   );
 }
