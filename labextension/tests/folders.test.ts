@@ -77,6 +77,16 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/chat',
     'views/composer'
   ],
+  'inspector/kernels': ['kernel', 'views'],
+  inspector: [
+    ...STATE,
+    ...VIEWS,
+    'state/inspector',
+    'kernel',
+    'notebook/rendering',
+    'views/inspector',
+    'inspector/kernels'
+  ],
   widget: [
     'protocol',
     'state/store',
@@ -97,8 +107,9 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 /** Returns the folders that a file imports from. */
 function imported(file: string): string[] {
   const text = readFileSync(join('src', file), 'utf8');
-  return [...text.matchAll(/from\s+'(\.[^']+)'/g)].map(([, path = '']) =>
-    dirname(normalize(join(dirname(file), path))).replaceAll('\\', '/')
+  return [...text.matchAll(/(?:from\s+|import\()'(\.[^']+)'/g)].map(
+    ([, path = '']) =>
+      dirname(normalize(join(dirname(file), path))).replaceAll('\\', '/')
   );
 }
 
