@@ -7,7 +7,8 @@ const PLAIN = [
   'src/protocol/**',
   'src/state/**',
   'src/views/**',
-  'src/widget/**'
+  'src/widget/**',
+  'src/report/**'
 ];
 
 export default tseslint.config(

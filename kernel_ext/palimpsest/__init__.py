@@ -93,7 +93,7 @@ _HOMES = {
     "whatif": "palimpsest.review.counterfactual.whatif",
     "compare_sessions": "palimpsest.review.recordings.session_comparison",
     "corpus": "palimpsest.review.corpus.corpus",
-    "open_recording": "palimpsest.review.recordings.recording",
+    "open_recording": "palimpsest.public.session_inspection",
     "hook": "palimpsest.session.extensions.hooks",
     "unhook": "palimpsest.session.extensions.hooks",
     "Refuse": "palimpsest.transcript.session_record.hook_values",

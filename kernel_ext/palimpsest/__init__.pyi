@@ -22,13 +22,13 @@ from palimpsest.project import sessions as sessions
 from palimpsest.project import skills as skills
 from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
+from palimpsest.public.session_inspection import open_recording as open_recording
 from palimpsest.public.session_object import Session as Session
 from palimpsest.review.corpus.corpus import corpus as corpus
 from palimpsest.review.counterfactual.whatif import whatif as whatif
 from palimpsest.review.policies.custom import policy as policy
 from palimpsest.review.policies.public_policies import policies as policies
 from palimpsest.review.reconstruction.redecision import redecide as redecide
-from palimpsest.review.recordings.recording import open_recording as open_recording
 from palimpsest.review.recordings.session_comparison import compare_sessions as compare_sessions
 from palimpsest.session.extensions.hooks import hook as hook
 from palimpsest.session.extensions.hooks import unhook as unhook

@@ -10,6 +10,7 @@ import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
 import { LinkRegistry } from './kernel/linkRegistry';
+import { inspector } from './inspector/plugin';
 import { NotebookExtension } from './notebook/notebookExtension';
 import { segmentFactory } from './notebook/rendering/segmentRenderer';
 import { addStatusItem } from './notebook/statusBarItem';
@@ -17,6 +18,7 @@ import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
 import { ILinkRegistry } from './kernel/tokens';
+import { INSPECT, type IInspectorTarget } from './views/actions/inspector';
 
 const links: JupyterFrontEndPlugin<LinkRegistry> = {
   id: 'jupyter-palimpsest:links',
@@ -46,11 +48,21 @@ const segments: JupyterFrontEndPlugin<void> = {
     const showPanel = () => {
       void app.commands.execute(COMMANDS.open);
     };
+    const inspect = (target: IInspectorTarget) => {
+      void app.commands.execute(INSPECT, { ...target });
+    };
     app.docRegistry.addWidgetExtension(
       'Notebook',
-      new NotebookExtension(links, words, languages, showPanel, waiting)
+      new NotebookExtension(
+        links,
+        words,
+        languages,
+        showPanel,
+        inspect,
+        waiting
+      )
     );
   }
 };
 
-export default [links, segments, panel];
+export default [links, segments, panel, inspector];

@@ -9,4 +9,5 @@ import './permissions.css';
 import './subagents.css';
 import './inspector.css';
 import './forcedColors.css';
+import './inspectorTab.css';
 import './extension.css';

@@ -77,7 +77,26 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/chat',
     'views/composer'
   ],
-  widget: ['protocol', 'state/store', 'views', 'views/dom', 'views/chat']
+  'inspector/kernels': ['kernel', 'views'],
+  inspector: [
+    ...STATE,
+    ...VIEWS,
+    'state/inspector',
+    'kernel',
+    'notebook/rendering',
+    'views/inspector',
+    'inspector/kernels'
+  ],
+  widget: [
+    'protocol',
+    'state/store',
+    'state/inspector',
+    'views',
+    'views/dom',
+    'views/inspector',
+    'views/chat'
+  ],
+  report: ['protocol', 'state/inspector', 'views', 'views/inspector', 'widget']
 };
 
 /** The files of `src` in folders; `index.ts` is above all of them. */
@@ -88,8 +107,9 @@ const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
 /** Returns the folders that a file imports from. */
 function imported(file: string): string[] {
   const text = readFileSync(join('src', file), 'utf8');
-  return [...text.matchAll(/from\s+'(\.[^']+)'/g)].map(([, path = '']) =>
-    dirname(normalize(join(dirname(file), path))).replaceAll('\\', '/')
+  return [...text.matchAll(/(?:from\s+|import\()'(\.[^']+)'/g)].map(
+    ([, path = '']) =>
+      dirname(normalize(join(dirname(file), path))).replaceAll('\\', '/')
   );
 }
 

@@ -26,6 +26,7 @@ from tests.e2e.test_panel import (
     BEGIN,
     BLOCKS,
     RUN,
+    SCRIPTED_MODEL_SETUP,
     at_rest,
     book,
     composer,
@@ -101,6 +102,27 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
     expect(panel.locator(".plm-MentionChip")).to_have_text(
         re.compile(r"cell \d+ with its outputs · ~\d+ tokens")
     )
+    assert ours(seen) == []
+
+
+def test_the_inspector_opens_below_the_notebook(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    name = book(
+        classic, "classic-inspect.ipynb", SCRIPTED_MODEL_SETUP.format(answers="says('Two.')")
+    )
+    open_notebook(page, classic, name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    send(panel, "How many?")
+    at_rest(panel)
+    panel.locator(".plm-Panel-window").click()
+    panel.get_by_role("button", name="Inspect the context").click()
+
+    views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
+    expect(views.get_by_role("slider", name="Request, recorded")).to_be_visible()
+    photograph(page, "inspector-notebook7")
     assert ours(seen) == []
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.inspector.inspections import Inspections
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells
@@ -76,6 +77,9 @@ class KernelHarness:
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
+        self.inspections = Inspections(
+            self.services.store, self.workspace.journal_of, lambda _model: None, root
+        )
 
     def script(self, *answers: ModelAnswer) -> None:
         """Replace the model by one with these answers."""

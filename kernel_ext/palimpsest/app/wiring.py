@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.app.extension_settings import hook_sources, server_specs
 from palimpsest.app.first_request_notice import FirstRequestNotice
@@ -82,7 +82,10 @@ from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.values import ModelInfo
+from palimpsest.transcript.values import ModelInfo, Price
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.inspector.inspections import Inspections
 
 APPS: list["App"] = []
 """The open apps of this process, newest last."""
@@ -139,7 +142,7 @@ class App:
         for function in USER_TOOLS:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
-        """The widgets that ``Session.view`` made, by session."""
+        """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
         self._litellm: LitellmModel | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
@@ -237,6 +240,20 @@ class App:
             warning=self.warning,
             notice=self.notice,
         )
+
+    @functools.cached_property
+    def inspections(self) -> "Inspections":
+        """Answers inspectors' questions; imported when somebody asks, since it imports the whole review."""
+        from palimpsest.frontends.inspector.inspections import Inspections
+
+        return Inspections(self.services.store, self.workspace.journal_of, self.price, self.start)
+
+    def price(self, model: str) -> Price | None:
+        """Return what a model costs; None where that is not known."""
+        try:
+            return self.info(model).price
+        except ConfigError:
+            return None
 
     def _sources(self) -> DefinitionSources:
         config = self._config

@@ -9,16 +9,12 @@ one that is reopened without a kernel, or sent to another person, looks as it di
 import asyncio
 import logging
 import os
-import secrets
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import anywidget
-import traitlets
-from IPython.core.getipython import get_ipython
 from pydantic import BaseModel
 
+from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.page_channel.notices import (
     head_of,
     in_batches,
@@ -29,6 +25,7 @@ from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.transcript import RecordsNotice
+from palimpsest.frontends.static_files import built
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
@@ -38,53 +35,27 @@ from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
 
-STATIC = Path(__file__).parent / "static"
 PLAIN_CHARS = 20_000
 """Length of the plain text, which is the end of the session."""
-SHOWN = 8
-"""How many of the newest outputs are updated; a cell that runs again makes another output."""
-
 _log = logging.getLogger(__name__)
 
 
-def _built(name: str, otherwise: str) -> str:
-    """Return a built file of the front end, or ``otherwise`` in a clone without ``make front``."""
-    path = STATIC / name
-    return path.read_text(encoding="utf-8") if path.is_file() else otherwise
-
-
-class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
+class SessionView(CellWidget):
     """One session's widget; every output that shows it is drawn from the same one.
 
     Responsibilities: display the static HTML and write it anew after each turn; send the session's
     records to a page that watches.
     """
 
-    _esm = _built("view.js", "export default {};")
-    _css = _built("view.css", "")
-    key = traitlets.Unicode().tag(sync=True)
-    """Identifies the element of the page that the live view replaces."""
-    session = traitlets.Unicode().tag(sync=True)
+    _esm = built("view.js", "export default {};")
+    _css = built("view.css", "")
 
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
         self._live = live
-        self._engine = engine
         self._watches = PageWatches()
-        self._outputs: list[tuple[str, dict[str, Any]]] = []
-        self._refreshing: Any = None
-        super().__init__(key=secrets.token_hex(8), session=live.id)
+        super().__init__(live.id, engine)
         self.on_msg(self._heard)
         self._unsubscribe = live.subscribe(self._told)
-
-    def open(self) -> None:
-        """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""
-        super().open()
-        comm = self.comm
-        if comm is not None:
-            # ipykernel 7.4 delivers messages to the thread that published last, maybe a busy cell's.
-            comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
-            # comm's own handler would tell IPython that a cell begins and ends, and flush its figures.
-            comm.handle_msg = self._handle_msg
 
     def close(self) -> None:
         """Stop following the session and close the comm."""
@@ -92,16 +63,6 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         super().close()
 
     # What the cell holds
-
-    def _ipython_display_(self, **_: Any) -> None:
-        shell = get_ipython()
-        if shell is None:
-            return
-        display_id = secrets.token_hex(8)
-        kernel = getattr(shell, "kernel", None)
-        parent = kernel.get_parent("shell") if kernel is not None else {}
-        self._outputs = [*self._outputs, (display_id, parent)][-SHOWN:]
-        shell.display_pub.publish(self.bundle(), {}, transient={"display_id": display_id})
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
@@ -126,16 +87,6 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
 
     def __repr__(self) -> str:
         return f"<SessionView of {self._live.id}>"
-
-    async def _refresh(self) -> None:
-        """Update the outputs in the cells; on the engine."""
-        kernel = getattr(get_ipython(), "kernel", None)
-        if kernel is None:
-            return
-        data = await asyncio.to_thread(self.bundle)
-        for display_id, parent in self._outputs:
-            content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
-            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
 
     # Messages from and to the page
 
@@ -173,13 +124,6 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
     def _tell(self, notice: BaseModel) -> None:
         """Send a notice; from any thread."""
         self.send({"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)})
-
-    def _on_engine(self, work: Callable[[], Any]) -> None:
-        def report(done: Any) -> None:
-            if not done.cancelled() and done.exception() is not None:
-                _log.warning("The view of a session could not be told: %s", done.exception())
-
-        self._engine.submit(work()).add_done_callback(report)
 
 
 def view_of(

@@ -9,8 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
+from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
-from palimpsest.public.session_reviews import SessionReviews
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
@@ -24,6 +24,7 @@ from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
 from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
+from palimpsest.review.recordings.session_answers import SessionReviews
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
@@ -71,6 +72,10 @@ def _lifecycle_of(session: "Session") -> SessionLifecycle:
     return session._lifecycle  # noqa: SLF001  the session's own part
 
 
+def _inspection_of(session: "Session") -> SessionInspection:
+    return session._inspection  # noqa: SLF001  the session's own part
+
+
 def _review_of(session: "Session") -> SessionReview:
     return session.review
 
@@ -83,7 +88,8 @@ class Session:
         self._live = live
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
-        self._reviews = SessionReviews(app, live.id)
+        self._inspection = SessionInspection(app, live)
+        self._reviews = SessionReviews(app.services.store, live.id, app.price, in_file=True)
 
     @property
     def id(self) -> str:
@@ -570,6 +576,9 @@ class Session:
 
         self._flush()
         return view_of(self._live, self._app.engine, self._app.views)
+
+    inspect = forwarded(_inspection_of, SessionInspection.inspect)
+    report = forwarded(_inspection_of, SessionInspection.report)
 
     def _flush(self) -> None:
         journal = getattr(self._live, "journal", None)

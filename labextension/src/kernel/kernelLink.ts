@@ -420,7 +420,8 @@ const CLIENT: Partial<Record<Command['type'], true>> = {
   watch: true,
   unwatch: true,
   cells: true,
-  resync: true
+  resync: true,
+  inspect: true
 };
 
 function unanswered(id: string): CommandReply {

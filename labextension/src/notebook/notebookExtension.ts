@@ -11,6 +11,7 @@ import {
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { LinkRegistry } from '../kernel/linkRegistry';
+import type { IInspectorTarget } from '../views/actions/inspector';
 import { addAnnouncer } from './announcer';
 import { cellEdits } from './cellEdits';
 import { cellReader } from './cellReader';
@@ -38,6 +39,8 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     private readonly _languages: IEditorLanguageRegistry | null,
     /** Shows the panel, where an opened session is displayed. */
     private readonly _showPanel: () => void,
+    /** Opens the inspector. */
+    private readonly _inspect: (target: IInspectorTarget) => void,
     private readonly _waiting: WaitingQuestions
   ) {}
 
@@ -50,7 +53,12 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
         this._words,
         this._languages,
         link,
-        this._showPanel,
+        {
+          showPanel: this._showPanel,
+          inspect: target => {
+            this._inspect({ ...target, notebook: context.path });
+          }
+        },
         node =>
           cellEdits(
             { notebook: () => panel, index: () => indexOf(panel, node) },

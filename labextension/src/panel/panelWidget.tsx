@@ -10,6 +10,10 @@ import { useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
 import { SlotLayout } from '../notebook/rendering/slotLayout';
+import {
+  InspectorOpenerProvider,
+  type IInspectorTarget
+} from '../views/actions/inspector';
 import { ChatPanel } from '../views/chat/chatPanel';
 import { HostProvider } from '../views/host';
 import { agentIcon } from './icon';
@@ -31,7 +35,9 @@ export class PanelWidget extends Widget {
     private readonly _model: PanelModel,
     registry: IRenderMimeRegistry,
     words: TranslationBundle,
-    languages: IEditorLanguageRegistry | null
+    languages: IEditorLanguageRegistry | null,
+    /** Opens the inspector of a session. */
+    inspect: (target: IInspectorTarget) => void
   ) {
     super();
     this.id = PANEL_ID;
@@ -46,7 +52,15 @@ export class PanelWidget extends Widget {
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={labHost(registry, slots, words, languages)}>
-        <PanelContent model={_model} />
+        <InspectorOpenerProvider
+          value={{
+            inspect: target => {
+              inspect({ session: _model.session, ...target });
+            }
+          }}
+        >
+          <PanelContent model={_model} />
+        </InspectorOpenerProvider>
       </HostProvider>
     );
   }

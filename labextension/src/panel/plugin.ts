@@ -14,6 +14,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
+import { INSPECT } from '../views/actions/inspector';
 import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
@@ -60,7 +61,15 @@ export const panel: JupyterFrontEndPlugin<void> = {
       tracker === null
         ? registry
         : registry.clone({ resolver: notebookLinkResolver(tracker) });
-    const widget = new PanelWidget(model, renderers, words, languages);
+    const widget = new PanelWidget(
+      model,
+      renderers,
+      words,
+      languages,
+      target => {
+        void app.commands.execute(INSPECT, { ...target });
+      }
+    );
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);
     addCommands(app, widget, model, tracker, palette, words);

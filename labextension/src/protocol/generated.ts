@@ -1369,6 +1369,10 @@ export interface Inspect {
    */
   path?: string;
   query: ViewQuery;
+  /**
+   * The page that asks: of its questions for a track that wait, only the newest is answered.
+   */
+  client: string;
 }
 /**
  * The items of a session, in the order of their first appearance.

@@ -8,3 +8,9 @@ export interface IAnyWidgetModel {
   on(event: string, heard: (content: unknown) => void): void;
   off(event: string, heard: (content: unknown) => void): void;
 }
+
+/** The model of `session.inspect()`. */
+export type InspectorModel = IAnyWidgetModel & {
+  /** Whether the session can be written. */
+  get(name: 'own'): boolean;
+};

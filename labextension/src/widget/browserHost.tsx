@@ -3,26 +3,11 @@
  */
 import { AnsiUp } from 'ansi_up';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
-import type { IconName, IHost } from '../views/host';
+import type { IHost } from '../views/host';
 import { sanitize } from '../views/dom/sanitizer';
 import { wrapInScrollBox } from '../views/dom/scrollBoxes';
+import { COPY, SvgIcon, WORDS } from './hostParts';
 import { colour, drawMarkdown } from './markdown';
-
-/** SVG paths in a view box of 24 by 24. */
-const PATHS: Record<IconName, string> = {
-  done: 'M9 16.2 4.8 12l-1.4 1.4L9 19 21 7l-1.4-1.4z',
-  failed:
-    'M19 6.4 17.6 5 12 10.6 6.4 5 5 6.4l5.6 5.6L5 17.6 6.4 19l5.6-5.6 5.6 5.6 1.4-1.4-5.6-5.6z',
-  stopped: 'M6 6h12v12H6z',
-  fold: 'M10 17l5-5-5-5z',
-  unfold: 'M7 10l5 5 5-5z'
-};
-
-/** Browsers offer the clipboard only to pages that were sent safely. */
-const COPY: Pick<IHost, 'copy'> =
-  'clipboard' in navigator
-    ? { copy: text => navigator.clipboard.writeText(text) }
-    : {};
 
 export const HOST: IHost = {
   ...COPY,
@@ -47,29 +32,9 @@ export const HOST: IHost = {
       />
     </Rendered>
   ),
-  Icon: ({ name }) => (
-    <svg
-      className="plm-View-icon"
-      viewBox="0 0 24 24"
-      width="14"
-      height="14"
-      aria-hidden="true"
-    >
-      <path d={PATHS[name]} fill="currentColor" />
-    </svg>
-  ),
-  words: {
-    __: (text, ...values) => filled(text, values),
-    _n: (one, many, n, ...values) =>
-      filled(n === 1 ? one : many, [n, ...values])
-  }
+  Icon: SvgIcon,
+  words: WORDS
 };
-
-function filled(text: string, values: (string | number)[]): string {
-  return text.replace(/%(\d)/g, (sign, number: string) =>
-    String(values[Number(number) - 1] ?? sign)
-  );
-}
 
 function terminal(text: string): string {
   const ansi = new AnsiUp();

@@ -14,7 +14,7 @@ import { WidgetSession } from './widgetSession';
 import { HOST } from './browserHost';
 import type { IAnyWidgetModel } from './anywidgetModel';
 import { MountPoints } from './mountPoints';
-import { deferToExtensionStyles } from './stylesheetOrder';
+import { deferToExtensionStyles, VIEW_SHEET } from './stylesheetOrder';
 import { applyTheme } from './theme';
 
 const FOLLOWED = new Map<string, WidgetSession>();
@@ -42,7 +42,7 @@ function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
 export default { initialize, render };
 
 function followedBy(model: IAnyWidgetModel): WidgetSession {
-  deferToExtensionStyles(document);
+  deferToExtensionStyles(document, VIEW_SHEET);
   const key = model.get('key');
   const followed = FOLLOWED.get(key) ?? new WidgetSession(model);
   FOLLOWED.set(key, followed);

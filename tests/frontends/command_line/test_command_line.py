@@ -299,3 +299,28 @@ def test_summaries_of_policies_are_filled_alike_and_kinds_of_names_are_told(
     assert compared["summaries"] in compared["notes"]
     assert set(compared["retention_by_kind"]) == {one["policy"] for one in compared["rows"][1:]}
     assert "write stub(1500), extract(2000) or recorded" in refused
+
+
+@pytest.mark.slow
+def test_report_writes_one_page_over_an_older_one_and_over_nothing_else(tmp_path: Path) -> None:
+    sample("marshmallow-1867.traj", tmp_path)
+    (tmp_path / "notes.html").write_text("Mine.\n")
+    asked = "report", "marshmallow-1867.traj", "--policy", "sweagent.last_n n=3", "raw"
+
+    ran = run(*asked, "-o", "page.html", "--json", cwd=tmp_path)
+    again = run(*asked, "-o", "page.html", "--texts", "none", cwd=tmp_path)
+    refused = run(*asked, "-o", "notes.html", cwd=tmp_path)
+    unknown = run(*asked[:2], "-o", "other.html", "--policy", "no.such", cwd=tmp_path)
+    nowhere = run(*asked, "-o", "no/page.html", cwd=tmp_path)
+
+    assert (ran.code, ran.err) == (0, "")
+    written = valid(ran.json)
+    assert written["file"] == str(tmp_path / "page.html")
+    assert (again.code, again.err) == (0, "")
+    assert (tmp_path / "page.html").stat().st_size < written["bytes"]
+    assert refused.code == unknown.code == nowhere.code == 2
+    assert refused.err.endswith("is there already and is no report; name another file.\n")
+    assert "no.such" in unknown.err
+    assert "There is no folder" in nowhere.err
+    assert (tmp_path / "notes.html").read_text() == "Mine.\n"
+    assert listing(tmp_path) == {"marshmallow-1867.traj", "notes.html", "page.html"}

@@ -1,5 +1,6 @@
 """A ruler is fitted to the reported usage, and its three rows add up to it at every request."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.review.importers.imported import bring
@@ -8,6 +9,7 @@ from tests.review.policies.pi_session import pi_timeline
 
 from palimpsest.review.replay.fit import added_up, fit_ruler
 from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.transcript.values import Usage
 
 
 def test_the_ruler_of_pi_is_the_measured_one() -> None:
@@ -45,3 +47,14 @@ def test_a_session_without_usage_is_only_estimated(tmp_path: Path) -> None:
     assert (ruler.unseen, ruler.factor) == (0, 1.0)
     assert added_up(timeline, ruler) == ()
     assert "assumed" in ruler.words
+
+
+def test_a_session_whose_reported_prompts_never_grew_is_counted_by_the_estimate() -> None:
+    pi = pi_timeline()
+    same = Usage(input=900, output=5)
+    told = tuple(replace(one, usage=same) for one in pi.requests)
+
+    ruler = fit_ruler(replace(pi, requests=told))
+
+    assert ruler.factor == 1.0
+    assert ruler.low > 0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.project_sessions import ProjectSessions
@@ -20,6 +21,28 @@ class FrontendServices(Protocol):
     @property
     def workspace(self) -> ProjectSessions:
         """The project's sessions."""
+        ...
+
+    @property
+    def inspections(self) -> "InspectorAnswers":
+        """Answers inspectors' questions; made when it is first asked."""
+        ...
+
+
+class InspectorAnswers(Protocol):
+    """What answers inspectors' questions; ``frontends/inspector/inspections.py`` implements it.
+
+    Contract: called on the engine's loop; never raises for what a person can mend.
+    """
+
+    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
+        """Answer a question about a session of the project."""
+        ...
+
+    async def answer_recording(
+        self, path: str, session: str, query: ViewQuery, asker: str = ""
+    ) -> ViewAnswer:
+        """Answer a question about a session of a recording, its first one where ``session`` is empty."""
         ...
 
 

@@ -1,9 +1,10 @@
 """What the subcommands of ``palimpsest`` do: import into a project, inspect recordings, compare policies or sessions."""
 
+import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from palimpsest.frontends.command_line.condition import read_condition
 from palimpsest.frontends.command_line.report_output import CommandReport, OutputForm, tell, write
 from palimpsest.frontends.command_line.session_report import session_report
 from palimpsest.frontends.command_line.threshold import failed, read_baseline
+from palimpsest.frontends.inspector.report_file import write_report
 from palimpsest.review.comparison.recorded_comparison import compare_recorded
 from palimpsest.review.comparison.session_review import RAW, RECORDED, PolicyLike, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
 from palimpsest.review.recordings.recording import Recording, open_recording
+from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.transcript.errors import UserError
@@ -32,8 +35,7 @@ def run_command(given: Namespace) -> int:
     if named and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(named)) if named else None
-    command = {"import": _import, "inspect": _inspect, "compare": _compare}[given.command]
-    report = command(given)
+    report = _COMMANDS[given.command](given)
     over = failed(conditions, report.json(), baseline) if conditions else []
     write(report.written(_form(given)))
     tell(f"{one.where}: {one.what}" if one.where else one.what for one in report.problems)
@@ -126,6 +128,35 @@ def _compare_recorded(given: Namespace, first: str, second: str) -> CommandRepor
         )
 
 
+def _report(given: Namespace) -> CommandReport:
+    with _opened(given.path) as recording:
+        review = next(_chosen(recording, given.session, with_requests=True))
+        written = write_report(
+            review,
+            given.output,
+            environment=os.environ,
+            policies=[one for many in given.policy or () for one in many],
+            texts=given.texts,
+            price=given.price,
+        )
+        size = written.stat().st_size
+        session = review.timeline.session
+        return CommandReport(
+            "report",
+            {"path": given.path, "session": session, "file": str(written), "bytes": size},
+            problems=recording.problems,
+            words=[f"{written} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
+        )
+
+
+_COMMANDS: Mapping[str, Callable[[Namespace], CommandReport]] = {
+    "import": _import,
+    "inspect": _inspect,
+    "compare": _compare,
+    "report": _report,
+}
+
+
 def _policies(words: list[str]) -> list[PolicyLike]:
     every = (RECORDED, RAW, *preset_names())
     wanted = [name for one in words for name in (every if one == ALL else (one,))]
@@ -133,7 +164,7 @@ def _policies(words: list[str]) -> list[PolicyLike]:
 
 
 def _chosen(
-    recording: Recording, session: str, *, with_requests: bool = False
+    recording: Recording[RecordingReview], session: str, *, with_requests: bool = False
 ) -> Iterator[SessionReview]:
     """Yield the sessions that are asked for: one by id or number from 1, else all; those of subagents last.
 
@@ -152,7 +183,7 @@ def _chosen(
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 
-def _session(recording: Recording, session: str) -> SessionReview:
+def _session(recording: Recording[RecordingReview], session: str) -> SessionReview:
     if not session.isdecimal():
         return recording[session]
     if not 0 < int(session) <= len(recording):
@@ -163,7 +194,7 @@ def _session(recording: Recording, session: str) -> SessionReview:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Recording]:
+def _opened(path: str) -> Iterator[Recording[RecordingReview]]:
     with _progress() as control:
         recording = open_recording(path, control=control)
     with recording:

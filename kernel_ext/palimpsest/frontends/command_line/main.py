@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   palimpsest import ~/.codex/sessions --project .
   palimpsest compare session.jsonl --policy recorded opencode.prune "sweagent.last_n n=10"
   palimpsest compare before.jsonl after.jsonl --markdown
+  palimpsest report session.jsonl -o session.html
   palimpsest inspect session.jsonl --json > main.json
   palimpsest inspect session.jsonl --baseline main.json --fail-if "cost > 1.1 * baseline"
 
@@ -35,7 +36,9 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"palimpsest {__version__}")
-    commands = made.add_subparsers(dest="command", required=True, metavar="import|inspect|compare")
+    commands = made.add_subparsers(
+        dest="command", required=True, metavar="import|inspect|compare|report"
+    )
     _add_import(commands.add_parser("import", **_about("Import recordings into a project.")))
     _add_inspect(
         commands.add_parser(
@@ -46,6 +49,12 @@ def parser() -> ArgumentParser:
         commands.add_parser(
             "compare",
             **_about("Compare policies over one recording, or two recordings.", CONDITION),
+        )
+    )
+    _add_report(
+        commands.add_parser(
+            "report",
+            **_about("Write a session's inspector as one HTML file, without server and network."),
         )
     )
     return made
@@ -91,6 +100,31 @@ def _add_compare(command: ArgumentParser) -> None:
         help="what stands where policies would have had a summary: stub(1500), extract(2000), recorded",
     )
     _add_common(command)
+
+
+def _add_report(command: ArgumentParser) -> None:
+    command.add_argument("path", metavar="PATH", help="a recording, a folder, or a project")
+    command.add_argument(
+        "-o", "--output", metavar="FILE.html", required=True, help="a new file, or an older report"
+    )
+    command.add_argument(
+        "--policy",
+        metavar="NAME",
+        nargs="+",
+        action="append",
+        help='what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field',
+    )
+    command.add_argument(
+        "--texts",
+        choices=("none", "preview", "all"),
+        default="preview",
+        help="of the session's texts: none, the first 200 characters (the default), or all",
+    )
+    command.add_argument(
+        "--session", metavar="ID", default="", help="one session, by its id or number from 1"
+    )
+    command.add_argument("--price", metavar="MODEL", help="the prices of a model, or units")
+    command.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
 
 
 def _add_common(command: ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from palimpsest.frontends.magic.agent_magics import current_notebook, rename_not
 from palimpsest.frontends.page_channel import permissions
 from palimpsest.frontends.page_channel.cell_outputs import SegmentsChannel
 from palimpsest.frontends.page_channel.extensions import ExtensionsChannel
+from palimpsest.frontends.page_channel.inspector import InspectorChannel
 from palimpsest.frontends.page_channel.mentions import MentionsChannel
 from palimpsest.frontends.page_channel.notices import (
     choices_of,
@@ -150,6 +151,7 @@ class Channel:
         self._work |= SharingChannel(services, self).work
         self._work |= ExtensionsChannel(services, self).work
         self._work |= ProjectChannel(services, self).work
+        self._work |= InspectorChannel(services, self).work
         self._work |= RunsChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:

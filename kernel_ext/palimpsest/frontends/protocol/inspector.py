@@ -17,3 +17,5 @@ class Inspect(CommandBase):
     path: str | None = Field(default=None, max_length=4_096)
     """A recorded file or folder, from the kernel's start directory; none of it is imported."""
     query: ViewQuery
+    client: str = Field(default="", max_length=200)
+    """The page that asks: of its questions for a track that wait, only the newest is answered."""

@@ -19,7 +19,8 @@ from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.offline_prices import offline_price
 from palimpsest.review.recordings.recording_review import RecordingReview
-from palimpsest.review.recordings.stored_review import stored_review
+from palimpsest.review.recordings.session_answers import SessionAnswers
+from palimpsest.review.recordings.stored_review import Reviewing, ReviewMaker, review_made_by
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -30,7 +31,7 @@ from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_v
 from palimpsest.transcript.errors import NotFound, UserError
 
 
-class Recording(Sequence[RecordingReview]):
+class Recording(Sequence[Reviewing]):
     """The sessions of one recording; a sequence of reviews, each made when it is asked for.
 
     Responsibilities: give the sessions by number or id, say what could not be read, remove the temporary
@@ -43,6 +44,7 @@ class Recording(Sequence[RecordingReview]):
         ids: Sequence[str],
         problems: Sequence[Problem] = (),
         *,
+        review: ReviewMaker[Reviewing],
         get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
         remove: Callable[[], object] = lambda: None,
@@ -52,16 +54,17 @@ class Recording(Sequence[RecordingReview]):
         """The sessions' ids, in the order in which they were recorded."""
         self.problems = tuple(problems)
         """What could not be read."""
+        self._make = review
         self._get_policy = get_policy
         self._price_of = price_of
         self._remove = remove
 
     @overload
-    def __getitem__(self, place: int | str) -> RecordingReview: ...
+    def __getitem__(self, place: int | str) -> Reviewing: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[RecordingReview]: ...
+    def __getitem__(self, place: slice) -> Sequence[Reviewing]: ...
 
-    def __getitem__(self, place: int | str | slice) -> RecordingReview | Sequence[RecordingReview]:
+    def __getitem__(self, place: int | str | slice) -> Reviewing | Sequence[Reviewing]:
         """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
         if isinstance(place, slice):
             return [self._review(one) for one in self.ids[place]]
@@ -74,17 +77,30 @@ class Recording(Sequence[RecordingReview]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __iter__(self) -> Iterator[RecordingReview]:
+    def __iter__(self) -> Iterator[Reviewing]:
         return (self._review(one) for one in self.ids)
 
-    def _review(self, session_id: str) -> RecordingReview:
-        return stored_review(self._store, session_id, self._price_of, self._get_policy)
+    def answers(self, session: str = "") -> SessionAnswers:
+        """Return what answers an inspector's questions about a session, the first one without an id.
+
+        Raises NotFound.
+        """
+        if not self.ids or (session and session not in self.ids):
+            raise NotFound(
+                f"The recording has no session {session!r}; it has {len(self)} sessions."
+            )
+        return SessionAnswers(
+            self._store, session or self.ids[0], self._price_of, get_policy=self._get_policy
+        )
+
+    def _review(self, session_id: str) -> Reviewing:
+        return review_made_by(self._make, self._store, session_id, self._price_of, self._get_policy)
 
     def close(self) -> None:
         """Remove the temporary folder; texts of its sessions can no longer be read."""
         self._remove()
 
-    def __enter__(self) -> "Recording":
+    def __enter__(self) -> "Recording[Reviewing]":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -101,16 +117,18 @@ def open_recording(
     get_policy: GetPolicy = get,
     price_of: PriceOf = offline_price,
     control: ImportControl | None = None,
-) -> Recording:
+    review: ReviewMaker[RecordingReview] = RecordingReview,
+) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. Raises UserError with one sentence.
+    its sessions are read, or the one named. Nothing is written beside it. ``review`` makes the review of a
+    timeline. Raises UserError with one sentence.
     """
     target = Path(path).expanduser()
     root = project_root(target)
     if root is not None:
-        return _project(root, session, get_policy, price_of)
+        return _project(root, session, get_policy, price_of, review)
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-recording-"))
     try:
         store = JsonlStore(prepare(folder))
@@ -123,6 +141,7 @@ def open_recording(
         store,
         [one.id for one in report.sessions],
         report.problems,
+        review=review,
         get_policy=get_policy,
         price_of=price_of,
         remove=remove,
@@ -138,7 +157,13 @@ def project_root(path: Path) -> Path | None:
     return None
 
 
-def _project(root: Path, session: str, get_policy: GetPolicy, price_of: PriceOf) -> Recording:
+def _project(
+    root: Path,
+    session: str,
+    get_policy: GetPolicy,
+    price_of: PriceOf,
+    review: ReviewMaker[RecordingReview],
+) -> Recording[RecordingReview]:
     refuse_newer(root, newest_version(STEPS))
     if is_older(root, STEPS):
         raise UserError(
@@ -150,7 +175,7 @@ def _project(root: Path, session: str, get_policy: GetPolicy, price_of: PriceOf)
     if session and not store.layout.session(session).is_dir():
         raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
     ids = [session] if session else [one.id for one in store.list()]
-    return Recording(store, ids, get_policy=get_policy, price_of=price_of)
+    return Recording(store, ids, review=review, get_policy=get_policy, price_of=price_of)
 
 
 class _ReadOnlyLayout(Layout):

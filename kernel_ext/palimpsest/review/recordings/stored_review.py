@@ -1,6 +1,7 @@
 """The review of one session in a store: its timeline, the presets, prices, and what the log holds of requests."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.prices import PriceOf
@@ -12,6 +13,10 @@ from palimpsest.review.review_files.review_file import StoredReview, review_file
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.timeline import Timeline
+
+Reviewing = TypeVar("Reviewing", bound=RecordingReview)
+ReviewMaker = Callable[..., Reviewing]
+"""Makes the review of a timeline: with what ``RecordingReview`` is made with."""
 
 
 def stored_review(
@@ -26,6 +31,19 @@ def stored_review(
 
     With ``in_file`` what was derived of a long log is read from a file beside it, and kept there.
     """
+    return review_made_by(RecordingReview, store, session_id, price_of, get_policy, in_file=in_file)
+
+
+def review_made_by(
+    make: ReviewMaker[Reviewing],
+    store: Store,
+    session_id: str,
+    price_of: PriceOf,
+    get_policy: GetPolicy = get,
+    *,
+    in_file: bool = False,
+) -> Reviewing:
+    """Return the review of a session that ``make`` makes of its timeline. Raises NotFound."""
 
     def timeline(one: str) -> Timeline:
         return timeline_of(store, one, counter, price_of)
@@ -37,7 +55,7 @@ def stored_review(
     known = None if file is None else file.load(counter)
     if known is None:
         known = StoredReview(timeline(session_id), None)
-    return RecordingReview(
+    return make(
         known.timeline,
         get_policy,
         price_of,

@@ -51,7 +51,7 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
         if before.model == after.model and has.first_changed is None and has.total > had.total:
             estimated += has.total - had.total
             grown += now - was
-    factor = grown / estimated if estimated >= LEAST_GROWTH else 1.0
+    factor = grown / estimated if grown > 0 and estimated >= LEAST_GROWTH else 1.0
     _, first, reported = known[0]
     unseen = max(reported - first.total * min(factor, 1.0), 0.0)
     ratios = [(now - unseen) / had.total for _, had, now in known if had.total >= LEAST_GROWTH]

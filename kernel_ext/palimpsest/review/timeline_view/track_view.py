@@ -44,8 +44,7 @@ def track_of(
         for one in timeline.transitions
     ]
     told = [
-        transition_words(one, weights[one.item], one.tokens, review.ruler.factor)
-        for one in decided
+        transition_words(one, weights[one.item], one.tokens, review.ruler.factor) for one in decided
     ]
     for one in told:
         words.setdefault(one, len(words))

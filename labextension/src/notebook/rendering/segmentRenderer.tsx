@@ -28,6 +28,10 @@ import {
 } from '../../views/actions/cells';
 import { ContextEditorProvider } from '../../views/actions/contextEdits';
 import { HeldRequestActionsProvider } from '../../views/actions/heldRequests';
+import {
+  InspectorOpenerProvider,
+  type IInspectorTarget
+} from '../../views/actions/inspector';
 import { SessionOpenerProvider } from '../../views/actions/sessions';
 import { TurnActionsProvider } from '../../views/actions/turn';
 import { HostProvider, type IHost } from '../../views/host';
@@ -43,6 +47,19 @@ import {
   type ICommandTarget
 } from './linkActions';
 import { SlotLayout } from './slotLayout';
+
+/** Other places of the page that an answer's buttons lead to. */
+export interface IOtherPlaces {
+  /** Shows the panel, where an opened session is displayed. */
+  showPanel: () => void;
+  /** Opens the inspector. */
+  inspect: (target: IInspectorTarget) => void;
+}
+
+const NOWHERE: IOtherPlaces = {
+  showPanel: () => undefined,
+  inspect: () => undefined
+};
 
 /** Returns the actions on cells for an element inside a cell. */
 type CellActionsOf = (node: HTMLElement) => ICellActions;
@@ -64,7 +81,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     words: TranslationBundle,
     languages: IEditorLanguageRegistry | null,
     private readonly _link: ILink | null,
-    private readonly _showPanel: () => void,
+    private readonly _places: IOtherPlaces,
     cellActions: CellActionsOf | null
   ) {
     super();
@@ -98,7 +115,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
               segment={segment}
               link={this._link}
               cells={this._cells}
-              showPanel={this._showPanel}
+              places={this._places}
             />
           )}
         </HostProvider>
@@ -131,12 +148,12 @@ function Live({
   segment,
   link,
   cells,
-  showPanel
+  places
 }: {
   segment: ISegment;
   link: ILink;
   cells: ICellActions | null;
-  showPanel: () => void;
+  places: IOtherPlaces;
 }) {
   const read = useMemo(() => reader(segment), [segment]);
   const shown = useSyncExternalStore(link.store.subscribe, () =>
@@ -155,12 +172,17 @@ function Live({
       opener: {
         open: (session: string) => {
           void link.outcome('open', { session });
-          showPanel();
+          places.showPanel();
         }
       },
-      turn: turnActions(target)
+      turn: turnActions(target),
+      inspector: {
+        inspect: (wanted: IInspectorTarget = {}) => {
+          places.inspect({ session: segment.session, ...wanted });
+        }
+      }
     };
-  }, [link, segment, showPanel]);
+  }, [link, segment, places]);
   const prompt = useSyncExternalStore(link.store.subscribe, () => {
     const { sessions } = link.store.getSnapshot();
     const entries = sessions.get(segment.session)?.transcript.entries;
@@ -178,6 +200,7 @@ function Live({
         <SessionOpenerProvider value={offered?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
             <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
+            <InspectorOpenerProvider value={actions.inspector}>
               <CellActionsProvider value={cells}>
                 <ProposedFixProvider
                   value={shown.taken === undefined ? fix : null}
@@ -196,6 +219,7 @@ function Live({
                   />
                 </ProposedFixProvider>
               </CellActionsProvider>
+            </InspectorOpenerProvider>
             </HeldRequestActionsProvider>
           </ContextEditorProvider>
         </SessionOpenerProvider>
@@ -224,7 +248,7 @@ export function segmentFactory(
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null,
   link: ILink | null = null,
-  showPanel: () => void = () => undefined,
+  places: IOtherPlaces = NOWHERE,
   cellActions: CellActionsOf | null = null
 ): IRenderMime.IRendererFactory {
   return {
@@ -233,13 +257,6 @@ export function segmentFactory(
     // Preferred to every other format of the same output.
     defaultRank: 30,
     createRenderer: () =>
-      new SegmentWidget(
-        registry,
-        words,
-        languages,
-        link,
-        showPanel,
-        cellActions
-      )
+      new SegmentWidget(registry, words, languages, link, places, cellActions)
   };
 }

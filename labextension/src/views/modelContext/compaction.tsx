@@ -8,6 +8,7 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 import { ReductionNote } from './reductionNote';
 import { ContextEditButtons } from './editButtons';
+import { InspectButton } from './inspectButton';
 
 /** Draws a compaction and, when opened, the summary that replaces what it covers. */
 export function Compaction({
@@ -61,18 +62,21 @@ export function Compaction({
     >
       <Markdown text={summary} />
       {lost !== undefined && <ReductionNote decision={lost} />}
-      {state === 'done' && !undone && (
+      {state === 'done' && (
         <p className="plm-ContextEdit">
-          <ContextEditButtons
-            target={written}
-            offered={[
-              [
-                'restore',
-                words.__('Undo the compaction'),
-                words.__('Show the model the whole history again')
-              ]
-            ]}
-          />
+          {!undone && (
+            <ContextEditButtons
+              target={written}
+              offered={[
+                [
+                  'restore',
+                  words.__('Undo the compaction'),
+                  words.__('Show the model the whole history again')
+                ]
+              ]}
+            />
+          )}
+          <InspectButton target={{ item: written }} />
         </p>
       )}
     </Disclosure>

@@ -14,6 +14,7 @@ import type { ITranscript } from '../../state/store/transcript';
 import { Gauge, KINDS, type Kind } from './gauge';
 import { useHost, type IWords } from '../host';
 import { useCompactionActions } from '../actions/contextEdits';
+import { useInspectorOpener } from '../actions/inspector';
 
 /** Draws the bar; its table shows on hover, on focus, or pinned by a click. */
 export function ContextWindow({ transcript }: { transcript: ITranscript }) {
@@ -22,6 +23,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   const [pinned, setPinned] = useState(false);
   const table = useId();
   const compaction = useCompactionActions();
+  const inspector = useInspectorOpener();
   const now = windowUsage(transcript);
   if (now === null) {
     return null;
@@ -97,6 +99,22 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
               }}
             >
               {words.__('Compact now')}
+            </button>
+          )}
+          {inspector !== null && (
+            <button
+              type="button"
+              className="plm-Button"
+              title={words.__(
+                'Show what the model saw in each request, and what that cost'
+              )}
+              onClick={() => {
+                setNear(false);
+                setPinned(false);
+                inspector.inspect();
+              }}
+            >
+              {words.__('Inspect the context')}
             </button>
           )}
         </Holdings>

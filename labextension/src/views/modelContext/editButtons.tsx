@@ -9,6 +9,7 @@ import {
 } from '../../state/session/contextEdits';
 import { useContextEditor } from '../actions/contextEdits';
 import { useHost } from '../host';
+import { InspectButton } from './inspectButton';
 import { decisionText } from './reductionNote';
 
 interface IContextEditProps {
@@ -32,6 +33,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
           target={editedId ?? target}
           offered={[['unpin', words.__('Unpin'), '']]}
         />
+        <InspectButton target={{ item: target }} />
       </p>
     );
   }
@@ -43,6 +45,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
           target={editedId ?? target}
           offered={[['restore', words.__('Restore'), '']]}
         />
+        <InspectButton target={{ item: target }} />
       </p>
     );
   }
@@ -50,6 +53,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
     return (
       <p className="plm-ContextEdit plm-Reduced" data-edit="rule">
         <span>{said}</span>
+        <InspectButton target={{ item: target }} />
       </p>
     );
   }
@@ -82,6 +86,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
             : [])
         ]}
       />
+      {reduction !== null && <InspectButton target={{ item: target }} />}
     </p>
   );
 }

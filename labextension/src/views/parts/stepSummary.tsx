@@ -4,6 +4,7 @@
 import type { StepFinishPart } from '../../protocol/generated';
 import { count, dollars, seconds } from '../../state/display/numberFormat';
 import { Gauge } from '../modelContext/gauge';
+import { InspectButton } from '../modelContext/inspectButton';
 import { useHost } from '../host';
 
 /** Draws one step's numbers; unreported ones are shown as unknown, never as zero. */
@@ -41,7 +42,8 @@ export function StepSummary({
       <div className="plm-Step">
         <span>
           {tokens.estimated && '≈ '}
-          {facts.map(unbroken).join('\u00a0· ')}
+          {facts.map(unbroken).join('\u00a0· ')}{' '}
+          <InspectButton target={{ request: part.message_id }} quiet />
         </span>
         {part.window !== undefined && part.context_tokens !== undefined && (
           <Gauge used={part.context_tokens} window={part.window} />

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
 import { ExportDialog } from './importExport';
+import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
 import { useSharingActionsIfOffered } from '../actions/sharing';
 import { sessionSummary, sessionTitle } from './sessionLabels';
@@ -33,6 +34,7 @@ export function SessionItem({
   const sessions = useSessionActions();
   const opener = useSessionOpener();
   const sharing = useSharingActionsIfOffered();
+  const inspector = useInspectorOpener();
   const [doing, setDoing] = useState<Doing>('nothing');
   const more = useRef<HTMLButtonElement>(null);
   const id = useId();
@@ -89,7 +91,9 @@ export function SessionItem({
           aria-expanded={doing !== 'nothing'}
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
-          title={words.__('Rename, fork, share, export, archive, delete')}
+          title={words.__(
+            'Rename, fork, inspect, share, export, archive, delete'
+          )}
           onClick={() => {
             setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
           }}
@@ -119,6 +123,16 @@ export function SessionItem({
             >
               {words.__('Fork')}
             </ActionButton>
+            {inspector !== null && (
+              <ActionButton
+                onDo={() => {
+                  inspector.inspect({ session: row.id });
+                  back();
+                }}
+              >
+                {words.__('Inspect the context')}
+              </ActionButton>
+            )}
             {sharing !== null && (
               <ActionButton
                 onDo={() => {

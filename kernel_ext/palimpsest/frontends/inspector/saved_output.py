@@ -1,0 +1,44 @@
+"""The output that a cell keeps of an inspector, without keys and names of home folders."""
+
+from collections.abc import Mapping
+
+from palimpsest.render.reports.saved_inspector import saved_inspector
+from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
+from palimpsest.review.timeline_view.view_values import TimelineView
+from palimpsest.session.sharing.share_page import clean_json, cleaner
+
+PLAIN_CHARS = 20_000
+
+
+def saved_output(view: TimelineView, mark: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return a session's picture and tables by MIME type; ``mark`` is the class of the element."""
+    shown = view_summary(cleaned_view(view, environment))
+    html = saved_inspector(shown.picture, shown.tables, shown.sentences, mark=mark)
+    return {"text/html": html, "text/plain": _plain(shown)[:PLAIN_CHARS]}
+
+
+def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> TimelineView:
+    """Return a view without what looks like a key, and without the names of home folders."""
+    clean = clean_json(cleaner(environment))
+    items = view.items.model_copy(update={"label": tuple(clean(view.items.label))})
+    told = {
+        name: tuple(clean(one.model_dump()) for one in getattr(view, name))
+        for name in ("breaks", "wastes", "events", "subagents")
+    }
+    plain = view.model_dump(include={"title", "totals", "gaps", "break_notes", "models"})
+    return TimelineView.model_validate(
+        {
+            **view.model_dump(exclude={"items", "recorded", *told, *plain}),
+            **clean(plain),
+            **told,
+            "items": items,
+            "recorded": view.recorded.model_copy(
+                update={"words": tuple(clean(view.recorded.words))}
+            ),
+        }
+    )
+
+
+def _plain(shown: ViewSummary) -> str:
+    tables = (one.text for one in shown.tables)
+    return "\n\n".join([shown.title, shown.picture.sentence, *shown.sentences, *tables])

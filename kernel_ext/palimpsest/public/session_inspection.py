@@ -1,0 +1,169 @@
+"""The methods of ``Session`` that show its context: the inspector in a cell, and a report as a file."""
+
+import functools
+import os
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from palimpsest.app.wiring import App
+from palimpsest.review.comparison.prices import PriceOf
+from palimpsest.review.comparison.session_review import GetPolicy
+from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings import recording
+from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.recordings.recording import Recording
+from palimpsest.review.recordings.recording_review import RecordingReview
+from palimpsest.review.timeline_view.report_data import ReportTexts
+from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
+from palimpsest.session.engine import EngineThread
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.store.exchange.importer import ImportControl
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.inspector.answer_queue import AnswerQueue
+
+
+class SessionInspection:
+    """Shows one session of the project."""
+
+    def __init__(self, app: App, session: KernelSession) -> None:
+        self._app = app
+        self._session = session
+
+    def inspect(self, price: str | None = None) -> Any:
+        """Show in a cell what filled the context in each request, and what other policies would have sent.
+
+        It follows the session while the kernel lives; the notebook keeps a picture and tables, which need no
+        kernel. ``price`` is a model's id or ``units``; None for the session's model.
+
+        >>> session.inspect()
+        <InspectorWidget of ses_...>
+        """
+        from palimpsest.frontends.inspector.inspector_widget import (
+            InspectedSession,
+            InspectorWidget,
+            inspector_view,
+        )
+
+        app, live = self._app, self._session
+        key = f"inspect {live.id} {price or ''}"
+        known = app.views.get(key)
+        if known is not None and known.comm is not None:
+            return known
+
+        def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
+            return app.inspections.answer_session(live.id, query, asker)
+
+        inspected = InspectedSession(
+            id=live.id,
+            ask=ask,
+            view=lambda: inspector_view(app.engine.submit(ask(AskView(price=price), "")).result()),
+            live=live,
+        )
+        made = app.views[key] = InspectorWidget(inspected, app.engine, price)
+        return made
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        policies: Sequence[str] | str = (),
+        texts: ReportTexts = "preview",
+        price: str | None = None,
+    ) -> Path:
+        """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
+
+        ``policies`` are names, with numbers as in ``"sweagent.last_n n=10"``; without any, three of the field.
+        ``texts`` is ``none``, ``preview`` (the first 200 characters of each) or ``all``. What looks like a key
+        is removed. Raises UserError for a file that is there and is no report.
+
+        >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
+        'report.html'
+        """
+        from palimpsest.frontends.inspector.report_file import write_report
+
+        return write_report(
+            self._app.inspections.answers(self._session.id).review(),
+            path,
+            environment=self._app.environment,
+            policies=policies,
+            texts=texts,
+            price=price,
+        )
+
+
+class RecordedSession(RecordingReview):
+    """A session of a recording: its review, and its inspector in a cell and as a file."""
+
+    def inspect(self, price: str | None = None) -> Any:
+        """Show in a cell what filled the context in each request, and what other policies would have sent."""
+        from palimpsest.frontends.inspector.answer_queue import QuestionLine
+        from palimpsest.frontends.inspector.inspector_widget import (
+            InspectedSession,
+            InspectorWidget,
+            inspector_view,
+        )
+        from palimpsest.review.timeline_view.view_answers import ViewAnswers
+
+        engine, queue = _engine()
+        answers = ViewAnswers(self)
+        line = QuestionLine(answers)
+
+        def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
+            return queue.answer(line, query, asker)
+
+        inspected = InspectedSession(
+            id=self.timeline.session,
+            ask=ask,
+            view=lambda: inspector_view(answers.answer(AskView(price=price))),
+        )
+        return InspectorWidget(inspected, engine, price)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        policies: Sequence[str] | str = (),
+        texts: ReportTexts = "preview",
+        price: str | None = None,
+    ) -> Path:
+        """Write the inspector as one HTML file, as ``Session.report`` does; returns its path."""
+        from palimpsest.frontends.inspector.report_file import write_report
+
+        return write_report(
+            self, path, environment=os.environ, policies=policies, texts=texts, price=price
+        )
+
+
+@functools.cache
+def _engine() -> "tuple[EngineThread, AnswerQueue]":
+    """Return the thread and the queue that answer about recordings, which belong to no project."""
+    from palimpsest.frontends.inspector.answer_queue import AnswerQueue
+
+    return EngineThread("palimpsest-inspector"), AnswerQueue()
+
+
+def open_recording(
+    path: str | Path,
+    *,
+    session: str = "",
+    get_policy: GetPolicy = get,
+    price_of: PriceOf = offline_price,
+    control: ImportControl | None = None,
+) -> Recording[RecordedSession]:
+    """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
+
+    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
+    its sessions are read, or the one named. Nothing is written beside it. Each session is a review that can be
+    inspected in a cell and written as a report. Raises UserError with one sentence.
+    """
+    opened = recording.open_recording(
+        path,
+        session=session,
+        get_policy=get_policy,
+        price_of=price_of,
+        control=control,
+        review=RecordedSession,
+    )
+    return cast("Recording[RecordedSession]", opened)

@@ -1,0 +1,110 @@
+"""Write a session's inspector as one file that loads nothing: its data and its script are inside.
+
+Border: pure; the caller removes secrets, and hands in the built script and style sheet. The page may run two
+scripts, named by their hashes: a short one that unpacks the other, and that one. Where no script runs, a picture
+and tables are read. Data and script are packed as base64, which cannot end an element.
+"""
+
+import base64
+import gzip
+import hashlib
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.render.reports.saved_inspector import sentence_list
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
+from palimpsest.render.safety.escaping import in_html, one_line
+
+REPORT_MARK = '<meta name="generator" content="Palimpsest inspector report">'
+"""In the head of each report, so that one may be written over an older one, and over nothing else."""
+
+LOADER = """
+const unpack = async id => {
+  const packed = atob(document.getElementById(id).textContent.trim());
+  const bytes = Uint8Array.from(packed, sign => sign.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(stream).text();
+};
+(async () => {
+  if (document.getElementById('code') === null) return;
+  const [code, data] = await Promise.all([unpack('code'), unpack('data')]);
+  globalThis.palimpsestReport = JSON.parse(data);
+  const script = document.createElement('script');
+  script.textContent = code;
+  document.head.append(script);
+})();
+"""
+
+_RULES = """
+:root { color-scheme: light dark; }
+body { margin: 0; padding: 16px; font: 14px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif;
+  background: #fff; color: #1b1b1f; }
+h1 { font-size: 20px; margin: 0 0 8px; overflow-wrap: anywhere; }
+#saved svg { max-width: 100%; height: auto; } #saved table { border-collapse: collapse; }
+#saved :is(th, td) { padding: 3px 10px; border-bottom: 1px solid #8886; text-align: start; }
+.about, footer { color: #63636b; font-size: 12px; max-width: 80ch; }
+[hidden] { display: none; }
+@media (prefers-color-scheme: dark) { body { background: #111216; color: #ececf0; }
+  .about, footer { color: #a0a1ab; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorReport:
+    """What a report shows, in words, and its data."""
+
+    title: str
+    about: str
+    """What this page is, in a sentence or two."""
+    picture: TimelinePicture
+    tables: tuple[ReportTable, ...]
+    sentences: tuple[str, ...]
+    data: str
+    """JSON."""
+    closing: Sequence[str] = ()
+
+
+def inspector_report(report: InspectorReport, script: str, style: str) -> str:
+    """Return the page; without a built script it holds the picture and the tables alone."""
+    hashes = " ".join(f"'{_hash(one)}'" for one in (LOADER, script) if script)
+    policy = (
+        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
+        "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    title = html.escape(one_line(report.title) or "Session")
+    scripts = (
+        f'<script type="text/plain" id="code">{_packed(script)}</script>\n'
+        f'<script type="text/plain" id="data">{_packed(report.data)}</script>\n'
+        f"<script>{LOADER}</script>\n"
+    )
+    tables = "\n".join(one.html for one in report.tables)
+    closing = "".join(f"<p>{in_html(one_line(one, 400))}</p>" for one in report.closing)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=False)}">\n'
+        f"{REPORT_MARK}\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
+        f"<title>{title}</title>\n<style>{_style(style)}{_RULES}</style>\n</head>\n<body>\n"
+        f'<header><h1>{title}</h1><p class="about">{in_html(one_line(report.about, 600))}</p></header>\n'
+        f'<main>\n<div id="inspector" hidden></div>\n<div id="saved">\n{timeline_svg(report.picture)}\n'
+        f"<p>{in_html(one_line(report.picture.sentence, 600))}</p>\n"
+        f"{sentence_list(report.sentences)}\n{tables}\n</div>\n</main>\n"
+        f"<footer>{closing}</footer>\n{scripts if script else ''}</body>\n</html>\n"
+    )
+
+
+def _hash(script: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
+def _style(style: str) -> str:
+    """Return a built style sheet for a ``style`` element, which it may not end."""
+    return style.replace("</", "<\\/")

@@ -1,0 +1,54 @@
+"""Write what a notebook saves of an inspector: a picture and tables that need no kernel, script or style sheet.
+
+Border: pure. The picture is an image with its content in the address: GitHub shows that in a notebook, and
+takes ``svg`` elements, styles and scripts out.
+"""
+
+import base64
+import html
+from collections.abc import Sequence
+
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
+from palimpsest.render.safety.escaping import in_html, one_line
+
+SAVED_CHARS = 64_000
+SENTENCE_CHARS = 400
+MOST_SENTENCES = 12
+
+
+def saved_inspector(
+    picture: TimelinePicture,
+    tables: Sequence[ReportTable],
+    sentences: Sequence[str],
+    *,
+    mark: str,
+) -> str:
+    """Return at most ``SAVED_CHARS`` characters of HTML in an element of the class ``mark``.
+
+    Tables are left out, the last first, where there is not enough room.
+    """
+    svg = base64.b64encode(timeline_svg(picture).encode()).decode()
+    title = in_html(one_line(picture.title) or "Session")
+    words = html.escape(one_line(picture.sentence, 600))
+    head = (
+        f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
+        f"<p><b>{title}</b></p>\n"
+        f'<p><img alt="{words}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
+        f"<p>{in_html(one_line(picture.sentence, 600))}</p>\n{sentence_list(sentences)}\n"
+    )
+    end = "</div></div>"
+    made = head
+    for table in tables:
+        piece = f"{table.html}\n"
+        if len(made) + len(piece) + len(end) <= SAVED_CHARS:
+            made += piece
+    return made + end
+
+
+def sentence_list(sentences: Sequence[str]) -> str:
+    """Return sentences as a list in HTML; empty without any."""
+    rows = "".join(
+        f"<li>{in_html(one_line(one, SENTENCE_CHARS))}</li>" for one in sentences[:MOST_SENTENCES]
+    )
+    return f"<ul>{rows}</ul>" if rows else ""

@@ -1,0 +1,173 @@
+"""Draw what filled the context window in each request of a session, as one SVG of bounded size.
+
+Border: pure; numbers in, markup out. The colours are of middling lightness, so that the picture can be read on
+a white page and on a dark one; it loads nothing and needs no style sheet. Title and description say in words
+what it shows. Of a long session neighbouring requests share a column, which shows the largest of them.
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import one_line
+
+WIDTH, HEIGHT = 760, 300
+LEFT, TOP, BOTTOM = 8, 34, 238
+"""Pixels: where the plot begins, its upper and its lower edge."""
+MOST_COLUMNS = 160
+MOST_MARKS = 60
+"""Marks of one kind; further ones would lie on each other."""
+INK = "#7a7a82"
+"""Of words and lines: at least 3.9 : 1 on white and on black."""
+COLOURS = {
+    "system": "#8791a7",
+    "tools": "#64708b",
+    "instructions": "#a3adbf",
+    "summary": "#2f9d8f",
+    "user": "#3f88cc",
+    "notebook": "#7a9c3a",
+    "assistant": "#6a59c9",
+    "reasoning": "#a493e0",
+    "call": "#c25f9c",
+    "output": "#cf8b3c",
+    "media": "#b0576a",
+    "unseen": "#c3c3c9",
+    "placeholder": "#8ab8b0",
+}
+OTHER = "#9a9a9a"
+MarkKind = Literal["break", "prune", "compact"]
+_MARKS: dict[MarkKind, tuple[str, str]] = {
+    "break": ("#d3453d", "cache break"),
+    "prune": ("#2f9d8f", "pruned"),
+    "compact": ("#6a59c9", "compacted"),
+}
+"""Colour and words of each kind of mark; they stand at different heights, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineMark:
+    """Something that happened at a request, which counts from 0."""
+
+    request: int
+    kind: MarkKind
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePicture:
+    """What the picture of a timeline shows."""
+
+    title: str
+    sentence: str
+    """The same in words."""
+    names: tuple[str, ...]
+    """Kinds of tokens, lowest layer first."""
+    layers: tuple[tuple[int, ...], ...]
+    """Tokens of each kind at each request."""
+    limits: tuple[int, ...] = ()
+    """Of the window at each request; 0 where none is known."""
+    marks: tuple[TimelineMark, ...] = ()
+
+
+def timeline_svg(picture: TimelinePicture) -> str:
+    """Return the picture as an ``svg`` element of at most about 30 kB."""
+    requests = len(picture.layers[0]) if picture.layers else 0
+    columns = _columns(picture, requests)
+    heights = [[layer[at] for at in columns] for layer in picture.layers]
+    sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
+    limits = [picture.limits[at] for at in columns] if picture.limits else []
+    top = max([*sums, *(one for one in limits if one < 4 * max(sums, default=1)), 1])
+    title = html.escape(one_line(picture.title) or "Session")
+    body = [
+        *_areas(picture.names, heights, top),
+        *_limit(limits, top),
+        *_marks(picture.marks, requests),
+        *_axis(requests, top),
+        *_legend(picture),
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f' width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, sans-serif" font-size="11"'
+        f' fill="{INK}"><title>{title}</title><desc>{html.escape(one_line(picture.sentence, 600))}</desc>'
+        f"{''.join(body)}</svg>"
+    )
+
+
+def _columns(picture: TimelinePicture, requests: int) -> list[int]:
+    """Return the requests that are drawn: of neighbours that share a column, the largest."""
+    if requests <= MOST_COLUMNS:
+        return list(range(requests))
+    totals = [sum(column) for column in zip(*picture.layers, strict=True)]
+    edges = [place * requests // MOST_COLUMNS for place in range(MOST_COLUMNS + 1)]
+    return [max(range(begin, end), key=totals.__getitem__) for begin, end in pairwise(edges)]
+
+
+def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> Iterator[str]:
+    """Yield the layers, the highest first, each down to the bottom: the lower ones are drawn over it."""
+    sums = [0] * (len(heights[0]) if heights else 0)
+    drawn = []
+    for name, layer in zip(names, heights, strict=True):
+        sums = [below + one for below, one in zip(sums, layer, strict=True)]
+        drawn.append((name, sums))
+    for name, tops in reversed(drawn):
+        steps = "".join(
+            f"V{_y(tokens, top)}H{_x(place + 1, len(tops))}" for place, tokens in enumerate(tops)
+        )
+        yield f'<path fill="{COLOURS.get(name, OTHER)}" d="M{LEFT} {BOTTOM}{steps}V{BOTTOM}Z"/>'
+
+
+def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
+    known = [(place, one) for place, one in enumerate(limits) if 0 < one <= top]
+    if not known:
+        return
+    steps = "".join(
+        f"M{_x(place, len(limits))} {_y(one, top)}H{_x(place + 1, len(limits))}"
+        for place, one in known
+    )
+    yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
+
+
+def _marks(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
+    for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
+        places = [_x(one.request, requests) for one in marks if one.kind == kind]
+        lines = "".join(
+            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MOST_MARKS])
+        )
+        if lines:
+            yield f'<path fill="none" stroke="{colour}" stroke-width="2" d="{lines}"/>'
+
+
+def _axis(requests: int, top: int) -> Iterator[str]:
+    yield f'<path fill="none" stroke="{INK}" d="M{LEFT} {BOTTOM}H{WIDTH - LEFT}"/>'
+    yield f'<text x="{LEFT}" y="{BOTTOM + 14}">request 1</text>'
+    yield f'<text x="{WIDTH - LEFT}" y="{BOTTOM + 14}" text-anchor="end">{count(requests)}</text>'
+    yield (
+        f'<text x="{WIDTH - LEFT}" y="{TOP - 22}" text-anchor="end">'
+        f"full height: {count(top)} tokens</text>"
+    )
+
+
+def _legend(picture: TimelinePicture) -> Iterator[str]:
+    entries = [(COLOURS.get(name, OTHER), name) for name in picture.names]
+    kinds = dict.fromkeys(one.kind for one in picture.marks)
+    entries += [_MARKS[kind] for kind in _MARKS if kind in kinds]
+    if any(picture.limits):
+        entries.append(("#d3453d", "limit (dashed)"))
+    x, y = LEFT, BOTTOM + 32
+    for colour, words in entries:
+        length = 22 + 7 * len(words)
+        if x + length > WIDTH:
+            x, y = LEFT, y + 16
+        yield f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
+        yield f'<text x="{x + 14}" y="{y}">{html.escape(words)}</text>'
+        x += length
+
+
+def _x(place: int, of: int) -> int:
+    return LEFT + round(place * (WIDTH - 2 * LEFT) / max(of, 1))
+
+
+def _y(tokens: int, top: int) -> int:
+    return BOTTOM - round(tokens * (BOTTOM - TOP) / top)

@@ -1,0 +1,130 @@
+/**
+ * The content of an inspector's tab: the views, and what is missing for them.
+ */
+import { useSyncExternalStore } from 'react';
+import { useHost, type IWords } from '../views/host';
+import { Inspector } from '../views/inspector/inspector';
+import type { InspectedState } from './kernels/inspectedKernel';
+import type { IInspectorState, InspectorModel } from './inspectorModel';
+
+interface IInspectorTabProps {
+  model: InspectorModel;
+  /** Name of the notebook or file. */
+  name: string;
+  /** Opens a link to another session. */
+  openLink: (link: string) => void;
+}
+
+/** Draws the inspector; a strip above it says what its kernel lacks. */
+export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
+  const { words } = useHost();
+  const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
+  const { place, source } = state;
+  const hindrance = hindranceOf(state, name, words);
+  return (
+    <div className="plm-InspectorTab">
+      {hindrance !== null && (
+        <div
+          className="plm-InspectorTab-notice"
+          role="status"
+          data-state={state.kernel}
+        >
+          <span>{hindrance.sentence}</span>
+          {hindrance.remedy !== undefined && (
+            <button type="button" className="plm-Button" onClick={model.mend}>
+              {hindrance.remedy}
+            </button>
+          )}
+        </div>
+      )}
+      {source !== null && (
+        <Inspector
+          source={source}
+          place={place}
+          onPlace={model.setPlace}
+          openLink={openLink}
+        />
+      )}
+    </div>
+  );
+}
+
+interface IHindrance {
+  sentence: string;
+  /** The button's name, where something can be done. */
+  remedy?: string;
+}
+
+/** Returns what keeps an inspector from its answers; null if nothing does. */
+function hindranceOf(
+  state: IInspectorState,
+  name: string,
+  words: IWords
+): IHindrance | null {
+  if (state.kernel !== 'ready') {
+    return missing(state.kernel, state.failure, name, words);
+  }
+  if (state.isLate) {
+    return {
+      sentence: state.isBusy
+        ? words.__(
+            'The kernel is busy: the answer comes as soon as it has a moment.'
+          )
+        : words.__('The kernel reads the session; a large one takes a moment.')
+    };
+  }
+  return state.source === null
+    ? {
+        sentence: words.__(
+          '%1 has no session of the agent yet: ask it something first.',
+          name
+        )
+      }
+    : null;
+}
+
+function missing(
+  state: Exclude<InspectedState, 'ready'>,
+  failure: string,
+  name: string,
+  words: IWords
+): IHindrance {
+  switch (state) {
+    case 'no-notebook':
+      return name === ''
+        ? {
+            sentence: words.__(
+              'Open a notebook with a session of the agent, then inspect its context.'
+            )
+          }
+        : {
+            sentence: words.__(
+              'Open %1: its kernel has the session’s context.',
+              name
+            ),
+            remedy: words.__('Open it')
+          };
+    case 'starting':
+      return { sentence: words.__('A kernel starts for %1…', name) };
+    case 'connecting':
+      return { sentence: words.__('Connecting to the kernel of %1…', name) };
+    case 'absent':
+      return {
+        sentence: words.__(
+          'The agent is not loaded in the kernel of %1.',
+          name
+        ),
+        remedy: words.__('Load it')
+      };
+    case 'dead':
+      return {
+        sentence: words.__(
+          'The kernel of %1 has ended; what is shown is from before.',
+          name
+        ),
+        remedy: words.__('Start it again')
+      };
+    case 'failed':
+      return { sentence: failure, remedy: words.__('Try again') };
+  }
+}

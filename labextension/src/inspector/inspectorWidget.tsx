@@ -1,0 +1,87 @@
+/**
+ * The inspector as a widget in JupyterLab's main area.
+ */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { createRoot, type Root } from 'react-dom/client';
+import { labHost } from '../notebook/rendering/labHost';
+import { SlotLayout } from '../notebook/rendering/slotLayout';
+import { HostProvider } from '../views/host';
+import { inspectorIcon } from './inspectorIcon';
+import type { InspectorModel } from './inspectorModel';
+import { InspectorTab } from './inspectorTab';
+
+/** What every inspector's tab is made with. */
+export interface IInspectorSurroundings {
+  registry: IRenderMimeRegistry;
+  words: TranslationBundle;
+  languages: IEditorLanguageRegistry | null;
+  /** Opens a link to another session. */
+  openLink: (link: string) => void;
+}
+
+/** Draws one inspector, and ends its model with itself. */
+export class InspectorWidget extends Widget {
+  private static _count = 0;
+  private readonly _root: Root;
+  private readonly _unsubscribe: () => void;
+
+  constructor(
+    readonly model: InspectorModel,
+    /** Name of the notebook or file. */
+    private readonly _name: string,
+    private readonly _surroundings: IInspectorSurroundings
+  ) {
+    super();
+    const { registry, words, languages, openLink } = _surroundings;
+    InspectorWidget._count += 1;
+    this.id = `jupyter-palimpsest-inspector-${InspectorWidget._count}`;
+    this.addClass('plm-InspectorWidget');
+    this.title.icon = inspectorIcon;
+    this.title.closable = true;
+    this.node.tabIndex = -1;
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', words.__('Inspect the Context'));
+    const slots = new SlotLayout();
+    this.layout = slots;
+    this._root = createRoot(this.node);
+    this._root.render(
+      <HostProvider value={labHost(registry, slots, words, languages)}>
+        <InspectorTab model={model} name={_name} openLink={openLink} />
+      </HostProvider>
+    );
+    this._unsubscribe = model.subscribe(this._entitle);
+    this._entitle();
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._unsubscribe();
+      this._root.unmount();
+      this.model.dispose();
+    }
+    super.dispose();
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    if (!this.node.contains(document.activeElement)) {
+      this.node.focus();
+    }
+  }
+
+  private readonly _entitle = (): void => {
+    const { words } = this._surroundings;
+    const { title } = this.model.getSnapshot();
+    const shown = title === '' ? this._name : title;
+    this.title.label =
+      shown === '' ? words.__('Context') : words.__('Context: %1', shown);
+    this.title.caption = words.__(
+      'What the model saw in each request of %1',
+      shown
+    );
+  };
+}

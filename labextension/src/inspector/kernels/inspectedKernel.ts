@@ -1,0 +1,30 @@
+/**
+ * The kernel that answers an inspector's questions: a notebook's, or one of its own for a recorded file.
+ */
+import type { ILink } from '../../kernel/kernelLink';
+
+/** Why an inspector has no answers yet, or `ready`. */
+export type InspectedState =
+  | 'no-notebook'
+  | 'starting'
+  | 'connecting'
+  | 'absent'
+  | 'dead'
+  | 'failed'
+  | 'ready';
+
+export interface IInspectedKernel {
+  readonly state: InspectedState;
+  readonly link: ILink | null;
+  /** The recorded file as the kernel finds it; undefined for a session of the notebook. */
+  readonly path?: string;
+  /** The reason of `failed`, in one sentence. */
+  readonly failure: string;
+  /** Whether the kernel runs code, and may answer late. */
+  readonly isBusy: boolean;
+  /** Calls back after each change; returns a function that unsubscribes. */
+  subscribe(changed: () => void): () => void;
+  /** Does what helps in this state: opens the notebook, loads the package, or starts the kernel. */
+  mend(): void;
+  dispose(): void;
+}

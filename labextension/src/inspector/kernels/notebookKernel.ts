@@ -1,0 +1,156 @@
+/**
+ * The kernel of a notebook as an inspector's: it follows the notebook, also one that is closed and opened again.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { ILink } from '../../kernel/kernelLink';
+import type { LinkRegistry } from '../../kernel/linkRegistry';
+import type { IInspectedKernel, InspectedState } from './inspectedKernel';
+
+/** Loads the package where it is not loaded yet; `%load_ext` changes nothing else. */
+const LOAD = '%load_ext palimpsest';
+
+/**
+ * Follows one notebook's kernel.
+ *
+ * Responsibilities: find the notebook by its path, now or once it is opened; watch its kernel, so that notices
+ * come; mend what is missing.
+ */
+export class NotebookKernel implements IInspectedKernel {
+  readonly failure = '';
+  private readonly _readers = new Set<() => void>();
+  private _panel: NotebookPanel | null = null;
+  private _link: ILink | null = null;
+  private _ends: (() => void)[] = [];
+  private _died = false;
+  private _path: string;
+
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    private readonly _tracker: INotebookTracker | null,
+    private readonly _links: LinkRegistry,
+    path: string
+  ) {
+    this._path = path;
+    _tracker?.widgetAdded.connect(this._find);
+    this._find();
+  }
+
+  /** Path of the notebook, which may be renamed. */
+  get notebook(): string {
+    return this._panel?.context.path ?? this._path;
+  }
+
+  get link(): ILink | null {
+    return this._link;
+  }
+
+  get state(): InspectedState {
+    const kernel = this._panel?.sessionContext.session?.kernel;
+    if (this._panel === null || this._link === null) {
+      return 'no-notebook';
+    }
+    if (!kernel) {
+      return this._died ? 'dead' : 'starting';
+    }
+    return /starting/.test(kernel.status) ? 'starting' : this._link.state;
+  }
+
+  get isBusy(): boolean {
+    return this._panel?.sessionContext.session?.kernel?.status === 'busy';
+  }
+
+  subscribe(changed: () => void): () => void {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  }
+
+  mend(): void {
+    const context = this._panel?.sessionContext;
+    if (context === undefined) {
+      void this._app.commands.execute('docmanager:open', { path: this._path });
+    } else if (this.state === 'dead') {
+      void context.sessionManager
+        .refreshRunning()
+        .then(() => context.changeKernel({ name: context.prevKernelName }));
+    } else {
+      const future = context.session?.kernel?.requestExecute({
+        code: LOAD,
+        silent: true,
+        store_history: false,
+        allow_stdin: false
+      });
+      void future?.done.then(() => {
+        this._link?.retry();
+      });
+    }
+  }
+
+  dispose(): void {
+    this._tracker?.widgetAdded.disconnect(this._find);
+    this._leave();
+    this._readers.clear();
+  }
+
+  private readonly _find = (): void => {
+    if (this._panel === null) {
+      const found = this._tracker?.find(
+        ({ context, isDisposed }) => !isDisposed && context.path === this._path
+      );
+      if (found) {
+        this._join(found);
+      }
+    }
+  };
+
+  private _join(panel: NotebookPanel): void {
+    const context = panel.sessionContext;
+    this._panel = panel;
+    this._link = this._links.get(context);
+    const renamed = () => {
+      this._path = panel.context.path;
+      this._tell();
+    };
+    context.kernelChanged.connect(this._tell);
+    context.statusChanged.connect(this._tell);
+    panel.context.pathChanged.connect(renamed);
+    panel.disposed.connect(this._gone);
+    this._ends = [
+      this._link.watch(),
+      this._link.store.subscribe(this._tell),
+      () => {
+        context.kernelChanged.disconnect(this._tell);
+        context.statusChanged.disconnect(this._tell);
+        panel.disposed.disconnect(this._gone);
+      }
+    ];
+    this._tell();
+  }
+
+  private readonly _gone = (): void => {
+    this._leave();
+    this._tell();
+  };
+
+  private _leave(): void {
+    this._ends.forEach(end => {
+      end();
+    });
+    this._ends = [];
+    this._panel = this._link = null;
+  }
+
+  /** JupyterLab drops a kernel that died; its death must be shown all the same. */
+  private readonly _tell = (): void => {
+    if (this._link?.state === 'dead') {
+      this._died = true;
+    } else if (this._panel?.sessionContext.session?.kernel) {
+      this._died = false;
+    }
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  };
+}

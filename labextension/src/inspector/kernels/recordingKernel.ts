@@ -1,0 +1,220 @@
+/**
+ * A kernel of its own that reads one recorded file for an inspector, and ends with it.
+ */
+import type {
+  Kernel,
+  KernelMessage,
+  ServiceManager,
+  Session
+} from '@jupyterlab/services';
+import type { ILink } from '../../kernel/kernelLink';
+import type { LinkRegistry } from '../../kernel/linkRegistry';
+import type { IWords } from '../../views/host';
+import type { IInspectedKernel, InspectedState } from './inspectedKernel';
+
+/**
+ * Loads the package in a private folder that ends with the kernel.
+ *
+ * Beside the file nothing is written, and nothing that lies there is imported or taken for settings.
+ */
+const LOAD = `import os, tempfile
+_recordings = os.getcwd()
+_folder = tempfile.TemporaryDirectory(prefix="inspector-", ignore_cleanup_errors=True)
+os.chdir(_folder.name)
+get_ipython().starting_dir = _folder.name
+%load_ext palimpsest`;
+
+/** The folder of the file as hexadecimal digits, which no quoting changes. */
+const FOLDER = 'os.fsencode(_recordings).hex()';
+
+/**
+ * Starts a kernel in a file's folder.
+ *
+ * Responsibilities: start it and load the package in it; say in a sentence why that failed; shut it down when
+ * the inspector is closed. The kernel reads the file; nothing is written.
+ */
+export class RecordingKernel implements IInspectedKernel {
+  private _path: string;
+  private readonly _readers = new Set<() => void>();
+  private _session: Session.ISessionConnection | null = null;
+  private _kernel: Kernel.IKernelConnection | null = null;
+  private _link: ILink | null = null;
+  private _ends: (() => void)[] = [];
+  private _failure = '';
+  private _isLoading = false;
+  private _isDisposed = false;
+
+  constructor(
+    private readonly _services: ServiceManager.IManager,
+    private readonly _links: LinkRegistry,
+    private readonly _words: IWords,
+    /** Path of the file on the server. */
+    private readonly _file: string
+  ) {
+    this._path = nameOf(_file);
+    void this._start();
+  }
+
+  /** The file as the kernel finds it, once the kernel has said where it was started. */
+  get path(): string {
+    return this._path;
+  }
+
+  get link(): ILink | null {
+    return this._link;
+  }
+
+  get failure(): string {
+    return this._failure;
+  }
+
+  get state(): InspectedState {
+    if (this._failure !== '') {
+      return 'failed';
+    }
+    if (this._kernel?.status === 'dead') {
+      return 'dead';
+    }
+    if (this._link === null || this._isLoading) {
+      return 'starting';
+    }
+    return this._link.state;
+  }
+
+  get isBusy(): boolean {
+    return this._kernel?.status === 'busy';
+  }
+
+  subscribe(changed: () => void): () => void {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  }
+
+  mend(): void {
+    this._leave();
+    this._failure = '';
+    this._tell();
+    void this._start();
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    this._leave();
+    this._readers.clear();
+  }
+
+  private async _start(): Promise<void> {
+    try {
+      await this._services.ready;
+      const { specs } = this._services.kernelspecs;
+      const session = await this._services.sessions.startNew({
+        // The kernel starts in the file's folder; the name tells it from the file's own sessions.
+        path: `${this._file}-inspector-${Date.now()}`,
+        name: nameOf(this._file),
+        type: 'file',
+        kernel: { name: specs?.default ?? 'python3' }
+      });
+      if (this._isDisposed || this._session !== null) {
+        await session.shutdown();
+        return;
+      }
+      await this._join(session);
+    } catch (reason) {
+      this._fail(
+        this._words.__(
+          'No kernel could be started for this file: %1',
+          said(reason)
+        )
+      );
+    }
+  }
+
+  private async _join(session: Session.ISessionConnection): Promise<void> {
+    const { kernel } = session;
+    this._session = session;
+    this._kernel = kernel;
+    if (kernel === null) {
+      throw new Error(this._words.__('it ended at once.'));
+    }
+    session.statusChanged.connect(this._tell);
+    const link = (this._link = this._links.join(kernel));
+    this._ends = [
+      link.watch(),
+      link.store.subscribe(this._tell),
+      () => {
+        session.statusChanged.disconnect(this._tell);
+        this._links.leave(kernel.id);
+      }
+    ];
+    this._isLoading = true;
+    this._tell();
+    const { content } = await kernel.requestExecute({
+      code: LOAD,
+      silent: true,
+      store_history: false,
+      allow_stdin: false,
+      user_expressions: { folder: FOLDER }
+    }).done;
+    this._isLoading = false;
+    if (content.status !== 'ok') {
+      const { ename, evalue } =
+        content as Partial<KernelMessage.IReplyErrorContent>;
+      this._fail(
+        this._words.__(
+          'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
+          ename ?? content.status,
+          evalue ?? ''
+        )
+      );
+      return;
+    }
+    this._path = `${folderOf(content)}/${nameOf(this._file)}`;
+    link.retry();
+    this._tell();
+  }
+
+  private _leave(): void {
+    this._ends.forEach(end => {
+      end();
+    });
+    this._ends = [];
+    const session = this._session;
+    this._session = this._kernel = this._link = null;
+    this._isLoading = false;
+    if (session !== null && !session.isDisposed) {
+      void session.shutdown().catch(() => undefined);
+    }
+  }
+
+  private _fail(sentence: string): void {
+    if (!this._isDisposed) {
+      this._failure = sentence;
+      this._tell();
+    }
+  }
+
+  private readonly _tell = (): void => {
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  };
+}
+
+function nameOf(path: string): string {
+  return path.split('/').at(-1) ?? path;
+}
+
+/** Reads the folder from the reply; '.' where it is not there. */
+function folderOf({ user_expressions }: KernelMessage.IExecuteReply): string {
+  const told = user_expressions.folder as
+    { data?: { 'text/plain'?: string } } | undefined;
+  const digits = /[0-9a-f]+/.exec(told?.data?.['text/plain'] ?? '');
+  const bytes = (digits?.[0].match(/../g) ?? []).map(two => parseInt(two, 16));
+  return new TextDecoder().decode(new Uint8Array(bytes)) || '.';
+}
+
+function said(reason: unknown): string {
+  return reason instanceof Error ? reason.message : String(reason);
+}

@@ -1,0 +1,81 @@
+/**
+ * The plugin of the inspector.
+ */
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { LinkRegistry } from '../kernel/linkRegistry';
+import { ILinkRegistry } from '../kernel/tokens';
+import { addInspectorCommands, INSPECTOR_COMMANDS } from './commands';
+import type { InspectorArea, InspectorTabs } from './inspectorTabs';
+import { followLinks } from './links';
+import { addRecordings } from './recordingFactory';
+import { readLink } from './targets';
+
+export const inspector: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-palimpsest:inspector',
+  description: 'Shows what the model saw in each request, in the main area.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry, ILinkRegistry],
+  optional: [
+    INotebookTracker,
+    ITranslator,
+    ICommandPalette,
+    ILayoutRestorer,
+    IEditorLanguageRegistry
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    registry: IRenderMimeRegistry,
+    links: LinkRegistry,
+    notebooks: INotebookTracker | null,
+    translator: ITranslator | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    languages: IEditorLanguageRegistry | null
+  ) => {
+    const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
+    const open = (target: object) => {
+      void app.commands.execute(INSPECTOR_COMMANDS.inspect, { ...target });
+    };
+    const surroundings = {
+      registry,
+      words,
+      languages,
+      openLink: (link: string) => {
+        const target = readLink(link);
+        if (target !== null) {
+          open(target);
+        }
+      }
+    };
+    const tracker = new WidgetTracker<InspectorArea>({
+      namespace: 'jupyter-palimpsest-inspector'
+    });
+    let loaded: Promise<InspectorTabs> | null = null;
+    // The views are a chunk of their own, which a page loads with its first inspector.
+    const tabs = () =>
+      (loaded ??= import('./inspectorTabs').then(
+        ({ InspectorTabs }) =>
+          new InspectorTabs(app, tracker, notebooks, links, surroundings)
+      ));
+    addInspectorCommands(app, tabs, tracker, notebooks, links, palette, words);
+    addRecordings(app, async path => (await tabs()).contentFor(path), words);
+    followLinks(document, open);
+    void restorer?.restore(tracker, {
+      command: INSPECTOR_COMMANDS.inspect,
+      args: ({ content }) => ({ ...content.model.arguments }),
+      name: ({ content }) => {
+        const { notebook, path, session } = content.model.arguments;
+        return `${path ?? notebook ?? ''} ${session ?? ''}`;
+      }
+    });
+  }
+};

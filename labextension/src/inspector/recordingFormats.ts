@@ -1,0 +1,61 @@
+/**
+ * The recorded files that open in the inspector: by their names, or by how they begin.
+ */
+
+/** Types of file that JupyterLab does not know. */
+export const RECORDING_TYPES = [
+  {
+    name: 'palimpsest-trajectory',
+    extensions: ['.traj', '.traj.json'],
+    what: 'SWE-agent Trajectory'
+  },
+  {
+    name: 'palimpsest-evaluation',
+    extensions: ['.eval'],
+    what: 'Inspect Evaluation'
+  },
+  { name: 'palimpsest-archive', extensions: ['.zip'], what: 'Archive' }
+] as const;
+
+/** Those of them that hold nothing but recordings, so that a double click opens the inspector. */
+export const DEFAULT_TYPES = [
+  'palimpsest-trajectory',
+  'palimpsest-evaluation'
+] as const;
+
+/** Bytes of a file's beginning that are looked at. */
+export const BEGINNING_BYTES = 8192;
+
+/** Fields of a first line by which each format is known; all of one row must be there. */
+const SIGNS: readonly (readonly string[])[] = [
+  ['type', 'sessionId'], // Claude Code
+  ['sessionId', 'projectHash'], // Gemini CLI
+  ['type', 'timestamp', 'cwd'], // pi
+  ['timestamp', 'type', 'payload'], // Codex
+  ['leafUuid', 'summary'], // Claude Code, a summary before the messages
+  ['instance_id', 'history'], // OpenHands
+  ['resourceSpans'], // OpenTelemetry
+  ['name', 'context', 'start_time', 'attributes'], // OpenTelemetry, a span a line
+  ['v', 'seq', 'ts'] // our own
+];
+
+/** Returns whether a file that begins so is an agent's recording: a line of JSON with a format's fields. */
+export function beginsLikeRecording(beginning: string): boolean {
+  const [line = ''] = beginning.trimStart().split('\n', 1);
+  if (!line.startsWith('{')) {
+    return false;
+  }
+  const names = fieldNames(line);
+  return SIGNS.some(sign => sign.every(name => names.has(name)));
+}
+
+/** Returns the names of a line's fields; of a line that is cut off, those that are seen in it. */
+function fieldNames(line: string): ReadonlySet<string> {
+  try {
+    return new Set(Object.keys(JSON.parse(line) as object));
+  } catch {
+    return new Set(
+      [...line.matchAll(/"([A-Za-z_]\w*)"\s*:/g)].map(([, name = '']) => name)
+    );
+  }
+}

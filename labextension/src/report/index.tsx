@@ -1,0 +1,85 @@
+/**
+ * `session.report()`: the inspector alone on a page, over data that is inside it.
+ *
+ * The link after `#` keeps the place, so that a page can be handed on at a request.
+ */
+import { useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import {
+  linkTo,
+  parseLink,
+  type IInspectorPlace
+} from '../state/inspector/source';
+import { HostProvider } from '../views/host';
+import { Inspector } from '../views/inspector/inspector';
+import '../../style/base.css';
+import '../../style/panel.css';
+import '../../style/widget.css';
+import '../../style/inspector.css';
+import '../../style/forcedColors.css';
+import '../../style/inspectedCell.css';
+import { WORDS } from '../widget/hostParts';
+import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';
+import { applyTheme } from '../widget/theme';
+import { readReport } from './reportData';
+import { ReportSource } from './reportSource';
+
+const NOWHERE: IInspectorPlace = { request: null, item: null };
+
+begin();
+
+function begin(): void {
+  const place = document.getElementById('inspector');
+  const saved = document.getElementById('saved');
+  const packed: unknown = Reflect.get(globalThis, 'palimpsestReport');
+  const data = readReport(packed);
+  if (place === null || data === null) {
+    return;
+  }
+  applyTheme(place);
+  place.hidden = false;
+  if (saved !== null) {
+    saved.hidden = true;
+  }
+  createRoot(place).render(
+    <HostProvider value={PLAIN_TEXT_HOST}>
+      <Report
+        source={new ReportSource(data, WORDS)}
+        session={data.view.session}
+      />
+    </HostProvider>
+  );
+}
+
+function Report({
+  source,
+  session
+}: {
+  source: ReportSource;
+  session: string;
+}) {
+  const [place, setPlace] = useState(linked);
+  useEffect(() => {
+    const follow = () => {
+      setPlace(linked());
+    };
+    window.addEventListener('hashchange', follow);
+    return () => {
+      window.removeEventListener('hashchange', follow);
+    };
+  }, []);
+  return (
+    <Inspector
+      source={source}
+      place={place}
+      onPlace={next => {
+        setPlace(next);
+        history.replaceState(null, '', `#${linkTo(session, next)}`);
+      }}
+    />
+  );
+}
+
+function linked(): IInspectorPlace {
+  return parseLink(location.hash.slice(1))?.place ?? NOWHERE;
+}

@@ -1,0 +1,49 @@
+/**
+ * The data of a report, as `review/timeline_view/report_data.py` writes it: equal columns stand once.
+ */
+import type {
+  CompactionText,
+  TimelineView,
+  TrackStop
+} from '../protocol/generated';
+
+export interface IReportData {
+  readonly view: TimelineView;
+  /** Each policy with its own numbers first, then with one number moved at a time. */
+  readonly stops: readonly TrackStop[];
+  readonly texts: 'none' | 'preview' | 'all';
+  /** The text of each item, or its beginning; empty where the report has none. */
+  readonly items: readonly string[];
+  readonly compactions: readonly CompactionText[];
+}
+
+/** Returns the data with its columns in place; null where it is of another version. */
+export function readReport(packed: unknown): IReportData | null {
+  if (!isObject(packed) || !Array.isArray(packed.columns)) {
+    return null;
+  }
+  const data = filled(packed.data, packed.columns);
+  return isObject(data) && isObject(data.view) && Array.isArray(data.stops)
+    ? (data as unknown as IReportData)
+    : null;
+}
+
+function filled(value: unknown, columns: readonly unknown[]): unknown {
+  if (Array.isArray(value)) {
+    return value.map(one => filled(one, columns));
+  }
+  if (!isObject(value)) {
+    return value;
+  }
+  const { column } = value;
+  if (typeof column === 'number' && Object.keys(value).length === 1) {
+    return columns[column];
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, filled(one, columns)])
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

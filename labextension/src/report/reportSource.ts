@@ -1,0 +1,191 @@
+/**
+ * Answers an inspector's questions from a report's own data: no kernel, no network.
+ */
+import type {
+  AskItem,
+  AskRequest,
+  BlockView,
+  RequestText,
+  TrackView,
+  ViewAnswer,
+  ViewQuery
+} from '../protocol/generated';
+import { isGone, ItemStates } from '../state/inspector/itemStates';
+import type { IInspectorSource } from '../state/inspector/source';
+import { nearestStop } from '../state/inspector/stops';
+import type { IWords } from '../views/host';
+import type { IReportData } from './reportData';
+
+const RECORDED = 'recorded';
+/** Blocks of one piece of a request, and characters of one. */
+const MOST_BLOCKS = 200;
+const BLOCK_CHARS = 2_000;
+
+/** Who speaks a kind of item; the others are the user's. */
+const ROLES: Readonly<Record<string, string>> = {
+  system: 'system',
+  tools: 'system',
+  instructions: 'system',
+  assistant: 'assistant',
+  reasoning: 'assistant',
+  call: 'assistant',
+  output: 'tool'
+};
+
+/**
+ * A report as the source of an inspector.
+ *
+ * Responsibilities: find the track that was computed beforehand; show of texts what the report has.
+ */
+export class ReportSource implements IInspectorSource {
+  private readonly _states = new Map<TrackView, ItemStates>();
+
+  constructor(
+    private readonly _data: IReportData,
+    private readonly _words: IWords
+  ) {}
+
+  get stops() {
+    return this._data.stops;
+  }
+
+  ask(query: ViewQuery): Promise<ViewAnswer> {
+    return Promise.resolve(this._answer(query));
+  }
+
+  private _answer(query: ViewQuery): ViewAnswer {
+    switch (query.ask) {
+      case 'view':
+        return answer({ view: this._data.view });
+      case 'track': {
+        const track = this._track(query.policy, query.numbers);
+        return track === null
+          ? failed(this._words.__('%1 is not in this report.', query.policy))
+          : answer({ track });
+      }
+      case 'item':
+        return this._item(query);
+      case 'request':
+        return this._request(query);
+      case 'compaction': {
+        const compaction = this._data.compactions[query.number];
+        return compaction === undefined
+          ? failed(this._words.__('This compaction is not in this report.'))
+          : answer({ compaction });
+      }
+    }
+  }
+
+  private _track(
+    policy: string,
+    numbers: Readonly<Record<string, number>>
+  ): TrackView | null {
+    return policy === RECORDED
+      ? this._data.view.recorded
+      : (nearestStop(this._data.stops, policy, numbers)?.track ?? null);
+  }
+
+  private _statesOf(
+    policy: string,
+    numbers: Readonly<Record<string, number>>
+  ): ItemStates {
+    const track = this._track(policy, numbers) ?? this._data.view.recorded;
+    const known = this._states.get(track);
+    const states = known ?? new ItemStates(this._data.view, track);
+    this._states.set(track, states);
+    return states;
+  }
+
+  private _item(query: AskItem): ViewAnswer {
+    if (this._data.texts === 'none') {
+      return failed(this._words.__('Texts are not in this report.'));
+    }
+    const states = this._statesOf(query.policy, query.numbers);
+    const text = this._data.items[query.item] ?? '';
+    const offset = query.offset;
+    return answer({
+      item: {
+        item: query.item,
+        state: states.state(query.item, query.request) ?? 'whole',
+        text: text.slice(offset),
+        offset,
+        chars: text.length
+      }
+    });
+  }
+
+  private _request(query: AskRequest): ViewAnswer {
+    const { view, items, texts } = this._data;
+    const states = this._statesOf(query.policy, query.numbers);
+    const wanted = query.find.toLowerCase();
+    const found: BlockView[] = [];
+    for (const item of order(view.items.order, view.items.id.length)) {
+      const block = this._block(states, item, query.request);
+      const text = items[item] ?? '';
+      if (block !== null && text.toLowerCase().includes(wanted)) {
+        found.push(block);
+      }
+    }
+    const first = query.first;
+    const isFact =
+      states.track.facts_until === undefined ||
+      query.request < states.track.facts_until;
+    const request: RequestText = {
+      request: query.request,
+      policy: states.track.policy,
+      basis: isFact
+        ? (view.requests.seen[query.request] ?? 'partial')
+        : 'estimate',
+      note:
+        texts === 'none'
+          ? this._words.__('Texts are not in this report.')
+          : texts === 'preview'
+            ? this._words.__('Of each text this report has the beginning.')
+            : this._words.__('Made from the texts of the session.'),
+      blocks: found.slice(first, first + MOST_BLOCKS),
+      first,
+      total: found.length,
+      tokens: states.track.total[query.request] ?? 0
+    };
+    return answer({ request });
+  }
+
+  /** Returns an item's block in a request; null where it is not in it. */
+  private _block(
+    states: ItemStates,
+    item: number,
+    request: number
+  ): BlockView | null {
+    const { view, items } = this._data;
+    const state = states.state(item, request);
+    const tokens = states.tokens(item, request);
+    if (state === null || (isGone(state) && tokens === 0)) {
+      return null;
+    }
+    const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
+    const text = state === 'whole' ? (items[item] ?? '') : `[${state}]`;
+    return {
+      item,
+      role: ROLES[kind] ?? 'user',
+      kind,
+      state,
+      text: text.slice(0, BLOCK_CHARS),
+      chars: text.length,
+      tokens: Math.round(tokens * view.ruler.factor)
+    };
+  }
+}
+
+function order(given: readonly number[], count: number): readonly number[] {
+  return given.length > 0
+    ? given
+    : Array.from({ length: count }, (_, at) => at);
+}
+
+function answer(fields: Partial<ViewAnswer>): ViewAnswer {
+  return { unchanged: false, milliseconds: 0, error: '', ...fields };
+}
+
+function failed(error: string): ViewAnswer {
+  return answer({ error });
+}

@@ -1,0 +1,29 @@
+/**
+ * The action that opens the inspector.
+ */
+import { createActionContext } from './actionContext';
+
+/** The command by which a host opens the inspector; its arguments are a target. */
+export const INSPECT = 'palimpsest:inspect';
+
+/** The place at which an inspector opens; what is not given is the newest. */
+export interface IInspectorTarget {
+  /** The session's id; by default the notebook's current one. */
+  session?: string;
+  /** Path of the notebook whose kernel answers; by default the active one's. */
+  notebook?: string;
+  /** A request: its number from 0, or the id of the message that answered it. */
+  request?: number | string;
+  /** An item: its number from 0, or the id of its part or message. */
+  item?: number | string;
+}
+
+export interface IInspectorOpener {
+  /** Opens the inspector in a place of its own, or brings the open one to the front. */
+  inspect(target?: IInspectorTarget): void;
+}
+
+export const {
+  Provider: InspectorOpenerProvider,
+  useIfOffered: useInspectorOpener
+} = createActionContext<IInspectorOpener>('an inspector opener');

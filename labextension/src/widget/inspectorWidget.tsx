@@ -1,0 +1,90 @@
+/**
+ * `session.inspect()`: the inspector as one module for anywidget.
+ *
+ * It needs ipywidgets and anywidget in the page, but not our labextension.
+ */
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import type { IInspectorPlace } from '../state/inspector/source';
+import { HostProvider } from '../views/host';
+import { Inspector } from '../views/inspector/inspector';
+import '../../style/base.css';
+import '../../style/panel.css';
+import '../../style/widget.css';
+import '../../style/inspector.css';
+import '../../style/forcedColors.css';
+import '../../style/inspectedCell.css';
+import type { InspectorModel } from './anywidgetModel';
+import { WORDS } from './hostParts';
+import { CommSource } from './inspectorSource';
+import { MountPoints } from './mountPoints';
+import { PLAIN_TEXT_HOST } from './plainTextHost';
+import { deferToExtensionStyles, INSPECTOR_SHEET } from './stylesheetOrder';
+import { applyTheme } from './theme';
+
+const NOWHERE: IInspectorPlace = { request: null, item: null };
+const SOURCES = new Map<string, CommSource>();
+
+interface IInspectorWidgetProps {
+  model: InspectorModel;
+}
+
+/** Draws the inspector in the widget's saved HTML in cells. */
+function initialize({ model }: IInspectorWidgetProps): () => void {
+  const source = sourceOf(model);
+  const mark = `plm-inspect-${model.get('key')}`;
+  const places = new MountPoints(mark, place => draw(place, source));
+  return () => {
+    places.dispose();
+    source.dispose();
+    SOURCES.delete(model.get('key'));
+  };
+}
+
+/** Draws in the widget's own element, such as in a box of widgets. */
+function render({ model, el }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
+  return draw(el, sourceOf(model));
+}
+
+export default { initialize, render };
+
+function sourceOf(model: InspectorModel): CommSource {
+  deferToExtensionStyles(document, INSPECTOR_SHEET);
+  const key = model.get('key');
+  const known = SOURCES.get(key);
+  if (known !== undefined) {
+    return known;
+  }
+  const words = {
+    waits: WORDS.__('The kernel is busy; it answers when its cell is done.'),
+    ended: WORDS.__(
+      'The kernel has ended, so it cannot answer; run the cell again.'
+    )
+  };
+  const made = new CommSource(model, words, model.get('own'));
+  SOURCES.set(key, made);
+  return made;
+}
+
+function draw(place: HTMLElement, source: CommSource): () => void {
+  const undress = applyTheme(place);
+  const root = createRoot(place);
+  root.render(
+    <HostProvider value={PLAIN_TEXT_HOST}>
+      <InspectedCell source={source} />
+    </HostProvider>
+  );
+  return () => {
+    root.unmount();
+    undress();
+  };
+}
+
+function InspectedCell({ source }: { source: CommSource }) {
+  const [place, setPlace] = useState(NOWHERE);
+  return (
+    <div className="plm-InspectedCell">
+      <Inspector source={source} place={place} onPlace={setPlace} />
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+/** An inspector's answers from a kernel: asked over its link, and asked for again as the session grows. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { IInspectedKernel } from '../../src/inspector/kernels/inspectedKernel';
+import {
+  KernelSource,
+  LATE_MS,
+  SETTLE_MS
+} from '../../src/inspector/kernelSource';
+import type { ILink } from '../../src/kernel/kernelLink';
+import {
+  UNKNOWN_KERNEL,
+  type IKernelView
+} from '../../src/state/store/kernelStore';
+import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
+
+/** A kernel of which the test says what it holds, and when it answers. */
+class HeldKernel implements IInspectedKernel {
+  state: IInspectedKernel['state'] = 'ready';
+  failure = '';
+  isBusy = false;
+  path: string | undefined;
+  view: IKernelView = UNKNOWN_KERNEL;
+  readonly asked: unknown[] = [];
+  answer: (outcome: object) => void = () => undefined;
+  private readonly _readers = new Set<() => void>();
+
+  readonly link = {
+    store: { getSnapshot: () => this.view, subscribe: () => () => undefined },
+    outcome: (type: string, fields: object) => {
+      this.asked.push([type, fields]);
+      return new Promise(resolve => {
+        this.answer = resolve;
+      });
+    }
+  } as unknown as ILink;
+
+  subscribe(changed: () => void) {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  }
+
+  /** Lets the session have so many decisions, and tells it. */
+  holds(decisions: number, words = '') {
+    const transcript = {
+      ...EMPTY_TRANSCRIPT,
+      decisions: Array(decisions).fill({}),
+      entries: [{ id: 'msg_1', message: { parts: [{ type: 'text', words }] } }]
+    };
+    const session = { head: {}, transcript, known: true };
+    this.view = {
+      ...UNKNOWN_KERNEL,
+      sessions: new Map([['ses_1', session]])
+    } as unknown as IKernelView;
+    this.tell();
+  }
+
+  tell() {
+    this._readers.forEach(changed => {
+      changed();
+    });
+  }
+
+  mend() {
+    return undefined;
+  }
+
+  dispose() {
+    return undefined;
+  }
+}
+
+let kernel: HeldKernel;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  kernel = new HeldKernel();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the source of a tab', () => {
+  it('asks about its session, and hands an error on as the answer', async () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const asked = source.ask({ ask: 'view' });
+    kernel.answer({ error: 'It is gone.' });
+
+    expect((await asked).error).toBe('It is gone.');
+    expect(kernel.asked).toEqual([
+      ['inspect', { session: 'ses_1', path: undefined, query: { ask: 'view' } }]
+    ]);
+  });
+
+  it('tells once that the session grew, however many records came', () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const grew = vi.fn();
+    source.subscribe(grew);
+    kernel.holds(1);
+    kernel.holds(2);
+    vi.advanceTimersByTime(SETTLE_MS);
+
+    expect(grew).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not tell of each word of an answer', () => {
+    kernel.holds(1);
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const grew = vi.fn();
+    source.subscribe(grew);
+    kernel.holds(1, 'more words');
+    vi.advanceTimersByTime(SETTLE_MS);
+
+    expect(grew).not.toHaveBeenCalled();
+  });
+
+  it('has the views ask again when a kernel was started anew', () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const grew = vi.fn();
+    source.subscribe(grew);
+    kernel.state = 'dead';
+    kernel.tell();
+    vi.advanceTimersByTime(SETTLE_MS);
+    expect(grew).not.toHaveBeenCalled();
+    kernel.state = 'ready';
+    kernel.tell();
+    vi.advanceTimersByTime(SETTLE_MS);
+
+    expect(grew).toHaveBeenCalledTimes(1);
+  });
+
+  it('says when an answer is late, and when it came', async () => {
+    const told: boolean[] = [];
+    const source: KernelSource = new KernelSource(kernel, 'ses_1', () => {
+      told.push(source.isLate);
+    });
+    const asked = source.ask({ ask: 'view' });
+    vi.advanceTimersByTime(LATE_MS);
+    kernel.answer({ inspection: { unchanged: true } });
+    await asked;
+
+    expect(told).toEqual([true, false]);
+  });
+
+  it('edits parts in a session, and nothing in a recorded file', async () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const edited = source.edit?.('pin', 'msg_1/prt_2/result');
+    kernel.answer({});
+    expect(await edited).toBe('');
+    expect(kernel.asked).toEqual([
+      ['context-edit', { session: 'ses_1', action: 'pin', target: 'prt_2' }]
+    ]);
+    kernel.path = 'run.traj';
+
+    expect(new KernelSource(kernel, '', () => undefined).edit).toBeUndefined();
+  });
+});

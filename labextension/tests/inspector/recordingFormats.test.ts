@@ -1,0 +1,40 @@
+/** Files that begin like an agent's recording. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  BEGINNING_BYTES,
+  beginsLikeRecording
+} from '../../src/inspector/recordingFormats';
+
+const SAMPLES = '../tests/review/importers/samples';
+
+describe('a file', () => {
+  it.each([
+    'pi_version_3.jsonl',
+    'gemini_cli.jsonl',
+    'openhands_v0.jsonl',
+    'otel_genai.jsonl',
+    'claude_code/compaction_session.jsonl'
+  ])('is a recording if it begins like %s', name => {
+    const text = readFileSync(`${SAMPLES}/${name}`, 'utf8');
+
+    expect(beginsLikeRecording(text.slice(0, BEGINNING_BYTES))).toBe(true);
+  });
+
+  it.each([
+    '',
+    '[1, 2]',
+    'Dear diary',
+    '{"text": "a row of a data set", "label": 1}\n{"text": "another"}',
+    '{"prompt": "type, timestamp and cwd are words here"}',
+    '{"type": "Feature", "geometry": {}, "properties": {}}'
+  ])('is text if it begins with %j', text => {
+    expect(beginsLikeRecording(text)).toBe(false);
+  });
+
+  it('is a recording also if its first line is longer than what is looked at', () => {
+    const line = `{"type":"session_meta","timestamp":"2026","payload":{"text":"${'a'.repeat(9000)}`;
+
+    expect(beginsLikeRecording(line)).toBe(true);
+  });
+});

@@ -1,0 +1,108 @@
+/** A report answers from its own data: tracks snap to what was computed beforehand, texts are as chosen. */
+import { describe, expect, it } from 'vitest';
+import type { ViewAnswer, ViewQuery } from '../../src/protocol/generated';
+import { readReport, type IReportData } from '../../src/report/reportData';
+import { ReportSource } from '../../src/report/reportSource';
+import { WORDS } from '../../src/widget/hostParts';
+import { sample } from '../inspector/samples';
+
+const SAMPLE = sample('swe_agent');
+const [RAW, LAST] = SAMPLE.tracks;
+if (RAW === undefined || LAST === undefined) {
+  throw new Error('The sample has no tracks.');
+}
+
+const TEXTS = SAMPLE.view.items.id.map((_, item) => `Text of ${item}`);
+
+function data(texts: IReportData['texts'] = 'preview'): IReportData {
+  return {
+    view: SAMPLE.view,
+    stops: [
+      { policy: 'raw', numbers: {}, track: RAW as never },
+      { policy: 'last', numbers: { n: 5 }, track: LAST as never },
+      { policy: 'last', numbers: { n: 20 }, track: RAW as never }
+    ],
+    texts,
+    items: texts === 'none' ? [] : TEXTS,
+    compactions: []
+  };
+}
+
+function ask(query: unknown, given = data()): Promise<ViewAnswer> {
+  return new ReportSource(given, WORDS).ask(query as ViewQuery);
+}
+
+describe('a report', () => {
+  it('puts columns that stand once where they belong', () => {
+    const packed = {
+      columns: [[1, 2, 3]],
+      data: {
+        ...data(),
+        view: { session: 's', total: { column: 0 } },
+        stops: [{ policy: 'raw', numbers: {}, track: { read: { column: 0 } } }]
+      }
+    };
+
+    const read = readReport(packed) as unknown as {
+      view: { total: number[] };
+      stops: { track: { read: number[] } }[];
+    };
+
+    expect(read.view.total).toEqual([1, 2, 3]);
+    expect(read.stops[0]?.track.read).toEqual([1, 2, 3]);
+  });
+
+  it.each([null, {}, { columns: [] }, { columns: [], data: { view: 1 } }])(
+    'passes over data of another kind: %j',
+    packed => {
+      expect(readReport(packed)).toBeNull();
+    }
+  );
+
+  it('snaps to the nearest stop, and says what it does not hold', async () => {
+    const near = await ask({ ask: 'track', policy: 'last', numbers: { n: 6 } });
+    const far = await ask({ ask: 'track', policy: 'last', numbers: { n: 19 } });
+    const none = await ask({ ask: 'track', policy: 'other', numbers: {} });
+
+    expect(near.track).toBe(LAST);
+    expect(far.track).toBe(RAW);
+    expect(none.error).toBe('other is not in this report.');
+  });
+
+  it('shows the texts that it has, and says when it has none', async () => {
+    const query = {
+      ask: 'item',
+      item: 2,
+      request: 9,
+      policy: 'recorded',
+      numbers: {},
+      offset: 5
+    };
+    const some = await ask(query);
+    const none = await ask(query, data('none'));
+
+    expect(some.item?.text).toBe('of 2');
+    expect(some.item?.chars).toBe('Text of 2'.length);
+    expect(none.error).toBe('Texts are not in this report.');
+  });
+
+  it('holds the blocks of a request that match, in pieces', async () => {
+    const query = {
+      ask: 'request',
+      request: 9,
+      policy: 'recorded',
+      numbers: {},
+      first: 0,
+      find: ''
+    };
+    const all = await ask(query);
+    const found = await ask({ ...query, find: 'TEXT OF 3' });
+    const later = await ask({ ...query, first: 2 });
+
+    const most = SAMPLE.view.requests.items[9] ?? 0;
+    expect(all.request?.total).toBeGreaterThan(2);
+    expect(all.request?.total).toBeLessThanOrEqual(most);
+    expect(found.request?.blocks.map(({ item }) => item)).toContain(3);
+    expect(later.request?.blocks[0]).toEqual(all.request?.blocks[2]);
+  });
+});

@@ -1,0 +1,197 @@
+"""The inspector as a tab in JupyterLab: opened from everywhere, moved by keyboard, following a turn, over files."""
+
+import lzma
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.jupyterlab import (
+    READY,
+    ROOT,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.shared_browser import SIZE
+from tests.e2e.test_panel import (
+    AXE,
+    VIOLATIONS,
+    at_rest,
+    book,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
+from tests.e2e.test_saved_answer import THEMES
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SAMPLES = ROOT / "tests" / "review" / "importers" / "samples"
+ANSWERS = (
+    "calls('list', path='.'), says('There is one notebook. ' * 3).in_pieces(4_000),"
+    " calls('list', path='.'), says('Two.'), says('Three.'), says('Four.')"
+)
+INSPECT = "args => void window.jupyterapp.commands.execute('palimpsest:inspect', args)"
+OPEN_FILE = "path => void window.jupyterapp.commands.execute('docmanager:open', { path })"
+
+
+def tab(page: Page) -> Locator:
+    """Return the inspector that is in front."""
+    return page.locator(".plm-InspectorWidget:visible")
+
+
+def inspected(page: Page) -> Locator:
+    """Return the views of the inspector in front, once they are drawn."""
+    views = tab(page).locator(".plm-Inspector")
+    expect(cursor(views)).to_be_visible()
+    return views
+
+
+def close(page: Page) -> None:
+    """Close the tab in front."""
+    page.evaluate("window.jupyterapp.shell.currentWidget.close()")
+
+
+def test_it_opens_from_gauge_palette_session_list_and_step(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    panel = open_scripted_notebook(page, lab, "inspect.ipynb", ANSWERS)
+    send(panel, "What is here?")
+    expect(transcript_region(panel).get_by_text("There is one notebook.").first).to_be_visible()
+    at_rest(panel)
+
+    panel.locator(".plm-Panel-window").click()
+    panel.get_by_role("button", name="Inspect the context").click()
+    inspected(page)
+    photograph(page, "inspector-gauge")
+    close(page)
+    expect(tab(page)).to_have_count(0)
+
+    page.evaluate(INSPECT, {})
+    inspected(page)
+    close(page)
+
+    panel.locator(".plm-Panel-sessions").click()
+    panel.get_by_role("button", name="What to do with").first.click()
+    panel.get_by_role("button", name="Inspect the context").click()
+    inspected(page)
+    close(page)
+    panel.get_by_role("searchbox").press("Escape")
+
+    panel.locator(".plm-Step").first.get_by_role("button", name="Inspect").click()
+    inspected(page)
+    assert seen.errors == []
+
+
+def unpacked(lab: Lab, sample: str, name: str) -> str:
+    """Put a sample into the folder that JupyterLab shows."""
+    packed = SAMPLES / sample
+    data = packed.read_bytes()
+    target = lab.folder / "recordings" / name
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(lzma.decompress(data) if packed.suffix == ".xz" else data)
+    return f"recordings/{name}"
+
+
+@pytest.mark.parametrize(
+    ("sample", "name"),
+    [
+        ("pi_large_session.jsonl.xz", "pi.jsonl"),
+        ("claude_code/compaction_session.jsonl", "claude.jsonl"),
+        ("marshmallow-1867.traj.xz", "marshmallow.traj"),
+    ],
+)
+def test_a_recorded_file_opens_by_double_click(
+    page: Page, lab: Lab, seen: PageErrors, sample: str, name: str
+) -> None:
+    path = unpacked(lab, sample, name)
+    before = listed(lab.folder / "recordings")
+    open_notebook(page, lab, book(lab, "beside-recordings.ipynb", "1"))
+    page.evaluate(READY)
+    page.evaluate(OPEN_FILE, path)
+    views = inspected(page)
+    photograph(page, f"inspector-{Path(name).stem}")
+    if name == "pi.jsonl":
+        moves_by_keyboard(views)
+        asks_what_if(views)
+        in_every_theme_and_width(page)
+    close(page)
+    expect(tab(page)).to_have_count(0)
+    assert listed(lab.folder / "recordings") == before
+    assert seen.errors == []
+
+
+def cursor(views: Locator) -> Locator:
+    """Return the cursor over the recorded track."""
+    return views.get_by_role("slider", name="Request, recorded")
+
+
+def moves_by_keyboard(views: Locator) -> None:
+    last = cursor(views).get_attribute("aria-valuemax") or ""
+    cursor(views).press("Home")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "1")
+    cursor(views).press("ArrowRight")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+    cursor(views).press("End")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", last)
+
+
+def asks_what_if(views: Locator) -> None:
+    """Move a slider of the second policy: its track is another one."""
+    figures = views.locator(".plm-Track-figures").nth(1)
+    before = figures.inner_text()
+    views.locator(".plm-PolicyControls-slider input").first.press("End")
+    expect(figures).not_to_have_text(before)
+
+
+def in_every_theme_and_width(page: Page) -> None:
+    for theme in THEMES:
+        choose_theme(page, theme)
+        wait_until_drawn(page)
+        name = theme.removeprefix("JupyterLab ").replace(" ", "-").lower()
+        photograph(page, f"inspector-pi-{name}")
+        page.add_script_tag(path=str(AXE))
+        assert page.evaluate(VIOLATIONS, ".plm-InspectorWidget") == [], theme
+    choose_theme(page, THEMES[0])
+    for width in (320, 768, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        wait_until_drawn(page)
+        photograph(page, f"inspector-pi-{width}")
+        over = tab(page).evaluate("node => node.scrollWidth - node.clientWidth")
+        assert over <= 1, f"{over} px too wide at {width}"
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+
+
+def listed(folder: Path) -> list[str]:
+    """Return what lies in a folder, without the empty one that JupyterLab makes for every open document."""
+    found = (str(one.relative_to(folder)) for one in folder.rglob("*"))
+    return sorted(one for one in found if one != ".ipynb_checkpoints")
+
+
+def test_it_says_why_pins_and_follows_a_turn(page: Page, lab: Lab, seen: PageErrors) -> None:
+    panel = open_scripted_notebook(page, lab, "inspect-live.ipynb", ANSWERS)
+    send(panel, "What is here?")
+    at_rest(panel)
+    page.evaluate(INSPECT, {})
+    views = inspected(page)
+    expect(cursor(views)).to_have_attribute("aria-valuemax", "2")
+
+    views.get_by_role("tab", name="Items").click()
+    grid = views.get_by_role("grid")
+    grid.click(position={"x": 128, "y": 79})
+    card = views.get_by_role("region", name="The chosen item")
+    expect(card.locator(".plm-ItemCard-why")).not_to_be_empty()
+    photograph(page, "inspector-why")
+    expect(card.get_by_role("heading")).to_contain_text("list")
+    card.get_by_role("button", name="Pin", exact=True).click()
+    expect(card.get_by_text("It holds from the next request on.")).to_be_visible()
+
+    send(panel, "And now?")
+    at_rest(panel)
+    expect(cursor(views)).to_have_attribute("aria-valuemax", "4")
+    expect(card.get_by_role("button", name="Unpin")).to_be_visible()
+    photograph(page, "inspector-live")
+    assert seen.errors == []

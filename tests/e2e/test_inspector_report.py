@@ -1,0 +1,172 @@
+"""A report opens from the disk, asks nothing of anything, and is moved through by keyboard and sliders."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.e2e.leak_monitor import PAYLOADS
+from tests.e2e.test_panel import AXE, VIOLATIONS
+from tests.review.importers.sample_files import sample
+
+from palimpsest import open_recording
+from palimpsest.frontends.static_files import STATIC
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+MOST_BYTES = 1_000_000
+"""Of the large pi session with previews and three policies."""
+POLICIES = ["sweagent.last_n", "opencode.prune", "anthropic.clear_tool_uses"]
+
+
+@pytest.fixture(scope="module")
+def path(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001  # built
+    """The report of the large pi session, with previews and three policies."""
+    if not (STATIC / "report.js").is_file():
+        pytest.skip("The front end is not built; make front builds it.")
+    folder = tmp_path_factory.mktemp("report")
+    with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
+        return recording[0].report(folder / "pi.html", policies=POLICIES)
+
+
+@pytest.fixture
+def quiet(browser: Browser) -> Iterator[Page]:
+    """A page without network that must ask for nothing but its file, and must not complain."""
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
+    opened = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("request", lambda request: asked.append(request.url))
+    yield opened
+    context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
+    quiet: Page, path: Path
+) -> None:
+    quiet.goto(path.as_uri())
+    inspector = quiet.locator(".plm-Inspector")
+    expect(inspector).to_be_visible()
+    expect(quiet.locator("#saved")).to_be_hidden()
+
+    sliders = quiet.get_by_role("slider")
+    names = [str(one.get_attribute("aria-label")) for one in sliders.all()]
+    (number,) = [one for one in sliders.all() if _is_number(one)][:1]
+    before = inspector.inner_text()
+    number.focus()
+    quiet.keyboard.press("Home")
+    expect(inspector).not_to_have_text(before, use_inner_text=True)
+    assert path.stat().st_size < MOST_BYTES
+    assert names
+    quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/40")
+    quiet.reload()
+    expect(inspector).to_contain_text("40 of 453")
+
+
+def test_without_scripts_picture_and_tables_are_read(browser: Browser, path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+
+    expect(page.get_by_role("img").first).to_be_visible()
+    expect(page.get_by_text("The largest items")).to_be_visible()
+    expect(page.locator("#inspector")).to_be_hidden()
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_fallback_has_landmarks_and_contrast(browser: Browser, path: Path, scheme: Any) -> None:
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator(".plm-Inspector")).to_be_visible()
+    page.evaluate("document.getElementById('inspector').remove(); saved.hidden = false")
+    page.add_script_tag(path=AXE)
+
+    assert page.evaluate(VIOLATIONS, "html") == []
+    for role in ("banner", "main", "contentinfo"):
+        expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
+    context.close()
+
+
+def test_payloads_as_title_labels_and_texts_stay_words(
+    quiet: Page,
+    front_end: Path,  # noqa: ARG001  # built
+    tmp_path: Path,
+) -> None:
+    said = [
+        one["text"].replace("RUN", "top.ran=1")
+        for one in json.loads(PAYLOADS.read_text())["payloads"]
+    ]
+    said += [
+        "</script><script>top.ran=1</script>",
+        "<!--<script>",
+        "]]></svg><img src=x onerror=top.ran=1>",
+    ]
+    (tmp_path / "session.jsonl").write_text(_pi_session(said), encoding="utf-8")
+    with open_recording(tmp_path / "session.jsonl") as recording:
+        page = recording[0].report(tmp_path / "x.html", policies=["raw"], texts="all")
+
+    quiet.goto(page.as_uri())
+    expect(quiet.locator(".plm-Inspector")).to_be_visible()
+    for tab in ("Items", "Requests", "Cost", "Wastes"):
+        quiet.get_by_role("tab", name=tab).or_(quiet.get_by_role("button", name=tab)).first.click()
+        quiet.wait_for_function("() => document.querySelectorAll('main *').length > 20")
+        assert quiet.evaluate("top.ran") is None
+    quiet.evaluate("document.getElementById('inspector').hidden = true; saved.hidden = false")
+    assert quiet.evaluate("top.ran") is None
+    assert quiet.locator("#saved :is(script, iframe, a, form, style, object)").count() == 0
+    assert quiet.locator("#inspector :is(script, iframe, form, object, img, style)").count() == 0
+
+
+def _is_number(slider: Any) -> bool:
+    """Whether a slider is one of a policy's numbers, and no cursor over requests."""
+    return bool(slider.evaluate("one => one.matches('input[type=range]') && +one.max < 20"))
+
+
+def _session(path: Path) -> str:
+    found = re.search(r"from session (ses_\w+)", path.read_text(encoding="utf-8"))
+    assert found is not None
+    return found[1]
+
+
+def _pi_session(said: list[str]) -> str:
+    """Return a recording of pi in which a person says, and a tool prints, each of the words."""
+    when = "2026-01-01T00:00:00.000Z"
+    lines: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": when, "cwd": "/x"}
+    ]
+    above: str | None = None
+    for number, words in enumerate(said):
+        usage = {"input": 10, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 15}
+        call = {
+            "type": "toolCall",
+            "id": f"c{number}",
+            "name": words,
+            "arguments": {"command": words},
+        }
+        answer = {"role": "assistant", "content": [{"type": "text", "text": words}, call],
+                  "provider": "p", "model": "m", "usage": usage, "stopReason": "toolUse"}  # fmt: skip
+        result = {"role": "toolResult", "toolCallId": f"c{number}", "toolName": words,
+                  "content": [{"type": "text", "text": words}], "isError": False}  # fmt: skip
+        prompt = {"role": "user", "content": [{"type": "text", "text": words}]}
+        for place, message in enumerate((prompt, answer, result)):
+            one = f"{number}-{place}"
+            lines.append(
+                {
+                    "type": "message",
+                    "id": one,
+                    "parentId": above,
+                    "timestamp": when,
+                    "message": message,
+                }
+            )
+            above = one
+    return "".join(f"{json.dumps(one)}\n" for one in lines)

@@ -1,0 +1,134 @@
+"""Questions of inspectors wait in lines, are answered in worker threads, and leave the engine's thread free."""
+
+import asyncio
+import gc
+import threading
+import time
+from pathlib import Path
+
+from tests.review.importers.sample_files import sample
+
+from palimpsest.frontends.inspector.answer_queue import (
+    AT_ONCE,
+    REPLACED,
+    AnswerQueue,
+    QuestionLine,
+)
+from palimpsest.frontends.inspector.inspections import MOST_RECORDINGS, Inspections
+from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.timeline_view.view_queries import AskTrack, AskView, ViewAnswer, ViewQuery
+from palimpsest.session.engine import EngineThread
+from palimpsest.store.log.memory_store import MemoryStore
+
+ENGINE_CPU_SECONDS = 0.05
+"""Of the engine's thread for a dozen replays of 453 requests: it only hands them over."""
+
+
+class Slow:
+    """A source that answers when it may, and notes who asked at the same time."""
+
+    def __init__(self) -> None:
+        self.may = threading.Event()
+        self.asked: list[ViewQuery] = []
+        self.began = threading.Event()
+        self.at_once = self.most = 0
+        self._lock = threading.Lock()
+
+    def answer(self, query: ViewQuery) -> ViewAnswer:
+        with self._lock:
+            self.asked.append(query)
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+        self.began.set()
+        self.may.wait(10)
+        with self._lock:
+            self.at_once -= 1
+        return ViewAnswer(unchanged=True)
+
+
+async def test_of_the_tracks_that_wait_only_the_newest_of_each_asker_is_made() -> None:
+    source = Slow()
+    queue, line = AnswerQueue(), QuestionLine(source)
+    queries = [AskTrack(policy=f"p{number}") for number in range(5)]
+    first = asyncio.create_task(queue.answer(line, queries[0], "page"))
+    await asyncio.to_thread(source.began.wait, 10)
+
+    waiting = [asyncio.create_task(queue.answer(line, one, "page")) for one in queries[1:]]
+    other = asyncio.create_task(queue.answer(line, AskTrack(policy="theirs"), "other page"))
+    view = asyncio.create_task(queue.answer(line, AskView(), "page"))
+    await asyncio.sleep(0)
+    source.may.set()
+    answers = await asyncio.gather(first, *waiting, other, view)
+
+    assert [one.error for one in answers] == ["", REPLACED, REPLACED, REPLACED, "", "", ""]
+    assert source.asked == [queries[0], queries[4], AskTrack(policy="theirs"), AskView()]
+
+
+async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -> None:
+    source = Slow()
+    queue = AnswerQueue()
+    lines = [QuestionLine(source) for _ in range(5)]
+    asked = [asyncio.create_task(queue.answer(one, AskView())) for one in [*lines, lines[0]]]
+    await asyncio.to_thread(source.began.wait, 10)
+    source.may.set()
+    await asyncio.gather(*asked)
+
+    assert len(source.asked) == 6
+    assert source.most <= AT_ONCE
+
+
+async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:
+    class Damaged:
+        def answer(self, _query: ViewQuery) -> ViewAnswer:
+            raise KeyError("part")
+
+    answer = await AnswerQueue().answer(QuestionLine(Damaged()), AskView())
+
+    assert answer.error == "It cannot be shown: KeyError."
+    assert gc.isenabled()
+
+
+def test_replays_take_nothing_of_the_engines_thread(tmp_path: Path) -> None:
+    """A prompt is stopped on the engine's thread, so a replay must not be there."""
+    sample("pi_large_session.jsonl", tmp_path)
+    engine = EngineThread()
+
+    async def ask() -> tuple[float, list[ViewAnswer]]:
+        inspections = Inspections(MemoryStore(), lambda _id: None, offline_price, tmp_path)
+        where = "pi_large_session.jsonl", ""
+        await inspections.answer_recording(*where, AskView())
+        before = time.thread_time()
+        found = [
+            await inspections.answer_recording(
+                *where, AskTrack(policy="sweagent.last_n", numbers={"n": number})
+            )
+            for number in range(1, 13)
+        ]
+        return time.thread_time() - before, found
+
+    try:
+        seconds, answers = engine.submit(ask()).result(60)
+    finally:
+        engine.stop()
+
+    assert [one.error for one in answers] == [""] * 12
+    assert seconds < ENGINE_CPU_SECONDS
+
+
+async def test_a_few_recordings_are_kept_and_one_that_grew_is_read_again(tmp_path: Path) -> None:
+    whole = sample("marshmallow-1867.traj", tmp_path)
+    names = [f"{number}.traj" for number in range(MOST_RECORDINGS + 1)]
+    for name in names:
+        (tmp_path / name).write_bytes(whole.read_bytes())
+    inspections = Inspections(MemoryStore(), lambda _id: None, offline_price, tmp_path)
+
+    views = [(await inspections.answer_recording(one, "", AskView())).view for one in names]
+    line = await inspections._line_in(names[-1], "", is_view=True)
+    same = await inspections._line_in(names[-1], "", is_view=True)
+    (tmp_path / names[-1]).write_bytes(whole.read_bytes() + b"\n")
+    other = await inspections._line_in(names[-1], "", is_view=True)
+
+    assert all(one is not None for one in views)
+    assert line is same
+    assert other is not line
+    assert [one.name for one in inspections._recordings] == names[1:]

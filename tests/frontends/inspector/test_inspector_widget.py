@@ -1,0 +1,133 @@
+"""``session.inspect()`` in a real kernel: what the cell keeps, and what its page asks and changes over the comm."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.test_view import comm, say, told
+from tests.harness.kernel import Kernel
+from tests.review.importers.sample_files import sample
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-test-0123456789abcdef0123"
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("inspect")
+    sample("marshmallow-1867.traj", folder)
+    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(folder / "a.ipynb")}
+    with Kernel(cwd=folder, env=env) as made:
+        made.client.run("%load_ext palimpsest\nimport palimpsest")
+        made.client.run(f"%agent -m rehearsal/rules Hello, my key is {KEY}.")
+        yield made
+
+
+def asked(kernel: Kernel, to: str, number: int, query: dict[str, Any]) -> dict[str, Any]:
+    """Ask one question as the page does and return the answer."""
+    identifier = f"{to}-{number}"
+    say(kernel, to, {"kind": "ask", "id": identifier, "query": query})
+    found: dict[str, Any] = told(kernel, "answer", id=identifier)["answer"]
+    return found
+
+
+def test_a_cell_keeps_a_picture_and_tables_without_keys_and_they_follow_the_session(
+    kernel: Kernel,
+) -> None:
+    run = kernel.client.run("palimpsest.current_session().inspect()")
+
+    [output] = run.outputs()
+    html = output["data"]["text/html"]
+    assert set(output["data"]) == {"text/html", "text/plain"}
+    assert 'src="data:image/svg+xml;base64,' in html
+    assert not re.search(r"<(script|style|svg|link)", html)
+    assert "The largest items" in html
+    assert len(html) < 64_000
+    assert KEY not in html + output["data"]["text/plain"]
+    before = len(kernel.client.iopub)
+    kernel.client.run("%agent -m rehearsal/rules Hello again.")
+    update = kernel.client.wait(
+        lambda m: (
+            m["header"]["msg_type"] == "update_display_data"
+            and "plm-inspect-" in m["content"]["data"].get("text/html", "")
+        ),
+        since=before,
+    )
+    assert update["parent_header"]["msg_id"] == run.id
+
+
+def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
+    kernel.client.run("shown = palimpsest.current_session().inspect(price='units')")
+    to = comm(kernel)
+
+    view = asked(kernel, to, 1, {"ask": "view"})["view"]
+    item = next(n for n, one in enumerate(view["items"]["label"]) if one.startswith("Hello again"))
+    text = asked(kernel, to, 2, {"ask": "item", "item": item, "request": 1})["item"]
+    wrong = asked(kernel, to, 3, {"ask": "no such thing"})
+    part = view["items"]["id"][item].split("/")[1]
+    say(kernel, to, {"kind": "edit", "id": "4", "action": "pin", "part": part})
+    pinned = told(kernel, "edited", id="4")["error"]
+    say(kernel, to, {"kind": "edit", "id": "5", "action": "pin", "part": "prt_none"})
+    refused = told(kernel, "edited", id="5")["error"]
+    since = len(kernel.client.iopub)
+    kernel.client.run("%agent -m rehearsal/rules Hello once more.")
+    grown = told(kernel, "changed", since=since)["seq"]
+    newer = asked(kernel, to, 6, {"ask": "view", "after": view["seq"]})["view"]
+
+    assert view["own"] is True
+    assert view["price"]["unit"] == "units"
+    assert text["text"] == "Hello again."
+    assert wrong["error"].startswith("The page and the kernel")
+    assert pinned == ""
+    assert refused.endswith(".")
+    assert grown > view["seq"]
+    assert item in newer["items"]["pinned"]
+    assert len(newer["requests"]["id"]) > len(view["requests"]["id"])
+
+
+def test_a_page_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
+    kernel.client.run("shown = palimpsest.current_session().inspect()")
+    to = comm(kernel)
+    with kernel.client.subshell() as subshell:
+        gate = kernel.client.gate()
+        running = kernel.client.send(gate.blocking)
+        gate.reached()
+        say(kernel, to, {"kind": "ask", "id": "busy", "query": {"ask": "view"}}, subshell)
+        answer = told(kernel, "answer", id="busy")["answer"]
+        gate.open()
+        kernel.client.finish(running)
+
+    assert answer["view"]["own"] is True
+
+
+def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel) -> None:
+    run = kernel.client.run(
+        "recorded = palimpsest.open_recording('marshmallow-1867.traj')[0].inspect()\nrecorded"
+    )
+    to = comm(kernel)
+
+    view = asked(kernel, to, 1, {"ask": "view"})["view"]
+    track = asked(kernel, to, 2, {"ask": "track", "policy": "sweagent.last_n"})["track"]
+    say(kernel, to, {"kind": "edit", "id": "recorded", "action": "pin", "part": "x"})
+    refused = told(kernel, "edited", id="recorded")["error"]
+
+    assert "Cache breaks" in run.outputs()[0]["data"]["text/html"] or "largest" in str(
+        run.outputs()
+    )
+    assert (view["origin"], view["own"]) == ("swe-agent", False)
+    assert len(track["total"]) == len(view["requests"]["id"])
+    assert refused == "This recording is only read, so nothing in it can be changed."
+
+
+def test_a_report_is_written_without_keys(kernel: Kernel, tmp_path: Path) -> None:
+    page = tmp_path / "session.html"
+    written = kernel.client.value(
+        f"str(palimpsest.current_session().report({str(page)!r}, policies='raw', texts='all'))"
+    )
+    refused = kernel.client.run(f"palimpsest.current_session().report({str(tmp_path)!r})")
+
+    assert written.strip("'") == str(page)
+    assert "is there already and is no report" in str(refused.reply["content"]["evalue"])

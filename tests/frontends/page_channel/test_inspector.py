@@ -1,0 +1,85 @@
+"""Pages ask an inspector's questions about sessions and recorded files, and nothing is written by it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.kernel import Kernel
+from tests.review.importers.sample_files import sample
+
+pytestmark = pytest.mark.slow
+
+
+def asked(kernel: Kernel, number: int, query: dict[str, Any], **where: Any) -> dict[str, Any]:
+    """Ask one question and return the answer."""
+    reply = kernel.request(type="inspect", id=f"ask-{number}", query=query, **where)
+    assert reply["status"] == "ok", reply
+    message = kernel.wait(
+        lambda m: (
+            m["content"].get("kind") == "outcome" and m["content"].get("id") == f"ask-{number}"
+        )
+    )
+    assert "error" not in message["content"], message["content"]
+    found: dict[str, Any] = message["content"]["inspection"]
+    return found
+
+
+def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_path: Path) -> None:
+    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.client.run("%load_ext palimpsest")
+        kernel.client.run("%agent -m rehearsal/rules Hello, it is me.")
+        kernel.request(type="watch", client="page")
+
+        view = asked(kernel, 1, {"ask": "view"})["view"]
+        session = view["session"]
+        same = asked(kernel, 2, {"ask": "view", "after": view["seq"]}, session=session)
+        track = asked(kernel, 3, {"ask": "track", "policy": "sweagent.last_n", "numbers": {"n": 5}})
+        (prompt,) = (
+            number
+            for number, label in enumerate(view["items"]["label"])
+            if label == "Hello, it is me."
+        )
+        text = asked(kernel, 4, {"ask": "item", "item": prompt, "request": 0})["item"]
+        request = asked(kernel, 5, {"ask": "request", "request": 0, "find": "it is me"})["request"]
+        wrong = asked(kernel, 6, {"ask": "track", "policy": "no.such"})
+        kernel.client.run("%agent -m rehearsal/rules Hello again.")
+        grown = asked(kernel, 7, {"ask": "view", "after": view["seq"]})["view"]
+        unknown = asked(kernel, 8, {"ask": "view"}, session="ses_none")
+
+    assert view["own"] is True
+    assert same["unchanged"] is True
+    assert track["track"]["policy"].startswith("sweagent.last_n")
+    assert text["text"] == "Hello, it is me."
+    assert [one["item"] for one in request["blocks"]] == [prompt]
+    assert "no.such" in wrong["error"]
+    assert len(grown["requests"]["id"]) > len(view["requests"]["id"])
+    assert unknown["error"].startswith("There is no session 'ses_none'")
+
+
+def test_a_page_asks_about_a_recorded_file_that_is_only_read(tmp_path: Path) -> None:
+    pi = sample("pi_large_session.jsonl", tmp_path)
+    (tmp_path / "work").mkdir()
+    shutil.move(pi, tmp_path / "pi.jsonl")
+    with Kernel(cwd=tmp_path / "work", env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.client.run("%load_ext palimpsest")
+        kernel.client.run("%agent sessions")
+        kernel.request(type="watch", client="page")
+
+        kernel.request(type="inspect", id="none", query={"ask": "view"})
+        none = kernel.wait(lambda m: m["content"].get("id") == "none")["content"]
+        view = asked(kernel, 1, {"ask": "view"}, path="../pi.jsonl")["view"]
+        track = asked(kernel, 2, {"ask": "track", "policy": "raw"}, path="../pi.jsonl")["track"]
+        missing = asked(kernel, 3, {"ask": "view"}, path="../other.jsonl")
+        (tmp_path / "words.txt").write_text("Nothing of an agent.\n")
+        foreign = asked(kernel, 4, {"ask": "view"}, path="../words.txt")
+        null = asked(kernel, 5, {"ask": "view"}, path="\0")
+
+    assert none["error"] == "This notebook has no session yet. Ask the agent, then inspect it."
+    assert (view["origin"], view["own"], len(view["requests"]["id"])) == ("pi", False, 453)
+    assert len(track["total"]) == 453
+    for one in (missing, foreign, null):
+        assert "view" not in one
+        assert one["error"].endswith(".")
+        assert one["error"].count(". ") <= 1
+    assert not list(tmp_path.glob("work/.palimpsest/sessions/*"))

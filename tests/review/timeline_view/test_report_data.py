@@ -1,0 +1,110 @@
+"""A report holds the view, tracks at stops, and of the texts what was chosen; equal columns stand once."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, report_data
+from palimpsest.review.timeline_view.sliders import policy_choices
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
+from palimpsest.transcript.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> ViewAnswers:
+    """The answers about a session of SWE-agent."""
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path_factory.mktemp("swe")))
+    timeline = timeline_of(store, report.sessions[0].id, counter)
+    return ViewAnswers(SessionReview(timeline, get, lambda _model: None))
+
+
+def read(
+    answers: ViewAnswers, *policies: str, texts: Any = "preview", clean: Any = lambda one: one
+) -> dict[str, Any]:
+    """Return the data as a reader has it, with its columns in place."""
+    _, text = report_data(answers, policies, texts, None, clean)
+    packed = json.loads(text)
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {"column"}:
+                return packed["columns"][value["column"]]
+            return {name: filled(one) for name, one in value.items()}
+        return [filled(one) for one in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = filled(packed["data"])
+    return found
+
+
+def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAnswers) -> None:
+    data = read(answers, "sweagent.last_n", "raw")
+
+    view = answers.answer(AskView()).view
+    assert view is not None
+    expected = view.model_dump(mode="json", exclude_none=True)
+    assert {**data["view"], "policies": []} == {**expected, "policies": []}
+    (sliders,) = (one.sliders for one in policy_choices() if one.name == "sweagent.last_n")
+    own = {one.name: one.default for one in sliders}
+    stops = data["stops"]
+    assert [one["policy"] for one in stops].count("sweagent.last_n") == sum(
+        len(one.stops) - 1 for one in sliders
+    ) + 1
+    assert stops[0]["numbers"] == own
+    for stop in stops[1:4]:
+        (moved,) = [name for name in own if stop["numbers"][name] != own[name]]
+        asked = AskTrack(policy="sweagent.last_n", numbers={moved: stop["numbers"][moved]})
+        track = answers.answer(asked).track
+        assert track is not None
+        assert stop["track"] == track.model_dump(mode="json", exclude_none=True)
+    assert [one["name"] for one in data["view"]["policies"]] == ["sweagent.last_n", "raw"]
+
+
+@pytest.mark.parametrize("texts", ["none", "preview", "all"])
+def test_of_the_texts_it_holds_what_was_chosen(answers: ViewAnswers, texts: str) -> None:
+    timeline = answers.review.timeline
+    whole = [timeline.read(one.index) for one in timeline.items]
+    longest = max(whole, key=len)
+
+    data = read(answers, "raw", texts=texts)
+
+    wanted = {"none": [], "preview": [one[:PREVIEW_CHARS] for one in whole], "all": whole}
+    assert data["items"] == wanted[texts]
+    words = max((one for one in longest.splitlines()), key=len)[:60]
+    assert (json.dumps(words)[1:-1] in json.dumps(data)) is (texts == "all")
+    assert any(data["view"]["items"]["label"]) is (texts != "none")
+
+
+def test_every_word_is_cleaned(answers: ViewAnswers) -> None:
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: clean(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [clean(one) for one in value]
+        return value.replace("marshmallow", "?") if isinstance(value, str) else value
+
+    data = read(answers, "sweagent.last_n", texts="all", clean=clean)
+
+    assert "marshmallow" not in json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("policies", "texts", "words"),
+    [
+        (["no.such"], "none", "no.such"),
+        (["raw"], "some", "texts is one of"),
+        (["raw"] * 13, "all", "at most 12"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    answers: ViewAnswers, policies: list[str], texts: str, words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        read(answers, *policies, texts=texts)
