@@ -35,6 +35,8 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "install.json in the wheel": f"{SHARED}/install.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
         "the module of session.view() in the wheel": "palimpsest/frontends/static/view.js",
+        "the module of session.inspect() in the wheel": "palimpsest/frontends/static/inspector.js",
+        "the script of session.report() in the wheel": "palimpsest/frontends/static/report.js",
         "its style in the wheel": "palimpsest/frontends/static/view.css",
         "the notice in the wheel": "licenses/NOTICE",
     }
