@@ -35,9 +35,9 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "install.json in the wheel": f"{SHARED}/install.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
         "the module of session.view() in the wheel": "palimpsest/frontends/static/view.js",
+        "its style in the wheel": "palimpsest/frontends/static/view.css",
         "the module of session.inspect() in the wheel": "palimpsest/frontends/static/inspector.js",
         "the script of session.report() in the wheel": "palimpsest/frontends/static/report.js",
-        "its style in the wheel": "palimpsest/frontends/static/view.css",
         "the notice in the wheel": "licenses/NOTICE",
     }
     gone = [what for what, part in wanted.items() if not any(part in name for name in names)]
