@@ -42,7 +42,10 @@ function initialize({ model }: IInspectorWidgetProps): () => void {
 }
 
 /** Draws in the widget's own element, such as in a box of widgets. */
-function render({ model, el }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
+function render({
+  model,
+  el
+}: IInspectorWidgetProps & { el: HTMLElement }): () => void {
   return draw(el, sourceOf(model));
 }
 

@@ -200,26 +200,26 @@ function Live({
         <SessionOpenerProvider value={offered?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
             <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
-            <InspectorOpenerProvider value={actions.inspector}>
-              <CellActionsProvider value={cells}>
-                <ProposedFixProvider
-                  value={shown.taken === undefined ? fix : null}
-                >
-                  <SegmentView
-                    segment={shown.segment}
-                    live={shown.live}
-                    status={shown.status}
-                    problem={shown.problem}
-                    interrupted={shown.interrupted}
-                    stray={shown.stray}
-                    held={shown.held}
-                    again={shown.again}
-                    taken={shown.taken}
-                    stoppable
-                  />
-                </ProposedFixProvider>
-              </CellActionsProvider>
-            </InspectorOpenerProvider>
+              <InspectorOpenerProvider value={actions.inspector}>
+                <CellActionsProvider value={cells}>
+                  <ProposedFixProvider
+                    value={shown.taken === undefined ? fix : null}
+                  >
+                    <SegmentView
+                      segment={shown.segment}
+                      live={shown.live}
+                      status={shown.status}
+                      problem={shown.problem}
+                      interrupted={shown.interrupted}
+                      stray={shown.stray}
+                      held={shown.held}
+                      again={shown.again}
+                      taken={shown.taken}
+                      stoppable
+                    />
+                  </ProposedFixProvider>
+                </CellActionsProvider>
+              </InspectorOpenerProvider>
             </HeldRequestActionsProvider>
           </ContextEditorProvider>
         </SessionOpenerProvider>
