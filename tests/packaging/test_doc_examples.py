@@ -44,6 +44,13 @@ palimpsest.current_session().prompt("What is 17 * 23?", yes=True)
 """
 
 
+ELSEWHERE = {
+    "api.md": "below, as one script",
+    "inspector.md": "in tests/frontends/inspector/test_inspector_page.py, in a kernel that shows widgets",
+}
+"""Pages whose Python runs in another test."""
+
+
 def blocks(page: str, language: str) -> list[str]:
     """Return a page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
@@ -85,7 +92,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in having("python") if page != "api.md"])
+@pytest.mark.parametrize("page", [page for page in having("python") if page not in ELSEWHERE])
 def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     sources = blocks(page, "python")
     source = "\n".join(sources)

@@ -10,7 +10,7 @@ export interface IAnyWidgetModel {
 }
 
 /** The model of `session.inspect()`. */
-export type InspectorModel = IAnyWidgetModel & {
+export type InspectorWidgetModel = IAnyWidgetModel & {
   /** Whether the session can be written. */
   get(name: 'own'): boolean;
 };

@@ -14,7 +14,7 @@ import '../../style/widget.css';
 import '../../style/inspector.css';
 import '../../style/forcedColors.css';
 import '../../style/inspectedCell.css';
-import type { InspectorModel } from './anywidgetModel';
+import type { InspectorWidgetModel } from './anywidgetModel';
 import { WORDS } from './hostParts';
 import { CommSource } from './inspectorSource';
 import { MountPoints } from './mountPoints';
@@ -26,7 +26,7 @@ const NOWHERE: IInspectorPlace = { request: null, item: null };
 const SOURCES = new Map<string, CommSource>();
 
 interface IInspectorWidgetProps {
-  model: InspectorModel;
+  model: InspectorWidgetModel;
 }
 
 /** Draws the inspector in the widget's saved HTML in cells. */
@@ -51,7 +51,7 @@ function render({
 
 export default { initialize, render };
 
-function sourceOf(model: InspectorModel): CommSource {
+function sourceOf(model: InspectorWidgetModel): CommSource {
   deferToExtensionStyles(document, INSPECTOR_SHEET);
   const key = model.get('key');
   const known = SOURCES.get(key);

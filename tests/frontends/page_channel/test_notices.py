@@ -36,6 +36,8 @@ class FakeSession:
     records: list[Record]
     id: str = SESSION
     read_only: bool = False
+    stepping: bool = False
+    held: tuple[()] = ()
     state: State = field(init=False)
 
     def __post_init__(self) -> None:

@@ -50,6 +50,8 @@ WORDS = {
     "session/definitions/definition_files.py": "the same",
     "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
+    "review/request_contents/neutral_request.py": "the words in which a recording of no provider is shown",
+    "review/timeline_view/report_data.py": "the names of the policies that a report shows by itself",
 }
 ROOMS = {
     "review/importers/": "the formats of other agents' recordings, and the models that they name",

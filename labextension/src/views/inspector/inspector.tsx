@@ -16,7 +16,7 @@ import {
 } from './controls/inspection';
 import { shownTrack, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
-import { InspectorTab } from './inspectorTab';
+import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
 /** The policy that is shown first, where the kernel knows it. */
@@ -121,7 +121,7 @@ function Session(props: ISessionProps) {
             aria-labelledby={`${mark}-${tab}`}
             tabIndex={-1}
           >
-            <InspectorTab
+            <TabContent
               tab={tab}
               policy={policy}
               track={track}

@@ -41,9 +41,9 @@ export const DifferenceView = memo(function DifferenceView() {
       </header>
       <PaidBar found={found} />
       <FirstDifference found={found} />
-      <Changes sign="+" name={words.__('came')} changes={found.came} />
-      <Changes sign="−" name={words.__('went')} changes={found.went} />
-      <Changes
+      <ChangedItems sign="+" name={words.__('came')} changes={found.came} />
+      <ChangedItems sign="−" name={words.__('went')} changes={found.went} />
+      <ChangedItems
         sign="~"
         name={words.__('rewritten')}
         changes={found.rewritten}
@@ -177,7 +177,7 @@ interface IChangesProps {
   changes: readonly IChangedItem[];
 }
 
-function Changes({ sign, name, changes }: IChangesProps) {
+function ChangedItems({ sign, name, changes }: IChangesProps) {
   const { words } = useHost();
   const [all, setAll] = useState(false);
   if (changes.length === 0) {

@@ -71,7 +71,7 @@ export function RequestViewer() {
           </p>
           <ol className="plm-RequestViewer-blocks" start={first + 1}>
             {text.blocks.map((block, place) => (
-              <Block key={first + place} block={block} find={find} />
+              <RequestBlock key={first + place} block={block} find={find} />
             ))}
           </ol>
           {text.total > text.blocks.length && (
@@ -107,7 +107,7 @@ export function RequestViewer() {
   );
 }
 
-function Block({ block, find }: { block: BlockView; find: string }) {
+function RequestBlock({ block, find }: { block: BlockView; find: string }) {
   const { words } = useHost();
   const item = block.item ?? null;
   const isCut = block.text.length < block.chars;

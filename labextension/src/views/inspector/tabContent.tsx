@@ -24,7 +24,7 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { PolicyControls } from './timeline/policyControls';
 import { TimelineTracks } from './timeline/timelineTracks';
 
-interface IInspectorTabProps {
+interface ITabContentProps {
   tab: TabName;
   policy: string;
   track: IPolicyTrack;
@@ -32,7 +32,7 @@ interface IInspectorTabProps {
 }
 
 /** Draws one tab. */
-export function InspectorTab(props: IInspectorTabProps) {
+export function TabContent(props: ITabContentProps) {
   const { tab } = props;
   if (tab === 'timeline') {
     return <TimelineTab {...props} />;
@@ -84,7 +84,7 @@ function DeferredCursor({ children }: { children: ReactNode }) {
   );
 }
 
-function TimelineTab(props: IInspectorTabProps) {
+function TimelineTab(props: ITabContentProps) {
   const { words } = useHost();
   return (
     <>
