@@ -108,17 +108,19 @@ class _Recording:
 
     def run(self) -> None:
         while True:
-            with counted_bytes(self._path, self._control.progress):
+            with counted_bytes(self._path, self._control.progress) as count:
                 try:
-                    return self._read()
+                    return self._read(count)
                 except Differs:
                     self._copies[self._recorded] = self._copies.get(self._recorded, 0) + 1
                 finally:
                     self._close()
 
-    def _read(self) -> None:
+    def _read(self, count: Callable[[int], None]) -> None:
         values = self._importer.read(self._path, self._report)
         while (value := self._next(values)) is not None:
+            # A document that is read whole at once is told of while its messages are written, too.
+            count(0)
             if self._control.cancelled():
                 self._log.stopped = True
                 self._report("", STOPPED)
@@ -186,8 +188,13 @@ class _Recording:
 
 
 @contextmanager
-def counted_bytes(path: Path, progress: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell the progress while a source is read; a file that is read twice counts once."""
+def counted_bytes(
+    path: Path, progress: Callable[[int, int], None]
+) -> Iterator[Callable[[int], None]]:
+    """Tell the progress while a source is read; a file that is read twice counts once.
+
+    What it gives is called with the bytes of each further piece; with 0 it tells the same again.
+    """
     total, done = size_of(path), 0
 
     def count(more: int) -> None:
@@ -197,7 +204,7 @@ def counted_bytes(path: Path, progress: Callable[[int, int], None]) -> Iterator[
 
     token = COUNTED.set(count)
     try:
-        yield
+        yield count
     finally:
         COUNTED.reset(token)
 
