@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
-    READY,
     ROOT,
     Lab,
     PageErrors,
@@ -109,8 +108,8 @@ def test_a_recorded_file_opens_by_double_click(
 ) -> None:
     path = unpacked(lab, sample, name)
     before = listed(lab.folder / "recordings")
-    open_notebook(page, lab, book(lab, "beside-recordings.ipynb", "1"))
-    page.evaluate(READY)
+    # A notebook of its own: of one that was open before, JupyterLab may ask which of its kernels to use.
+    open_notebook(page, lab, book(lab, f"beside-{Path(name).stem}.ipynb", "1"))
     page.evaluate(OPEN_FILE, path)
     views = inspected(page)
     photograph(page, f"inspector-{Path(name).stem}")
