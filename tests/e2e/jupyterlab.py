@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -204,11 +205,15 @@ class PageErrors:
 
 
 def free_port() -> int:
-    """Return a port that is free."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port that is free, below those that the system gives to whoever asks for any.
+
+    A kernel of another test may be given one of those before the server that it was meant for listens.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 def accepts(port: int) -> bool:

@@ -1,6 +1,7 @@
 """The inspector as a tab in JupyterLab: opened from everywhere, moved by keyboard, following a turn, over files."""
 
 import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -180,7 +181,9 @@ def test_it_says_why_pins_and_follows_a_turn(page: Page, lab: Lab, seen: PageErr
 
     views.get_by_role("tab", name="Items").click()
     grid = views.get_by_role("grid")
-    grid.click(position={"x": 128, "y": 79})
+    views.get_by_placeholder("Find items").fill("list")
+    expect(views.get_by_text(re.compile(r"^[12] items?$"))).to_be_visible()
+    grid.click(position={"x": 128, "y": 32})
     card = views.get_by_role("region", name="The chosen item")
     expect(card.locator(".plm-ItemCard-why")).not_to_be_empty()
     photograph(page, "inspector-why")
