@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 from tests.review.decision_sessions import SCENES
+from tests.review.importers.sample_files import sample
 from tests.review.policies.pi_session import pi_timeline
 from tests.review.request_contents.reviewed import review_of
 
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.recordings.recording import open_recording
 from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
+from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
@@ -142,3 +145,14 @@ async def test_compaction_is_told_with_what_its_summary_lost(tmp_path: Path) -> 
     assert exact.basis == "exact"
     assert told.summary in {one.text for one in exact.blocks if one.kind == "summary"}
     assert answers.answer(AskCompaction(number=1)).error == "The session has no such compaction."
+
+
+def test_view_tells_the_subagents_that_the_review_tells(tmp_path: Path) -> None:
+    with open_recording(sample("claude_code", tmp_path)) as recording:
+        reviews = [one for one in recording if one.subagents.runs]
+        assert reviews
+        for review in reviews:
+            told = timeline_view(review).subagents
+            assert [(one.session, one.request, one.requests) for one in told] == [
+                (run.timeline.session, run.request, run.totals.requests) for run in review.subagents
+            ]

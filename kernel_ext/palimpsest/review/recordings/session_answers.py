@@ -14,7 +14,6 @@ from palimpsest.review.comparison.session_review import GetPolicy, SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.recordings.stored_review import stored_review
-from palimpsest.review.recordings.subagents import subagent_views
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
 from palimpsest.store.interface import Store
@@ -128,7 +127,6 @@ class SessionAnswers:
             review,
             own=place.own,
             seq=place.seq,
-            subagents=subagent_views(self._store, review.timeline, self._price_of),
         )
         return self._answers
 

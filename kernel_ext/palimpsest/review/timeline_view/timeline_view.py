@@ -1,6 +1,6 @@
 """The whole view of a session: items and requests as columns, the recorded track, breaks, wastes and choices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.break_avoidance import avoided_by
@@ -45,7 +45,6 @@ def timeline_view(
     *,
     own: bool = False,
     seq: int = 0,
-    subagents: Sequence[SubagentView] = (),
 ) -> TimelineView:
     """Return everything that an inspector shows of a session besides texts; shapes in ``view_values``.
 
@@ -115,11 +114,25 @@ def timeline_view(
         ),
         used_item=tuple(item for item, _ in uses),
         used_request=tuple(request for _, request in uses),
-        subagents=tuple(subagents),
+        subagents=tuple(_subagents(review, price, profile)),
         totals=_totals(timeline, track, profile),
         gaps=timeline.gaps,
         policies=policy_choices(),
     )
+
+
+def _subagents(
+    review: SessionReview, price: str | PriceProfile | None, profile: PriceProfile
+) -> Iterator[SubagentView]:
+    for one in review.subagents_at(price):
+        yield SubagentView(
+            session=one.timeline.session,
+            title=one.timeline.title,
+            request=one.request,
+            requests=one.totals.requests,
+            tokens=one.totals.input + one.totals.output,
+            cost=one.totals.cost if profile.unit == "USD" else None,
+        )
 
 
 def _items(timeline: Timeline, kinds: tuple[str, ...], weights: Sequence[int]) -> ItemColumns:

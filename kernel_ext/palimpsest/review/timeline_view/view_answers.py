@@ -3,7 +3,7 @@
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 
 from palimpsest.review.comparison.session_review import SessionReview
@@ -31,7 +31,6 @@ from palimpsest.review.timeline_view.view_queries import (
     ViewAnswer,
     ViewQuery,
 )
-from palimpsest.review.timeline_view.view_values import SubagentView
 from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
@@ -53,12 +52,10 @@ class ViewAnswers:
         *,
         own: bool = False,
         seq: int = 0,
-        subagents: Sequence[SubagentView] = (),
     ) -> None:
         self.review = review
         self.seq = seq
         self._own = own
-        self._subagents = tuple(subagents)
         self._replays: OrderedDict[str, Simulation] = OrderedDict()
         self._shown: tuple[Simulation, ShownRequest] | None = None
 
@@ -85,7 +82,6 @@ class ViewAnswers:
                     query.price,
                     own=self._own,
                     seq=self.seq,
-                    subagents=self._subagents,
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
