@@ -39,9 +39,15 @@ help: ## Say what can be done here
 lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb (LAB_ARGS="--port 9999" are passed on)
 	@$(PYTHON) scripts/lab.py $(LAB_ARGS)
 
-test: $(VENV)/.installed $(if $(MEANS_FRONT),$(FRONT)) ## Run all tests that take seconds: vitest, then pytest
+test: $(VENV)/.installed $(if $(MEANS_FRONT),$(FRONT)) ## Run all tests that take seconds: pytest, and vitest beside it
+ifeq ($(MEANS_FRONT),all)
+	@log=$$(mktemp); (cd $(EXTENSION) && exec jlpm test) >"$$log" 2>&1 & front=$$!; \
+	failed=0; $(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT) || failed=$$?; \
+	wait $$front && tail -n 6 "$$log" || { cat "$$log"; failed=1; }; rm "$$log"; exit $$failed
+else
 	$(if $(MEANS_FRONT),@cd $(EXTENSION) && jlpm test)
-	$(if $(PYTEST_MEANT)$(filter all,$(MEANS_FRONT)),@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT))
+	$(if $(PYTEST_MEANT),@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT))
+endif
 
 check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, protocol; changes nothing
 	@bash scripts/check.sh
@@ -65,9 +71,11 @@ picture: $(VENV)/.installed $(FRONT) ## Photograph the pictures of README and do
 	@$(PYTHON) -m scripts.picture
 	@$(PYTHON) -m scripts.picture_context
 	@$(PYTHON) -m scripts.picture_notebook
+	@$(PYTHON) -m scripts.picture_inspector
 
-screens: $(VENV)/.installed $(FRONT) ## Photograph 00-start in a browser at three widths and in all themes, to be looked at
+screens: $(VENV)/.installed $(FRONT) ## Photograph 00-start and the inspector in a browser at three widths and in all themes, to be looked at
 	@$(PYTHON) -m scripts.screens
+	@$(PYTHON) -m scripts.screens_inspector
 
 demo: $(VENV)/.installed ## Run 00-start through a real kernel, without a browser, into build/
 	@$(PYTHON) scripts/demo.py

@@ -37,6 +37,7 @@ MODULES = (
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.view_queries",
+    "palimpsest.frontends.protocol.branches",
     "palimpsest.frontends.protocol.connection",
     "palimpsest.frontends.protocol.prompts",
     "palimpsest.frontends.protocol.choices",

@@ -6,6 +6,7 @@ frontends -> session -> loop -> context -> model -> processor -> store -> fronte
 from pathlib import Path
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import thinks
@@ -39,7 +40,7 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
     assert session.reply(asks[0].id, Reply(answer="once"))
 
     # ... and the turn ends with an answer, after three steps.
-    assert answer.result(10).text == "Two species, noted in `note.md`."
+    assert answer.result(LAST_RESORT_SECONDS).text == "Two species, noted in `note.md`."
     assert answer.result().steps == 3
     assert (tmp_path / "note.md").read_text() == "Two species.\n"
     kinds = [part.type for message in session.messages for part in message.parts]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.work_distribution import PAGE, PROCESS, kind_of, next_file
+from tests.work_distribution import FIRST, LONGEST, PAGE, PROCESS, kind_of, next_file, place_of
 
 PANEL, VIEW = "tests/e2e/test_panel.py", "tests/e2e/test_view.py"
 KERNEL = "tests/frontends/test_loading.py"
@@ -25,3 +25,10 @@ def test_a_process_whose_kind_is_done_helps_another_and_starts_a_browser_last() 
 def test_the_kind_of_a_file_is_that_of_its_folder() -> None:
     assert [kind_of(file) for file in (PANEL, KERNEL, SHORT)] == [PAGE, PROCESS, ()]
     assert all((ROOT / folder).is_dir() for folder in (*PAGE, *PROCESS))
+
+
+def test_the_longest_files_of_a_folder_begin_first() -> None:
+    begun = sorted([SHORT, KERNEL, PANEL, "tests/e2e/test_completion.py", VIEW], key=place_of)
+
+    assert begun == [PANEL, VIEW, "tests/e2e/test_completion.py", KERNEL, SHORT]
+    assert [one for one in (*FIRST, *LONGEST) if not (ROOT / one).exists()] == []

@@ -22,6 +22,41 @@ PROCESS = (
 KINDS = (PAGE, PROCESS, (), PAGE)
 """What the first process takes first, the second, and so on; the rest is of the kind without folders."""
 
+FIRST = (
+    "tests/e2e/",
+    "tests/kill/",
+    "tests/hostile/",
+    "tests/frontends/",
+    "tests/loop/",
+    "tests/tools/",
+)
+"""Folders that begin first: after the browser, which a process keeps until its first test without one, those that
+start kernels and servers, then the many short files, so that all processes end together."""
+LONGEST = (
+    "tests/e2e/test_notebook7.py",
+    "tests/e2e/test_inspector_views.py",
+    "tests/e2e/test_hostile_views.py",
+    "tests/e2e/test_live_cell.py",
+    "tests/e2e/test_panel.py",
+    "tests/e2e/test_wide_content.py",
+    "tests/e2e/test_inspector_tab.py",
+    "tests/e2e/test_inspector.py",
+    "tests/e2e/test_view.py",
+    "tests/e2e/test_long_sessions.py",
+    "tests/e2e/test_composer.py",
+    "tests/frontends/cell_turn/test_recorded_prompts.py",
+    "tests/frontends/test_foreign_logs.py",
+    "tests/tools/mcp/test_servers.py",
+)
+"""Files that begin first in their folders: most take half a minute of a processor or more, and one that began last
+would keep a single process busy at the end."""
+
+
+def place_of(file: str) -> tuple[int, int]:
+    """Return a file's place in the order in which the files begin; files without one keep their order."""
+    folder = next((place for place, one in enumerate(FIRST) if file.startswith(one)), len(FIRST))
+    return folder, LONGEST.index(file) if file in LONGEST else len(LONGEST)
+
 
 def kind_of(file: str) -> tuple[str, ...]:
     """Return the kind of a file: the folders of tests that take the same helpers."""

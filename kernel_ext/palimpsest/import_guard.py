@@ -8,6 +8,7 @@ hooks, are resolved as usual.
 Border: the standard library only, since it is imported before everything else.
 """
 
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -83,16 +84,19 @@ def _ask_others(name: str, entries: list[str], target: ModuleType | None) -> Mod
 
 
 def _is_current(entry: str, depth: int) -> bool:
-    """Return whether an entry of a search path is the current folder, or a package ``depth`` below it."""
+    """Return whether an entry of a search path is the current folder, or a package ``depth`` below it.
+
+    Each import of a kernel asks, so the file system is asked whether two folders are one: to resolve
+    both paths would take twenty times as long.
+    """
     if entry == "":
         return True
     try:
-        folder = Path(entry).absolute()
-        current = Path.cwd()
+        folder = Path(entry).absolute() if depth else Path(entry)
         for _ in range(depth):
             folder = folder.parent
-        return folder == current or folder.resolve() == current.resolve()
-    except (OSError, RuntimeError, ValueError):
+        return os.path.samestat(folder.stat(), os.stat("."))  # noqa: PTH116 - a Path would be made again
+    except (OSError, ValueError):
         return False
 
 

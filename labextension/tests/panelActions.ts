@@ -49,7 +49,10 @@ export function contextEdits(): MockedActions['contextEdits'] {
 export function heldRequests(): MockedActions['heldRequests'] {
   return {
     release: vi.fn(),
+    askForAnotherSummary: vi.fn(nothing),
+    useOlderSummary: vi.fn(nothing),
     changeNumber: vi.fn(nothing),
+    changeLimit: vi.fn(nothing),
     setStepMode: vi.fn()
   };
 }
@@ -68,6 +71,7 @@ export function sessions(): MockedActions['sessions'] {
     list: vi.fn(() => Promise.resolve({ rows: [], total: 0 })),
     create: vi.fn(),
     fork: vi.fn(),
+    branches: vi.fn(nothing),
     rename: vi.fn(nothing),
     archive: vi.fn(nothing),
     delete: vi.fn(nothing)

@@ -134,7 +134,8 @@ export class Kernel {
       waiting: 0,
       partial: false,
       stepping: false,
-      held: []
+      held: [],
+      order: 0
     };
   }
 

@@ -4,24 +4,46 @@ The page is the inspector alone, built from ``labextension/tests/inspector/page`
 Times are CPU time of the page's thread.
 """
 
+import gc
 import json
 import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from tests.bench.bench_review import repeat_recording
 from tests.bench.figure import Figure
+from tests.bench.generate_session import generate
+from tests.bench.reporting_session import TURN_BYTES, ReportingAuthor
 from tests.e2e.jupyterlab import FLAGS, ROOT, browser_path
+from tests.review.importers.sample_files import sample
+from tests.review.timeline_view.cut_store import CutStore
+
+from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.timeline_view.view_patch import patched
+from palimpsest.review.timeline_view.view_queries import AskView
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
 
 REQUESTS = 2_000
 ITEMS = 5_000
 TRANSITIONS = 20_000
 STEPS = 150
 LEAST_US = 1_000
+PATCHES = 8
+FOLLOWED = 12
+"""Messages at the end of a session that are followed."""
+OWN = "ses_reporting"
+TURNS = 500
+"""Of that session: four requests each."""
+GROWING = ("total", "prefix", "read", "output", "cost", "first_changed")
+"""The lists of a track that have a value for each request."""
 EXTENSION = ROOT / "labextension"
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
 KINDS = ("system", "tools", "summary", "user", "assistant", "reasoning", "call", "output")
@@ -37,11 +59,144 @@ def measure() -> list[Figure]:
             browser = playwright.chromium.launch(executable_path=browser_path(), args=[*FLAGS])
             page = browser.new_page(viewport={"width": 1440, "height": 960})
             first, tasks = times(browser, page, built)
+            patches = patch_tasks(browser, page)
             browser.close()
     return [
         Figure("inspector, first picture of 2,000 requests", first, "s", 1),
         Figure("inspector, a task while the cursor moves, median", median(tasks), "ms", 16),
         Figure("inspector, a task while the cursor moves, longest", max(tasks), "ms", 50),
+        Figure("inspector, a task while a request more is drawn, longest", max(patches), "ms", 50),
+        *kernel_figures(),
+    ]
+
+
+def patch_tasks(browser: Browser, page: Page) -> list[float]:
+    """Return the milliseconds of the tasks in which requests more are applied to the view and drawn."""
+    view = large_view()
+    browser.start_tracing(
+        page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"]
+    )
+    for _ in range(PATCHES):
+        patch = one_more(view)
+        page.evaluate("patch => window.follow(patch)", patch)
+        more = len(view["requests"]["id"]) + 1
+        page.wait_for_selector(f".plm-Track-plot[aria-valuemax='{more}']")
+        page.evaluate(PAINTED)
+        view = grown(view, patch)
+    return main_tasks(json.loads(browser.stop_tracing())["traceEvents"])
+
+
+def one_more(view: dict[str, Any]) -> dict[str, Any]:
+    """Return the patch of a view by a request that shows two new items, and clears one."""
+    request, item = len(view["requests"]["id"]), len(view["items"]["id"])
+    new: dict[str, list[Any]] = {
+        **{f"items.{name}": values[-2:] for name, values in view["items"].items() if values},
+        **{f"requests.{name}": values[-1:] for name, values in view["requests"].items()},
+        **{f"recorded.{name}": view["recorded"][name][-1:] for name in GROWING},
+        "items.id": [f"msg_{item}/prt_{item}", f"msg_{item + 1}/prt_{item + 1}"],
+        "items.entered": [request, request],
+        "requests.id": [f"req_{request}"],
+        "requests.items": [item + 2],
+        "recorded.transitions.item": [request],
+        "recorded.transitions.request": [request],
+        "recorded.transitions.state": ["cleared"],
+        "recorded.transitions.tokens": [12],
+        "recorded.transitions.words": [0],
+    }
+    kept: dict[str, list[int]] = {}
+
+    def left_out(value: dict[str, Any], path: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, one in value.items():
+            if isinstance(one, dict):
+                found[name] = left_out(one, f"{path}{name}.")
+            elif isinstance(one, list):
+                kept[path + name] = [len(one), 0]
+                found[name] = new.get(path + name, [])
+            else:
+                found[name] = one
+        return found
+
+    newer = {**left_out(view, ""), "seq": view["seq"] + 1}
+    return {"after": view["seq"], "kept": kept, "view": newer}
+
+
+def grown(view: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Return the newer view."""
+
+    def put(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: put(before[name], one)
+            if isinstance(one, dict)
+            else [*before[name], *one]
+            if isinstance(one, list)
+            else one
+            for name, one in after.items()
+        }
+
+    return put(view, patch["view"])
+
+
+def without_usage(recording: Path) -> None:
+    """Take out what was reported: the same usage for ever more messages would say nothing."""
+    lines = [json.loads(line) for line in recording.read_text("utf-8").splitlines()]
+    for line in lines:
+        if isinstance(line.get("message"), dict):
+            line["message"].pop("usage", None)
+    recording.write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+
+
+def kernel_figures() -> list[Figure]:
+    """Return what a request more costs the kernel in sessions of about 2,000, and the bytes that tell it."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        large = root / "large.jsonl"
+        repeat_recording(
+            sample("pi_large_session.jsonl", root), large, lambda _size, n: n >= REQUESTS
+        )
+        without_usage(large)
+        store = JsonlStore(prepare(root))
+        recorded = REGISTRY.import_from(store, large, lambda: 1).sessions[0].id
+        author = ReportingAuthor(OWN, random.Random(7), TURNS, turn_bytes=TURN_BYTES)
+        generate(store, OWN, turns=TURNS, author=author)
+        return [
+            *follow(store, recorded, "a recording"),
+            *follow(store, OWN, "a session with usage and prunes"),
+        ]
+
+
+def follow(store: JsonlStore, session: str, name: str) -> list[Figure]:
+    """Return what the last answers of a session cost who follows it."""
+    until = [one.seq for one in store.read(session, only=frozenset({"message.updated"}))]
+    cut = CutStore(store, session)
+    answers = SessionAnswers(
+        cast("Any", cut), session, lambda _model: None, lambda: SessionPlace(cut.until)
+    )
+    first, *later = until[-1 - FOLLOWED :]
+    cut.until = first
+    view = answers.answer(AskView()).view
+    assert view is not None
+    taken, sizes = [], []
+    for seq in later:
+        cut.until = seq
+        gc.collect()
+        # As the queue of answers does it: the search for circles of objects comes after.
+        gc.disable()
+        began = time.process_time()
+        answer = answers.answer(AskView(after=view.seq, epoch=view.epoch))
+        told = answer.model_dump_json(exclude_none=True)
+        taken.append(1000 * (time.process_time() - began))
+        gc.enable()
+        assert answer.patch is not None
+        view = patched(view, answer.patch)
+        sizes.append(len(told) / 1000)
+    note = (
+        f"{len(view.requests.id):,} requests, {len(view.items.id):,} items, "
+        f"{len(view.recorded.transitions.item):,} transitions"
+    )
+    return [
+        Figure(f"inspector, kernel CPU of a patch, {name}", median(taken), "ms", 30, note=note),
+        Figure(f"inspector, a patch, {name}", median(sizes), "kB", note=note),
     ]
 
 
@@ -138,7 +293,7 @@ def large_view() -> dict[str, Any]:
     }  # fmt: skip
     return {
         "version": 1, "session": "ses_large", "title": "A large session", "origin": "generated",
-        "own": False, "seq": 1, "kinds": list(KINDS), "models": ["a/model"],
+        "own": False, "seq": 1, "epoch": "one", "coming": {"item": [], "state": []}, "kinds": list(KINDS), "models": ["a/model"],
         "items": {
             "id": [f"msg_{n}/prt_{n}" for n in range(ITEMS)],
             "kind": [n % len(KINDS) for n in range(ITEMS)],
@@ -163,5 +318,5 @@ def large_view() -> dict[str, Any]:
             {"request": at, "turn": 1, "cause": "idle", "words": "time passed", "expected": 900, "read": 0,
              "loss": 900, "cost": 0.01, "avoided_by": ""} for at in range(5, REQUESTS, 50)
         ],
-        "used_item": [], "used_request": [], "subagents": [], "totals": [], "gaps": [], "policies": [],
+        "used": [], "subagents": [], "totals": [], "gaps": [], "policies": [],
     }  # fmt: skip

@@ -5,6 +5,7 @@ second, as fast as any provider sends them.
 """
 
 import json
+import lzma
 import os
 import subprocess
 import tempfile
@@ -113,7 +114,7 @@ def measure() -> list[Figure]:
         raise RuntimeError(message)
     if not (BUILT / "package.json").is_file():
         subprocess.run(["make", "front"], cwd=ROOT, check=True, timeout=600)
-    figures = [_size()]
+    figures: list[Figure] = []
     with (
         tempfile.TemporaryDirectory() as home,
         running(Path(home), BUILT) as lab,
@@ -121,7 +122,7 @@ def measure() -> list[Figure]:
     ):
         browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
         try:
-            for one in (_streaming, _reload, _approval, _long):
+            for one in (_sizes, _streaming, _reload, _approval, _long):
                 with _page(browser) as page:
                     figures += one(page, lab)
         finally:
@@ -139,12 +140,43 @@ def _page(browser: Any) -> Iterator[Page]:
         context.close()
 
 
-def _size() -> Figure:
-    files = [path for path in BUILT.rglob("*.js") if path.is_file()]
-    remote = sum(path.stat().st_size for path in files)
-    styles = sum(path.stat().st_size for path in BUILT.rglob("*.css"))
-    note = "cell, panel, window and view; not compressed, and React is JupyterLab's"
-    return Figure("extension, built", (remote + styles) / 1000, "kB", target=300, note=note)
+LOADED = """() => performance.getEntriesByType('resource').map(one => new URL(one.name).pathname)
+  .filter(path => path.includes('/jupyter-palimpsest/')).map(path => path.split('/').at(-1))"""
+"""Returns the names of the extension's files that a page has asked for."""
+RECORDING = ROOT / "tests" / "review" / "importers" / "samples" / "marshmallow-1867.traj.xz"
+
+
+def _sizes(page: Page, lab: Lab) -> list[Figure]:
+    """What a page loads of the extension with JupyterLab, and what more when the inspector is opened."""
+    (lab.folder / "recording.traj").write_bytes(lzma.decompress(RECORDING.read_bytes()))
+    begin(page, lab, "sizes")
+    first = set(page.evaluate(LOADED))
+    opened = "path => void window.jupyterapp.commands.execute('docmanager:open', { path })"
+    page.evaluate(opened, "recording.traj")
+    page.locator(".plm-InspectorWidget .plm-Inspector [role='slider']").first.wait_for()
+    later = set(page.evaluate(LOADED)) - first
+    note = "not compressed, and React is JupyterLab's"
+    return [
+        Figure(
+            "extension, loaded at the start",
+            _kilobytes(first),
+            "kB",
+            target=300,
+            note=f"cell, panel and window; {note}",
+        ),
+        Figure(
+            "inspector, loaded when it is opened",
+            _kilobytes(later),
+            "kB",
+            target=300,
+            note=f"its tab and views; {note}",
+        ),
+    ]
+
+
+def _kilobytes(names: set[str]) -> float:
+    """Return the size of built files; each is one that was built."""
+    return sum((BUILT / "static" / name).stat().st_size for name in names) / 1000
 
 
 class Tap(Thread):

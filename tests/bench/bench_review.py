@@ -123,7 +123,7 @@ async def _measured(
 
 def _large(root: Path, path: Path) -> Iterator[Figure]:
     large = root / "large.jsonl"
-    _repeat(path, large, lambda _size, requests: requests >= REQUESTS)
+    repeat_recording(path, large, lambda _size, requests: requests >= REQUESTS)
     yield from _opened(root, large)
     with open_recording(large) as recording:
         review = recording[0]
@@ -134,7 +134,7 @@ def _large(root: Path, path: Path) -> Iterator[Figure]:
 
 def _huge(root: Path, path: Path) -> Iterator[Figure]:
     huge = root / "huge.jsonl"
-    _repeat(path, huge, lambda size, _requests: size >= LARGE_BYTES)
+    repeat_recording(path, huge, lambda size, _requests: size >= LARGE_BYTES)
     done = subprocess.run(
         [sys.executable, "-c", IMPORT, str(huge)], capture_output=True, text=True, check=True
     )
@@ -143,7 +143,7 @@ def _huge(root: Path, path: Path) -> Iterator[Figure]:
     yield Figure("import of 200 MB, memory", most, "MB", 300, f"{before:.0f} MB before it")
 
 
-def _repeat(path: Path, target: Path, enough: Callable[[int, int], bool]) -> None:
+def repeat_recording(path: Path, target: Path, enough: Callable[[int, int], bool]) -> None:
     """Write a recording again and again into one, each time with calls of their own, until it is enough."""
     begin, *lines = path.read_text("utf-8").splitlines()
     size = requests = 0

@@ -84,7 +84,7 @@ def walk(path: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(sample_size(60, 3_600))
+@pytest.mark.timeout(sample_size(300, 3_600))
 @pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
 @pytest.mark.usefixtures("learned")
 def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:

@@ -8,8 +8,6 @@ that a test started end with it.
 
 import os
 import subprocess
-import sys
-import tempfile
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,16 +15,20 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
-from tests.e2e import forked_kernels
+from tests.e2e.forked_kernels import kernel_forks
 from tests.e2e.jupyterlab import BUILT, ROOT, Lab, PageErrors, browser_path, needed, running
-from tests.e2e.shared_browser import SharedBrowser, leave, new_page, waiting_page
-from tests.waiting import eventually
+from tests.e2e.shared_browser import (
+    LAST_RESORT_MILLISECONDS,
+    SharedBrowser,
+    leave,
+    new_page,
+    waiting_page,
+)
 
 BROWSER = SharedBrowser()
 FAILED = pytest.StashKey[bool]()
 
-# Longer than a kernel's start takes on a machine under load.
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=LAST_RESORT_MILLISECONDS)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,18 +77,9 @@ def program() -> str:
 
 
 @pytest.fixture(scope="session")
-def forks() -> Iterator[Path | None]:
-    """The socket of the process that forks kernels; None on a system that cannot wait for them."""
-    if not hasattr(os, "pidfd_open"):
-        yield None
-        return
-    # A socket's address is limited to about a hundred characters, fewer than pytest's folders have.
-    with tempfile.TemporaryDirectory(prefix="forks-") as folder:
-        address = Path(folder, "s")
-        command = [sys.executable, forked_kernels.__file__, "serve", str(address)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
-            eventually(address.exists)
-            yield address
+def forks() -> str | None:
+    """The address of the process that forks kernels; None on a system that cannot wait for them."""
+    return kernel_forks() if hasattr(os, "pidfd_open") else None
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +87,7 @@ def lab(
     program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
-    forks: Path | None,
+    forks: str | None,
 ) -> Iterator[Lab]:
     """JupyterLab as ``make lab`` starts it, without what plays no part, on a copy of the notebooks."""
     with running(tmp_path_factory.mktemp("lab"), front_end, lean=True, forks=forks) as lab:
@@ -106,7 +99,7 @@ def bare(
     program: str,  # noqa: ARG001  # as above
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
-    forks: Path | None,
+    forks: str | None,
 ) -> Iterator[Lab]:
     """A JupyterLab with our extension disabled."""
     home = tmp_path_factory.mktemp("bare")

@@ -22,6 +22,8 @@ MEDIA = {
     "reduced_motion": "reduce",
 }
 THEME = "JupyterLab Light"
+LAST_RESORT_MILLISECONDS = 120_000
+"""How long a test waits for a page: a page that loads on a machine under load has taken half a minute."""
 
 CLEAR = """async theme => {
   const { commands, shell } = window.jupyterapp;
@@ -79,7 +81,7 @@ class SharedBrowser:
                 reduced_motion="reduce",
             )
             self._stack.callback(self._window.close)
-            self._window.set_default_timeout(60_000)
+            self._window.set_default_timeout(LAST_RESORT_MILLISECONDS)
         return self._window
 
     def close(self) -> None:

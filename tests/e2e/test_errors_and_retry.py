@@ -114,7 +114,7 @@ def failing_kernel(lab: Lab) -> Iterator[Path]:
     """A kernel spec that cannot start while a file exists; yields the file."""
     flag = lab.folder / "mortal.flag"
     folder = lab.folder.parent / "share" / "kernels" / "mortal"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     start = f'test ! -e {flag} && exec {sys.executable} -m ipykernel_launcher -f "$0"'
     spec = {
         "argv": ["bash", "-c", start, "{connection_file}"],

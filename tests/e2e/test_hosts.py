@@ -26,6 +26,7 @@ from tests.harness.unattended_script import (
     summary_fails,
     writes_anew,
 )
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.model.script import calls, fails, says
 from palimpsest.testing import FaultServer
@@ -55,7 +56,7 @@ def notebook(*cells: str, kernel: str = "python3") -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) -> Iterator[Path]:
+def environment(tmp_path_factory: pytest.TempPathFactory, forks: str | None) -> Iterator[Path]:
     """A working folder and kernels that find our code: forked ones, except the one named ``STARTED``."""
     folder = tmp_path_factory.mktemp("hosts")
     kernel_specs(folder / "share", forks)
@@ -100,7 +101,7 @@ class TestSavedNotebooks:
             kernel=STARTED,
         )
         nbclient.NotebookClient(
-            made, timeout=60, resources={"metadata": {"path": environment}}
+            made, timeout=300, resources={"metadata": {"path": environment}}
         ).execute()
         return made
 
@@ -192,7 +193,7 @@ class TestFailedTurn:
 
         with pytest.raises(CellExecutionError, match="AgentTurnFailed"):
             nbclient.NotebookClient(
-                made, timeout=60, resources={"metadata": {"path": environment}}
+                made, timeout=300, resources={"metadata": {"path": environment}}
             ).execute()
 
         assert len(server.requests) == most
@@ -229,7 +230,7 @@ class TestFailedTurn:
         made = notebook("%load_ext palimpsest", *cells, "print('went on')")
         with pytest.raises(CellExecutionError, match="AgentTurnFailed"):
             nbclient.NotebookClient(
-                made, timeout=60, resources={"metadata": {"path": folder}}
+                made, timeout=300, resources={"metadata": {"path": folder}}
             ).execute()
         assert made.cells[-1].outputs == []
         (error,) = [output for output in made.cells[-2].outputs if output.output_type == "error"]
@@ -285,7 +286,7 @@ class TestRecordedAnswers:
         assert done.returncode == 0, done.stderr
         again = notebook(*self.CELLS)
         nbclient.NotebookClient(
-            again, timeout=60, resources={"metadata": {"path": environment}}
+            again, timeout=300, resources={"metadata": {"path": environment}}
         ).execute()
         for made in (nbformat.read(environment / "second.ipynb", as_version=4), again):
             assert "42" in str(made.cells[2].outputs)
@@ -295,9 +296,64 @@ class TestRecordedAnswers:
         changed = notebook(*self.CELLS[:3], "%agent And then?")
         with pytest.raises(CellExecutionError, match="only recorded answers are shown here"):
             nbclient.NotebookClient(
-                changed, timeout=60, resources={"metadata": {"path": environment}}
+                changed, timeout=300, resources={"metadata": {"path": environment}}
             ).execute()
         assert len(server.requests) == sent
+
+
+class TestStepMode:
+    """A notebook that switches step mode on runs to its end where nobody can let a request go, and says so once."""
+
+    CELLS = (
+        "%load_ext palimpsest",
+        "%agent step on",
+        "%%agent --yes\nMultiply.",
+        "total",
+        "handle = %agent --bg And now?",
+        "%agent wait",
+        "%agent And then?",
+        "%agent compact",
+        "%agent step off",
+    )
+    NOBODY = "Step mode is on, and nobody is here to let a request go"
+
+    @pytest.mark.parametrize("host", ["nbconvert", "papermill"])
+    def test_it_runs_to_its_end(self, environment: Path, served: Serve, host: str) -> None:
+        long = "It is 42, since seven times six is that. " * 200
+        server = served(
+            [
+                calls("python", code="total = 6 * 7").says(""),
+                says(f"It is 42. {long}"),
+                says(f"Nothing more. {long}"),
+                says(f"Then nothing. {long}"),
+                says("## Goal\n- multiply\n\n## Facts\n- total is 42\n" + "- none\n" * 40),
+            ]
+        )
+        nbformat.write(notebook(*self.CELLS), f"steps-{host}.ipynb")
+        done = (
+            run_papermill(f"steps-{host}.ipynb", "stepped-papermill.ipynb")
+            if host == "papermill"
+            else run_nbconvert(f"steps-{host}.ipynb", "stepped-nbconvert.ipynb")
+        )
+        assert done.returncode == 0, done.stderr
+        made = nbformat.read(environment / f"stepped-{host}.ipynb", as_version=4)
+        said = [str(cell.get("outputs", "")) for cell in made.cells if cell.cell_type == "code"]
+        first = next(at for at, text in enumerate(said) if "step mode is on" in text.lower())
+
+        assert self.NOBODY in said[first + 1]
+        assert "42" in said[first + 2]
+        assert "Nothing more." in said[first + 4]
+        assert "Then nothing." in said[first + 5]
+        assert sum(text.count(self.NOBODY) for text in said) == 1
+        assert "Step mode is off" in said[-1]
+        assert len(server.requests) == 5
+
+
+def run_nbconvert(source: str, target: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "notebook", "--execute"]
+    return subprocess.run(
+        [*command, "--output", target, source], check=False, capture_output=True, text=True
+    )
 
 
 def run_papermill(*names: str) -> "subprocess.CompletedProcess[str]":
@@ -318,7 +374,7 @@ class TestTerminal:
             cwd=str(environment),
             env={**os.environ, "TERM": "dumb", "COLUMNS": "200"},
             encoding="utf-8",
-            timeout=30,
+            timeout=LAST_RESORT_SECONDS,
         )
         child.expect_exact("In [1]: ")
         for line in SETUP.splitlines():
@@ -355,10 +411,10 @@ class TestTerminal:
         terminal.expect_exact("43")
         terminal.expect(r"In \[\d+\]: ")
 
-    def test_ctrl_c_stops(self, terminal: "pexpect.spawn[str]") -> None:
+    def test_ctrl_c_stops(self, environment: Path, terminal: "pexpect.spawn[str]") -> None:
+        blocks = "import pathlib, time; pathlib.Path('blocks.flag').touch(); time.sleep(600)"
         self.script(
-            terminal,
-            "says('Let me think.\\n').stalls(), calls('python', code='import time; time.sleep(30)')",
+            terminal, f"says('Let me think.\\n').stalls(), calls('python', code={blocks!r})"
         )
         terminal.sendline("%agent hi")
         terminal.expect_exact("Let me think.")
@@ -366,7 +422,7 @@ class TestTerminal:
         terminal.expect_exact("Stopped")
         terminal.expect(r"In \[\d+\]: ")
         terminal.sendline("%agent -y hi")
-        terminal.expect(pexpect.TIMEOUT, timeout=0.7)
+        eventually((environment / "blocks.flag").exists)
         terminal.sendintr()
         terminal.expect_exact("Stopped")
         terminal.expect(r"In \[\d+\]: ")

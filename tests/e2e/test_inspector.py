@@ -26,6 +26,7 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 from tests.e2e.test_saved_answer import THEMES
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -116,6 +117,7 @@ def test_a_recorded_file_opens_by_double_click(
     photograph(page, f"inspector-{Path(name).stem}")
     if name == "pi.jsonl":
         moves_by_keyboard(views)
+        explains_a_dear_request(views)
         asks_what_if(views)
         in_every_theme_and_width(page)
     close(page)
@@ -137,6 +139,20 @@ def moves_by_keyboard(views: Locator) -> None:
     expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
     cursor(views).press("End")
     expect(cursor(views)).to_have_attribute("aria-valuenow", last)
+
+
+def explains_a_dear_request(views: Locator) -> None:
+    """Walk as docs/teaching-a-dear-request.md does: a number and two buttons lead to the answers."""
+    told = views.get_by_role("group", name="What the request cost")
+    told.get_by_role("spinbutton", name="Request").fill("212")
+    expect(told).to_contain_text("109,037 tokens, 0.03 USD. 108,913 of them came from the cache.")
+    told.get_by_role("button", name="Break before").click()
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "209")
+    expect(told).to_contain_text("108,197 of them were read anew for 0.37 USD more")
+    expect(told).to_contain_text("With a warm cache it would have cost ~0.04 USD.")
+    told.get_by_role("button", name="Dearest request").click()
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "416")
+    expect(told).to_contain_text("No request cost more.")
 
 
 def asks_what_if(views: Locator) -> None:
@@ -184,16 +200,119 @@ def test_it_says_why_pins_and_follows_a_turn(page: Page, lab: Lab, seen: PageErr
     views.get_by_placeholder("Find items").fill("list")
     expect(views.get_by_text(re.compile(r"^[12] items?$"))).to_be_visible()
     grid.click(position={"x": 128, "y": 32})
-    card = views.get_by_role("region", name="The chosen item")
+    card = views.get_by_role("group", name="The chosen item")
     expect(card.locator(".plm-ItemCard-why")).not_to_be_empty()
     photograph(page, "inspector-why")
     expect(card.get_by_role("heading")).to_contain_text("list")
+    card.get_by_role("button", name="Leave out").click()
+    expect(card.get_by_text("The next request shows it left out.")).to_be_visible()
+    card.get_by_role("button", name="Restore").click()
+    expect(card.get_by_text("The next request shows it left out.")).to_have_count(0)
     card.get_by_role("button", name="Pin", exact=True).click()
     expect(card.get_by_text("It holds from the next request on.")).to_be_visible()
+    # What is so is shown at once, not with the next request.
+    expect(card.get_by_role("button", name="Unpin")).to_be_visible()
 
     send(panel, "And now?")
     at_rest(panel)
     expect(cursor(views)).to_have_attribute("aria-valuemax", "4")
     expect(card.get_by_role("button", name="Unpin")).to_be_visible()
+    expect(card.get_by_text("It holds from the next request on.")).to_have_count(0)
     photograph(page, "inspector-live")
+    assert seen.errors == []
+
+
+RUNNING = (
+    "*[one for number in range(8)"
+    " for one in (calls('list', path='.'), says(f'Answer {number}. ' * 20))]"
+)
+
+
+def grid_shows_cursor(views: Locator) -> bool:
+    """Return whether the cursor's column is in the part of the grid that is seen."""
+    return bool(
+        views.get_by_role("grid").evaluate(
+            """(box, request) => {
+              const width = box.clientWidth;
+              const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
+              const x = (request - 1) * 11;
+              return x >= box.scrollLeft && x + 11 <= box.scrollLeft + width - names;
+            }""",
+            int(cursor(views).get_attribute("aria-valuenow") or 0),
+        )
+    )
+
+
+def test_it_follows_a_running_session_by_patches_and_stays_where_its_user_is(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    frames: list[str] = []
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framereceived", lambda data: frames.append(text_of(data))),
+    )
+    panel = open_scripted_notebook(page, lab, "inspect-running.ipynb", RUNNING)
+    send(panel, "What is here?")
+    at_rest(panel)
+    page.evaluate(INSPECT, {})
+    views = inspected(page)
+    send(panel, "And now?")
+    at_rest(panel)
+    expect(cursor(views)).to_have_attribute("aria-valuemax", "4")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "4")
+    views.get_by_role("tab", name="Items").click()
+    find = views.get_by_placeholder("Find items")
+    find.fill("list")
+    grid = views.get_by_role("grid")
+    grid.click(position={"x": 128, "y": 32})
+    name = views.get_by_role("group", name="The chosen item").get_by_role("heading").inner_text()
+    cursor(views).press("Home")
+    frames.clear()
+
+    for number in range(3, 7):
+        send(panel, f"Turn {number}?")
+        at_rest(panel)
+        expect(cursor(views)).to_have_attribute("aria-valuemax", str(2 * number))
+
+    # The cursor was moved, so it stays; so do item, filter and tab.
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "1")
+    expect(find).to_have_value("list")
+    heading = views.get_by_role("group", name="The chosen item").get_by_role("heading")
+    expect(heading).to_have_text(name)
+    cursor(views).press("End")
+    send(panel, "Turn 7?")
+    at_rest(panel)
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "14")
+    photograph(page, "inspector-running")
+    answers = [one for one in frames if '"milliseconds"' in one]
+    patches = [one for one in answers if '"patch": {' in one or '"patch":{' in one]
+    wholes = [one for one in answers if '"policies": [{' in one or '"policies":[{' in one]
+    # On a busy machine one patch tells of several turns.
+    assert len(patches) >= 2
+    # A ruler that is fitted anew has a whole view; that is seldom, and of a session this small.
+    assert len(wholes) <= 3
+    assert sum(map(len, patches)) / 10 < 10_000
+    assert seen.errors == []
+
+
+def text_of(frame: str | bytes) -> str:
+    return frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
+
+
+def test_the_grid_keeps_its_cursor_in_sight_through_themes(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    path = unpacked(lab, "pi_large_session.jsonl.xz", "pi-themes.jsonl")
+    open_notebook(page, lab, book(lab, "beside-themes.ipynb", "1"))
+    page.evaluate(OPEN_FILE, path)
+    views = inspected(page)
+    cursor(views).press("End")
+    for theme in (*THEMES[1:], THEMES[0]):
+        choose_theme(page, theme)
+        wait_until_drawn(page)
+        assert grid_shows_cursor(views), theme
+    for size in ({"width": 640, "height": 900}, SIZE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        eventually(lambda: grid_shows_cursor(views))
+    photograph(page, "inspector-grid-themes")
     assert seen.errors == []

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.e2e.leak_monitor import PAYLOADS
+from tests.e2e.leak_monitor import PAYLOADS, watching
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.review.importers.sample_files import sample
+from tests.waiting import eventually
 
 from palimpsest import open_recording
 from palimpsest.frontends.static_files import STATIC
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 MOST_BYTES = 1_000_000
 """Of the large pi session with previews and three policies."""
@@ -41,8 +42,12 @@ def quiet(browser: Browser) -> Iterator[Page]:
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
     opened.on("request", lambda request: asked.append(request.url))
+    opened.on("websocket", lambda socket: asked.append(socket.url))
     yield opened
+    # Connections that are only opened ahead of a request are no requests, and no policy forbids them.
+    ahead = opened.locator("link, base, iframe, frame, object, embed").count()
     context.close()
+    assert ahead == 0
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
@@ -67,6 +72,118 @@ def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
     quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/40")
     quiet.reload()
     expect(inspector).to_contain_text("40 of 453")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_every_view_is_shown_in_a_light_theme(
+    quiet: Page, path: Path, scheme: Any
+) -> None:
+    quiet.emulate_media(color_scheme=scheme)
+    quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/208")
+    theme = quiet.locator("#inspector")
+    expect(quiet.get_by_role("tab", name="Cost")).to_be_visible()
+    expect(theme).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+
+    quiet.emulate_media(media="print", color_scheme=scheme)
+
+    printed = quiet.locator(".plm-Inspector-printed")
+    for name in ("Cache breaks", "Figures", "Largest wastes", "Compactions"):
+        expect(printed.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    breaks = printed.get_by_role("group", name="Cache breaks")
+    expect(breaks.locator("tbody tr")).to_have_count(37)
+    expect(quiet.get_by_role("tab", name="Cost")).to_be_hidden()
+    expect(theme).to_have_attribute("data-jp-theme-light", "true")
+    assert quiet.evaluate("document.documentElement.scrollWidth") <= 1200
+
+    quiet.emulate_media(media="screen", color_scheme=scheme)
+    expect(printed).to_have_count(0)
+    expect(quiet.get_by_role("tab", name="Cost")).to_be_visible()
+    expect(theme).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
+    assert quiet.pdf(format="A4").startswith(b"%PDF")
+
+
+TRIES = """url => {
+  const add = (name, values, to = document.body) => {
+    const one = Object.assign(document.createElement(name), values);
+    to.append(one);
+    return one;
+  };
+  const quiet = () => undefined;
+  const ways = {
+    fetch: at => { fetch(at, { mode: 'no-cors' }).catch(quiet); },
+    xhr: at => {
+      const asks = new XMLHttpRequest();
+      asks.open('GET', at);
+      asks.send();
+    },
+    socket: at => { new WebSocket(at.replace('http:', 'ws:')); },
+    events: at => { new EventSource(at); },
+    beacon: at => { navigator.sendBeacon(at, 'x'); },
+    image: at => { new Image().src = at; },
+    sources: at => { add('img', { srcset: `${at} 1x` }); },
+    background: at => { add('p', { textContent: 'x' }).style.backgroundImage = `url(${at})`; },
+    imported: at => { add('style', { textContent: `@import url(${at});` }, document.head); },
+    font: at => { new FontFace('other', `url(${at})`).load().catch(quiet); },
+    sheet: at => { add('link', { rel: 'stylesheet', href: at }, document.head); },
+    prefetch: at => { add('link', { rel: 'prefetch', href: at }, document.head); },
+    preload: at => { add('link', { rel: 'preload', as: 'image', href: at }, document.head); },
+    script: at => { add('script', { src: at }); },
+    module: at => { import(at).catch(quiet); },
+    frame: at => { add('iframe', { src: at }); },
+    object: at => { add('object', { data: at }); },
+    embed: at => { add('embed', { src: at }); },
+    video: at => { add('video', { src: at, preload: 'auto' }); },
+    poster: at => { add('video', { poster: at }); },
+    form: at => {
+      add('iframe', { name: 'result' });
+      add('form', { action: at, target: 'result' }).submit();
+    }
+  };
+  window.refused = [];
+  document.addEventListener('securitypolicyviolation', event => {
+    window.refused.push([event.effectiveDirective, event.blockedURI]);
+  });
+  for (const [name, way] of Object.entries(ways)) {
+    try { way(`${url}/${name}`); } catch { /* It was refused at once. */ }
+  }
+  return Object.keys(ways);
+}"""
+"""Tries every way in which a page sends a request; returns their names, which end the addresses."""
+
+
+REFUSED = """ways => {
+  // Of what it embeds, a page is told only the origin.
+  const told = { frame: 'frame-src', object: 'object-src', embed: 'object-src', form: 'form-action' };
+  return ways.every(way =>
+    window.refused.some(([directive, uri]) =>
+      way in told ? directive === told[way] : uri.endsWith(`/${way}`)
+    )
+  );
+}"""
+
+
+@pytest.mark.parametrize("bypassed", [False, True])
+def test_the_page_can_send_no_request_whatever_runs_in_it(
+    browser: Browser,
+    path: Path,
+    bypassed: bool,  # noqa: FBT001
+) -> None:
+    context = browser.new_context(bypass_csp=bypassed)
+    page = context.new_page()
+    with watching() as watch:
+        page.goto(path.as_uri())
+        expect(page.locator(".plm-Inspector")).to_be_visible()
+        ways = page.evaluate(TRIES, f"http://127.0.0.1:{watch.port}/leak")
+
+        def heard() -> set[str]:
+            return {one.rpartition("/")[2].rstrip("?") for one in watch.asked}
+
+        if bypassed:  # so it is the policy that forbids them
+            eventually(lambda: heard() == {*ways})
+        else:
+            page.wait_for_function(REFUSED, arg=ways)
+            assert heard() == set()
+        context.close()
 
 
 def test_without_scripts_picture_and_tables_are_read(browser: Browser, path: Path) -> None:

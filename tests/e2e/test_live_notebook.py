@@ -11,7 +11,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 RAN = "total = 'RAN-' + 'BEFORE'\ntotal"
 SCRIPT = """import palimpsest.session.turn_setup.notebook_updates as updates
 updates.PAGE_SECONDS = 60
-harness.script(says('Ready.'), calls('notebook'), calls('notebook', cell='3'), says('Read.'))"""
+harness.script(says('Ready.'), calls('notebook'), calls('notebook', cell='3'), says('Read.'))
+harness.wait_for_page()"""
 """The page answers in time, also on a machine that has more to do than it can."""
 SENT = "print('SENT', harness.model.requests[-1].messages)"
 HIDE = """() => {

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
+from tests.e2e.inspected_sessions import shows_what_python_says
 from tests.e2e.jupyterlab import (
     READY,
     Notebook7,
@@ -22,6 +23,8 @@ from tests.e2e.jupyterlab import (
 from tests.e2e.running_notebook import begin, setup
 from tests.e2e.saved_notebooks import MIME
 from tests.e2e.test_first_notebook import CLEAR
+from tests.e2e.test_inspector import INSPECT, unpacked
+from tests.e2e.test_inspector_kernels import kernels_of
 from tests.e2e.test_panel import (
     BEGIN,
     BLOCKS,
@@ -36,7 +39,9 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 from tests.e2e.test_run_all import requests
+from tests.waiting import eventually
 
+from palimpsest import open_recording
 from palimpsest.frontends.page_channel.channel import GREETING_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -50,7 +55,7 @@ def classic(
     program: str,  # noqa: ARG001  # asked first: without a browser no server is needed
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
-    forks: Path | None,
+    forks: str | None,
 ) -> Iterator[Notebook7]:
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
@@ -123,6 +128,58 @@ def test_the_inspector_opens_below_the_notebook(
     views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
     expect(views.get_by_role("slider", name="Request, recorded")).to_be_visible()
     photograph(page, "inspector-notebook7")
+    assert ours(seen) == []
+
+
+def test_every_view_of_a_recording_shows_pythons_numbers(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    path = unpacked(classic, "pi_large_session.jsonl.xz", "views-pi.jsonl")
+    open_notebook(page, classic, book(classic, "classic-recording.ipynb", "1"))
+    page.evaluate(READY)
+    page.evaluate(INSPECT, {"path": path})
+
+    views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
+    expect(views.get_by_role("slider", name="Request, recorded")).to_be_visible()
+    with open_recording(classic.folder / path) as recording:
+        shows_what_python_says(views, recording[0])
+    assert ours(seen) == []
+
+
+@pytest.mark.usefixtures("own_page")
+@pytest.mark.parametrize(
+    ("packed", "name"),
+    [
+        ("marshmallow-1867.traj.xz", "page.traj"),
+        ("claude_code/compaction_session.jsonl", "page.jsonl"),
+    ],
+)
+def test_a_recorded_file_opens_in_a_page_and_comes_back_with_it(
+    page: Page, classic: Notebook7, seen: PageErrors, packed: str, name: str
+) -> None:
+    path = unpacked(classic, packed, name)
+    page.goto(f"{classic.url}/edit/{path}?token={classic.token}")
+    cursor = page.get_by_role("slider", name="Request, recorded")
+    expect(cursor).to_be_visible()
+    photograph(page, f"inspector-notebook7-{name}")
+
+    page.reload()
+
+    expect(cursor).to_be_visible()
+    expect(page.locator(".plm-InspectorWidget")).to_have_count(1)
+    # The kernel of the page that went has ended with it.
+    eventually(lambda: len(kernels_of(classic, path)) == 1)
+    assert ours(seen) == []
+
+
+@pytest.mark.usefixtures("own_page")
+def test_lines_that_are_no_recording_open_as_text(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    (classic.folder / "table.jsonl").write_text('{"a": 1}\n')
+    page.goto(f"{classic.url}/edit/table.jsonl?token={classic.token}")
+
+    expect(page.locator(".jp-FileEditor .cm-content")).to_contain_text('{"a": 1}')
     assert ours(seen) == []
 
 

@@ -116,11 +116,18 @@ def transcript_region(panel: Locator) -> Locator:
 
 
 def send(panel: Locator, words: str) -> None:
+    """Send a prompt, and wait until the panel shows that the kernel has it."""
+    prompts = panel.locator(".plm-TurnPrompt")
+    before = prompts.count()
     composer(panel).fill(words)
     composer(panel).press("Enter")
+    expect(prompts).not_to_have_count(before)
 
 
 def at_rest(panel: Locator) -> None:
+    """Wait until every prompt that was sent has begun its turn, and the last of them has ended."""
+    # A session is busy from the moment at which a prompt is no longer among those that wait.
+    expect(panel.locator(".plm-QueuedPrompt")).to_have_count(0)
     # Exact name: the card of a stopped call is a button too.
     expect(panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 

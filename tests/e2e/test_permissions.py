@@ -9,6 +9,7 @@ from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send,
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 LOAD = "%load_ext palimpsest"
+FORMULA = "from IPython.display import Markdown\nMarkdown('The sum $x^2$.')"
 
 
 def begin(page: Page, lab: Lab, name: str, *cells: str):  # noqa: ANN201  the panel
@@ -118,4 +119,17 @@ def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErro
     ).to_be_visible()
     at_rest(panel)
     photograph(page, "permits-limit-stopped")
+    assert seen.errors == []
+
+
+def test_two_amounts_in_one_text_are_no_formula(page: Page, lab: Lab, seen: PageErrors) -> None:
+    # JupyterLab loads MathJax with the first formula: the last cell shows that it is there.
+    begin(page, lab, "limit/two.ipynb", "%agent budget $2 500k tokens", FORMULA)
+    page.evaluate(RUN, 1)
+    page.evaluate(RUN, 2)
+    outputs = page.locator(".jp-Notebook .jp-CodeCell")
+    expect(outputs.nth(2).locator("mjx-container")).to_have_count(1)
+
+    expect(outputs.nth(1)).to_contain_text("$0 of $2.00")
+    expect(outputs.nth(1).locator("mjx-container")).to_have_count(0)
     assert seen.errors == []

@@ -12,7 +12,7 @@ from tests.harness.sample_session import everything
 from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.slow
 
 WIDTHS = {"wide": 1000, "narrow": 480, "phone": 340}
 

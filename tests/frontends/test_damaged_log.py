@@ -52,4 +52,13 @@ def test_a_session_with_a_bad_byte_in_an_id_is_gone_on_with(tmp_path: Path) -> N
         ).stream("stdout")
         assert log.parent.name in seen
         assert "The line is not a JSON object." in seen
+        shown = kernel.client.run(
+            "import pathlib\n"
+            "display(session.inspect())\n"
+            "print(pathlib.Path(session.report('page.html')).read_text())"
+        )
+        (saved,) = (one["data"]["text/html"] for one in shown.outputs() if "data" in one)
+        for words in (saved, shown.stream("stdout")):
+            assert f"<li>{log.parent.name}/log-1.jsonl, byte " in words
+            assert "The line is not a JSON object.</li>" in words
     assert b"Still here." in b"".join(path.read_bytes() for path in log.parent.glob("log-*.jsonl"))

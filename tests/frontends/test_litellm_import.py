@@ -28,7 +28,6 @@ class Noted(litellm_model.LitellmLoader):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 def test_a_kernel_in_which_the_rehearsal_answers_never_imports_litellm(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env=dict.fromkeys([*KEY, "ANTHROPIC_API_KEY"], "")) as kernel:
         assert kernel.run("%load_ext palimpsest").status == "ok"

@@ -42,7 +42,6 @@ def test_public_names_are_there_when_they_are_used() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 class TestWithTheRealApplication:
     """``%load_ext palimpsest`` as a user runs it, with the rehearsal model."""
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
@@ -15,7 +16,7 @@ QUIET = {"titles": False}
 
 
 def session_of(app: App) -> Session:
-    return Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+    return Session(app, app.engine.submit(app.workspace.current(None)).result(LAST_RESORT_SECONDS))
 
 
 def test_a_script_takes_back_and_looks_at_changes(tmp_path: Path) -> None:

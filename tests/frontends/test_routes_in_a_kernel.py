@@ -266,6 +266,30 @@ def test_a_fork_has_what_came_before_a_message(interfaces: ThreeInterfaces, way:
 
 
 @each_way
+def test_branches_stand_side_by_side(interfaces: ThreeInterfaces, way: str) -> None:
+    session = interfaces.begin("says('One.')", "says('Two.\\nOr so.')", "says('Another two.')")
+    interfaces.says("First.")
+    interfaces.says("Second.")
+    fork = interfaces.look("now().fork(request=2).id")
+    interfaces.cell(f"now({fork!r}).loop().result()")
+
+    match way:
+        case "command":
+            shown = interfaces.says(f"branches {fork}")
+            assert "Two. Or so." in shown
+            assert "Another two." in shown
+        case "Python":
+            found = interfaces.look(f"[one.answer for one in now({fork!r}).branches().branches]")
+            assert found == ["Two. Or so.", "Another two."]
+        case _:
+            table = interfaces.sends(type="branches", session=fork)["branches"]
+            assert table["parted_at"] == 1
+            assert [one["session"] for one in table["branches"]] == [session, fork]
+            assert [one["answer"] for one in table["branches"]] == ["Two.\nOr so.", "Another two."]
+            assert all(len(one["sizes"]) == 1 for one in table["branches"])
+
+
+@each_way
 def test_a_page_of_the_session_is_made_and_taken_away(
     interfaces: ThreeInterfaces, way: str
 ) -> None:

@@ -137,7 +137,6 @@ def test_a_stop_that_code_swallows_is_no_stop_of_the_kernel(kernel: Kernel) -> N
     assert run.status == "error"
 
 
-@pytest.mark.timeout(60)
 def test_compiled_code_that_does_not_listen_is_named(kernel: Kernel) -> None:
     note, system = kernel.folder / "mutex", Path(f"/proc/{kernel.process.pid}/syscall")
     if not system.exists():
@@ -156,7 +155,7 @@ def test_compiled_code_that_does_not_listen_is_named(kernel: Kernel) -> None:
     run_id = kernel.send("%%agent -y\nhi")
     eventually(waits_for_the_lock)
     pressed = kernel.interrupt()
-    named = kernel.wait(lambda m: "compiled code that does not" in str(m["content"]), timeout=20)
+    named = kernel.wait(lambda m: "compiled code that does not" in str(m["content"]))
     with kernel.subshell() as subshell:
         kernel.finish(kernel.send("libc.pthread_mutex_unlock(mutex)", subshell=subshell))
     run = kernel.finish(run_id)

@@ -21,7 +21,7 @@ from tests.harness.unattended_script import (
 
 from palimpsest.model.script import calls, fails, says
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.slow
 
 SCENARIO = "rehearsal/unattended"
 A, B, C = calls("list"), calls("glob", pattern="*"), calls("glob", pattern="a*")

@@ -1,12 +1,12 @@
 """``session.view()`` in a real kernel: what the cell stores, and the messages to the page's widget."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel, Message
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +40,7 @@ def kernel(shared: Kernel) -> Kernel:
     """The kernel with a new session."""
     known = shared.client.value("palimpsest.current_session().id")
     shared.client.request(type="new", client="test")
-    end = time.monotonic() + 10
-    while shared.client.value("palimpsest.current_session().id") == known:
-        assert time.monotonic() < end
+    eventually(lambda: shared.client.value("palimpsest.current_session().id") != known)
     return shared
 
 

@@ -15,7 +15,7 @@ from tests.harness.kernel import ROOT, Kernel
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "what-is-sent.md"
 KEY = "sk-" + "ant-api03-abcDEF0123456789_-x"

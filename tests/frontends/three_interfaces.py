@@ -37,7 +37,12 @@ class ThreeInterfaces:
         return self.kernel.folder
 
     def begin(self, *answers: str, title: str = "") -> str:
-        """Begin a session whose model gives these answers; earlier records are ignored from now on."""
+        """Begin a session whose model gives these answers; earlier records are ignored from now on.
+
+        A turn of the session before is stopped: it would take an answer that is not meant for it.
+        """
+        if self._session:
+            self.cell(f"harness.end_turn({self._session!r})")
         self.kernel.request(type="watch", client="page")
         self.kernel.script(*answers)
         self._mark = len(self.kernel.iopub)

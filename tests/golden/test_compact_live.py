@@ -16,6 +16,7 @@ from tests.golden.test_live import Trace
 from tests.golden.test_loop import write
 from tests.harness.session import SessionHarness, requested
 from tests.loop.context_management.test_fit_driver import SUMMARY
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import compaction_plan, recorded_plan
@@ -126,7 +127,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     marker_id = part.message_id
 
     with Trace(compaction_plan, recorded_plan, serialize, continuation_text) as trace:
-        await asyncio.wait_for(session.loop(), 20)
+        await asyncio.wait_for(session.loop(), LAST_RESORT_SECONDS)
 
     messages = session.snapshot().messages
     asked = [one for one in model.requests if one.purpose == "compaction"]

@@ -22,6 +22,7 @@ from tests.golden.data import load
 from tests.golden.recorded_model import RecordedModel, RecordedTool
 from tests.golden.upstream import ERRORS, message
 from tests.harness.session import SessionHarness, requested, until
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import SEPARATOR
@@ -183,7 +184,7 @@ async def played(case: Case, root: Path) -> tuple[Played, list[str]]:
     said = interjecting(session, model, case["interject"] or {})
     refused = False
     try:
-        await asyncio.wait_for(session.loop(), 20)
+        await asyncio.wait_for(session.loop(), LAST_RESORT_SECONDS)
     except UserError:
         refused = True
     await asyncio.gather(*said)

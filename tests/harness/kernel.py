@@ -19,7 +19,7 @@ import zmq
 from jupyter_client.connect import write_connection_file
 from jupyter_client.session import Session
 from tests.harness.kernel_forks import kernel_fork_server
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 Message = dict[str, Any]
@@ -141,7 +141,7 @@ class Client:
         self._reader.start()
 
     def wait_until_ready(
-        self, timeout: float = 60, *, runs: Callable[[], bool] = lambda: True
+        self, timeout: float = LAST_RESORT_SECONDS, *, runs: Callable[[], bool] = lambda: True
     ) -> None:
         """Wait until kernel and iopub respond; raises KernelEnded when it no longer ``runs``."""
         end = time.monotonic() + timeout
@@ -166,7 +166,7 @@ class Client:
     def close(self) -> None:
         """Close the sockets."""
         self._open = False
-        self._reader.join(5)
+        self._reader.join(LAST_RESORT_SECONDS)
         self._sockets["stdin"].disable_monitor()
         self._greeting.close(linger=0)
         for socket in self._sockets.values():
@@ -247,14 +247,21 @@ class Client:
         self.session.send(self._sockets["shell"], message)
         return str(message["header"]["msg_id"])
 
-    def finish(self, run_id: str, timeout: float = 60) -> Run:
+    def finish(self, run_id: str, timeout: float = LAST_RESORT_SECONDS) -> Run:
         """Wait for a cell's reply and its idle status, and collect its messages."""
         run = Run(run_id, self._receive("shell", run_id, timeout))
         self.wait(lambda m: _idle(m, run_id), timeout=timeout)
         run.messages = [m for m in self.iopub if m["parent_header"].get("msg_id") == run_id]
         return run
 
-    def run(self, code: str, *, timeout: float = 60, stdin: bool = False, **metadata: Any) -> Run:
+    def run(
+        self,
+        code: str,
+        *,
+        timeout: float = LAST_RESORT_SECONDS,
+        stdin: bool = False,
+        **metadata: Any,
+    ) -> Run:
         """Run a cell to its end."""
         began = time.monotonic()
         run = self.finish(self.send(code, stdin=stdin, **metadata), timeout)
@@ -262,7 +269,11 @@ class Client:
         return run
 
     def wait(
-        self, test: Callable[[Message], Any], timeout: float = 30, *, since: int = 0
+        self,
+        test: Callable[[Message], Any],
+        timeout: float = LAST_RESORT_SECONDS,
+        *,
+        since: int = 0,
     ) -> Message:
         """Wait for an iopub message that passes the test, among those from index ``since`` on."""
         end = time.monotonic() + timeout
@@ -278,7 +289,7 @@ class Client:
                     kinds = [m["header"]["msg_type"] for m in self.iopub[-12:]]
                     raise AssertionError(f"Nothing like it came; the last were {kinds}.")
 
-    def wait_text(self, text: str, timeout: float = 30) -> Message:
+    def wait_text(self, text: str, timeout: float = LAST_RESORT_SECONDS) -> Message:
         """Wait until some output contains a text."""
         return self.wait(lambda m: text in str(m["content"]), timeout)
 
@@ -302,7 +313,7 @@ class Client:
         with self.subshell() as subshell:
             eventually(lambda: function in self.finish(self.send(code, subshell=subshell)).stream())
 
-    def question(self, timeout: float = 60) -> str:
+    def question(self, timeout: float = LAST_RESORT_SECONDS) -> str:
         """Wait until the kernel asks for input; return its prompt."""
         self._asked = self._receive("stdin", None, timeout)
         return str(self._asked["content"]["prompt"])
@@ -445,9 +456,9 @@ class Kernel:
                 self.process.wait(3)
             except psutil.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(5)
+                self.process.wait(LAST_RESORT_SECONDS)
         if self._started is not None:
-            self._started.wait(5)
+            self._started.wait(LAST_RESORT_SECONDS)
 
     def __enter__(self) -> "Kernel":
         return self

@@ -7,6 +7,9 @@ In a test kernel: ``from tests.harness.kernel_application import load; harness =
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import eventually
+
+import palimpsest
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
@@ -35,6 +38,13 @@ class ApplicationHarness:
     def script(self, *answers: ModelAnswer) -> None:
         """Replace the model by one with these answers."""
         self.model = ScriptedModel(*answers)
+
+    def end_turn(self, session_id: str) -> None:
+        """Stop the turn of a session, if the kernel still has it, and wait for its end."""
+        session = palimpsest.current_session()
+        if session is not None and session.id == session_id:
+            session.cancel()
+            eventually(lambda: session.status.type == "idle")
 
 
 def load(shell: Any) -> ApplicationHarness:

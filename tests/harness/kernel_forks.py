@@ -15,9 +15,34 @@ import subprocess
 import sys
 import threading
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+IMPORTED = (
+    "IPython.core.completerlib",
+    "IPython.core.debugger",
+    "IPython.core.logger",
+    "IPython.core.magics",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "ipykernel.eventloops",
+    "ipykernel.kernelapp",
+    "ipykernel.zmqshell",
+    "psutil",
+    "palimpsest.model.rehearsal.streaming_handler",
+    "tests.frontends.foreign_logs",
+    "tests.harness.kernel_session",
+)
+"""What a kernel imports at its start, and its agent with the first answer."""
+
+FIRST_REQUEST = (
+    "httpcore",
+    "litellm.llms.litellm_proxy.chat.transformation",
+    "litellm.llms.openai.chat.gpt_audio_transformation",
+)
+"""What litellm and its client import with their first request."""
 
 
 class KernelForkServer:
@@ -29,6 +54,7 @@ class KernelForkServer:
         self._process = subprocess.Popen(
             [
                 sys.executable,
+                "-Xfrozen_modules=off",  # else the debugger would warn when it is imported
                 "-m",
                 "tests.harness.kernel_forks",
                 str(theirs.fileno()),
@@ -86,12 +112,17 @@ def main() -> None:
 
 
 def _import_everything() -> None:
-    import tests.frontends.foreign_logs  # noqa: PLC0415
-    import tests.harness.kernel_session  # noqa: F401, PLC0415
-
+    for name in IMPORTED:
+        import_module(name)
     from palimpsest.model.tokenizer import counter  # noqa: PLC0415
+    from palimpsest.tools.calls.json_schema import clean_schema  # noqa: PLC0415
+    from palimpsest.tools.registration.builtin_tools import builtin_tools  # noqa: PLC0415
+    from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub  # noqa: PLC0415
 
     counter("tiktoken/o200k_base")("loaded once")
+    for tool in builtin_tools(kernel=True):
+        # A process makes each schema once, and remembers that it holds no secret.
+        redacted_value(clean_schema(tool.arguments), scrub)
 
 
 def _import_litellm() -> None:
@@ -101,6 +132,8 @@ def _import_litellm() -> None:
 
     LIBRARY.wait(60)
     asyncio.run(LIBRARY.warm(openai=True))
+    for name in FIRST_REQUEST:
+        import_module(name)
 
 
 def _reap(*_: object) -> None:

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import eventually
+
 from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.frontends.frontend import Frontend
@@ -50,6 +52,7 @@ class KernelHarness:
     ) -> None:
         self.model = model
         self.notebook_runs = recorder
+        self.frontend: Frontend | None = None
         self.engine = EngineThread()
         self.main_thread = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
@@ -80,6 +83,12 @@ class KernelHarness:
         self.inspections = Inspections(
             self.services.store, self.workspace.journal_of, lambda _model: None, root
         )
+
+    def wait_for_page(self) -> None:
+        """Wait until a page can answer what the notebook's cells hold."""
+        assert self.frontend is not None
+        cells = self.frontend.channel.cells
+        eventually(lambda: cells.clients(0.1))
 
     def script(self, *answers: ModelAnswer) -> None:
         """Replace the model by one with these answers."""
@@ -122,5 +131,5 @@ def load(
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)
     assert extension is not None
-    extension.front()
+    made[0].frontend = extension.front()
     return made[0]

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.harness.kernel import Kernel, Message
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 
 class NotebookPage:
@@ -40,7 +40,7 @@ class NotebookPage:
         trace: TracebackType | None,
     ) -> None:
         self._open = False
-        self._thread.join(10)
+        self._thread.join(LAST_RESORT_SECONDS)
         self._client.request(type="unwatch", client=self.name)
         self._client.close()
 

@@ -22,6 +22,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 APPLICATION = (
@@ -33,30 +34,35 @@ APPLICATION = (
 """What a script that prompts a session imports."""
 MCP_SERVER = ("mcp.server.mcpserver", "mcp.server.stdio", "uvicorn")
 """What a server that speaks MCP imports."""
-SIZE_BYTES = 8
-"""Size of the length field before an order."""
+NUMBER_BYTES = 16
+"""Size of a message that is a number; fixed, since two of them may be received at once."""
+PASSED_ON = (signal.SIGINT, signal.SIGTERM)
+"""Signals that the started process passes on to the forked one."""
 
 
 def forked_python(*modules: str) -> list[str]:
     """Return the beginning of a command line that runs Python with these modules imported."""
     if not hasattr(os, "pidfd_open"):
         return [sys.executable]
-    return [sys.executable, "-IS", __file__, "start", _server(modules)]
+    return [sys.executable, "-IS", __file__, "start", fork_server(modules)]
 
 
 @cache
-def _server(modules: tuple[str, ...]) -> str:
-    """Start the process that imports and forks; it ends with this one. Return its address."""
+def fork_server(prepared: tuple[str, ...], *options: str) -> str:
+    """Start the process that imports and forks; it ends with this one. Return its address.
+
+    ``MODULE:FUNCTION`` is imported and called. The options are the interpreter's.
+    """
     # A socket's address is limited to about a hundred characters, fewer than pytest's folders have.
     folder = tempfile.TemporaryDirectory(prefix="forks-", ignore_cleanup_errors=True)
     address = str(Path(folder.name, "s"))
-    path = {"PYTHONPATH": str(ROOT / "kernel_ext")}
+    paths = [str(ROOT / "kernel_ext"), *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(
-        [sys.executable, __file__, "serve", address, *modules],
+        [sys.executable, *options, __file__, "serve", address, *prepared],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        env=os.environ | path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -71,33 +77,56 @@ def _server(modules: tuple[str, ...]) -> str:
 
 
 def start(address: str, *arguments: str) -> None:
-    """Run as the process that a test started, until the forked one ends."""
+    """Run as the process that a test or Jupyter started, until the forked one ends."""
+    # A signal that comes before the forked process is known waits, and is then passed on.
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     order = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
     wanted = json.dumps(order).encode()
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)
-        socket.send_fds(line, [b"%8d" % len(wanted)], [0, 1, 2])
+        socket.send_fds(line, [number_in_bytes(len(wanted))], [0, 1, 2])
         line.sendall(wanted)
-        forked = int(line.recv(16))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _frame: os.killpg(forked, number))
-        ended = int(line.recv(16) or b"1")
+        forked = received_number(line)
+        if forked is None:
+            sys.exit("The process that forks has ended; its error is above.")
+
+        def pass_on(number: int, _frame: object) -> None:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.killpg(forked, number)
+
+        for number in PASSED_ON:
+            signal.signal(number, pass_on)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        ended = received_number(line)
+    if ended is None:
+        sys.exit(1)
     if ended < 0:
         signal.signal(-ended, signal.SIG_DFL)
         os.kill(os.getpid(), -ended)
     sys.exit(ended)
 
 
-def serve(address: str, *modules: str) -> list[str]:
-    """Fork for each order, until standard input ends; returns only in a forked process, with its arguments."""
-    for name in modules:
-        import_module(name)
-    gc.collect()
-    gc.freeze()  # the garbage collector of a forked process skips the objects it inherits
+def number_in_bytes(number: int) -> bytes:
+    """Return a number as a message."""
+    return b"%*d" % (NUMBER_BYTES, number)
+
+
+def received_number(line: socket.socket) -> int | None:
+    """Receive a number; None where the other side has gone."""
+    said = line.recv(NUMBER_BYTES, socket.MSG_WAITALL)
+    return int(said) if len(said) == NUMBER_BYTES else None
+
+
+def serve(address: str, prepared: list[str]) -> list[str]:
+    """Fork for each order, until standard input ends; returns only in a forked process, with its arguments.
+
+    Orders wait until what all forked processes need was imported.
+    """
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(32)
         print("ready", flush=True)  # noqa: T201
+        _prepare(prepared)
         waits = selectors.DefaultSelector()
         waits.register(sys.stdin, selectors.EVENT_READ)
         waits.register(listener, selectors.EVENT_READ)
@@ -107,16 +136,32 @@ def serve(address: str, *modules: str) -> list[str]:
                     os._exit(0)
                 elif key.fileobj is listener:
                     line, _ = listener.accept()
-                    forked, arguments = _fork(line)
-                    if forked == 0:
+                    order, files = _received_order(line)
+                    if order is None:  # who asked was killed meanwhile
+                        line.close()
+                    elif forked := _fork(line, order, files):
+                        ends = os.pidfd_open(forked)
+                        waits.register(ends, selectors.EVENT_READ, (forked, line))
+                        waits.register(line, selectors.EVENT_READ, forked)
+                    else:
                         waits.close()
-                        line.detach()
-                        return arguments
-                    ends = os.pidfd_open(forked)
-                    waits.register(ends, selectors.EVENT_READ, (forked, line))
-                    waits.register(line, selectors.EVENT_READ, forked)
-                else:
+                        return list(order["arguments"])
+                # Not closed by the one before, in this round.
+                elif waits.get_map().get(key.fd) is key:
                     _note(waits, key)
+
+
+def _prepare(prepared: list[str]) -> None:
+    """Import the modules, and call the functions that are named with theirs."""
+    sys.path.insert(0, str(ROOT))
+    for name in prepared:
+        module, _, function = name.partition(":")
+        found = import_module(module)
+        if function:
+            getattr(found, function)()
+    sys.path.remove(str(ROOT))
+    gc.collect()
+    gc.freeze()  # the garbage collector of a forked process skips the objects it inherits
 
 
 def _note(waits: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
@@ -129,7 +174,7 @@ def _note(waits: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
     forked, line = key.data
     ended = os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1])
     with suppress(OSError):
-        line.sendall(b"%d" % ended)
+        line.sendall(number_in_bytes(ended))
     waits.unregister(key.fd)
     os.close(key.fd)
     with suppress(KeyError):
@@ -137,28 +182,39 @@ def _note(waits: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
     line.close()
 
 
-def _fork(line: socket.socket) -> tuple[int, list[str]]:
-    """Fork; return the process id, and in the forked process 0 and its arguments, after taking its place."""
-    size, files, _, _ = socket.recv_fds(line, SIZE_BYTES, 3)
-    wanted = b""
-    while len(wanted) < int(size):
-        wanted += line.recv(1 << 20)
+def _received_order(line: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """Receive an order and the descriptors that the forked process speaks through; None where it is not whole."""
+    size, files, _, _ = socket.recv_fds(line, NUMBER_BYTES, 3, socket.MSG_WAITALL)
+    if len(size) == NUMBER_BYTES:
+        wanted = line.recv(int(size), socket.MSG_WAITALL)
+        if len(wanted) == int(size):
+            return json.loads(wanted), list(files)
+    for file in files:
+        os.close(file)
+    return None, []
+
+
+def _fork(line: socket.socket, order: dict[str, Any], files: list[int]) -> int:
+    """Fork; return the process id, and 0 in the forked process after applying the order."""
     # A lock held by another thread during the fork would stay locked for ever.
     assert threading.active_count() == 1
     if forked := os.fork():
         for file in files:
             os.close(file)
-        return forked, []
+        return forked
     os.setsid()
-    line.sendall(b"%d" % os.getpid())
+    try:
+        line.sendall(number_in_bytes(os.getpid()))
+    except OSError:  # who asked was killed meanwhile
+        os._exit(1)
+    line.close()
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    order = json.loads(wanted)
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
-    return 0, order["arguments"]
+    return 0
 
 
 def run_as_python(arguments: list[str]) -> None:
@@ -187,4 +243,4 @@ if __name__ == "__main__":
         start(*sys.argv[2:])
     else:
         del sys.path[0]  # this folder
-        run_as_python(serve(*sys.argv[2:]))
+        run_as_python(serve(sys.argv[2], sys.argv[3:]))

@@ -4,6 +4,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -64,6 +65,7 @@ LONG = "\n".join(
 )
 
 
+@cache
 def picture(width: int = 320, height: int = 160) -> bytes:
     """Return a PNG with a colour gradient."""
     row = [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tests.harness.step import Clock
+from tests.waiting import LAST_RESORT_SECONDS
 from tests.waiting import until as until
 
 from palimpsest.context.presets import PRESETS
@@ -110,7 +111,9 @@ class SessionHarness:
 
 
 async def ask(session: LiveSession, text: str, **options: Any) -> Answer:
-    return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 60)
+    return await asyncio.wait_for(
+        session.prompt(text, PromptOptions(**options)), LAST_RESORT_SECONDS
+    )
 
 
 def requested(records: Sequence[Record]) -> list[StepRequested]:

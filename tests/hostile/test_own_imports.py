@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel
 
+from palimpsest.import_guard import is_in_current_folder
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 MODEL = "openai/gpt-4o"
 SHADOW = """
@@ -151,3 +152,16 @@ def test_a_repository_that_names_programs_runs_none(tmp_path: Path, marks: Path)
         assert kernel.client.run("%agent list the files", timeout=120).status == "ok"
 
     assert sorted(mark.name for mark in marks.iterdir()) == []
+
+
+def test_the_current_folder_is_known_by_every_path_that_leads_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "project" / "package").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "project")
+    for folder in (tmp_path / "project", tmp_path / "link"):
+        monkeypatch.chdir(folder)
+        for path in (".", "package/..", tmp_path / "project", tmp_path / "link"):
+            assert is_in_current_folder(Path(path) / "module.py"), (folder, path)
+        for path in ("package", tmp_path, "missing", "\0"):
+            assert not is_in_current_folder(Path(path) / "module.py"), (folder, path)

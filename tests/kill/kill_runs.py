@@ -41,7 +41,11 @@ from palimpsest.transcript.parts import (
 
 ROOT = Path(__file__).parents[2]
 LONGEST_LIFE_SECONDS = 0.06
-START_SECONDS = 30.0
+MOST_ACKNOWLEDGEMENTS = 20
+"""A victim lives for up to so many acknowledgements and then for up to so many seconds: by time alone, those on a
+machine under load would all be killed before they had done anything."""
+START_SECONDS = 120.0
+"""A last resort: a victim fills a whole conversation before its first acknowledgement."""
 
 
 @dataclass
@@ -97,8 +101,10 @@ class VictimForkServer:
         self._process.wait(START_SECONDS)
         os.close(self._read)
 
-    def kill_one(self, project: Path, session_id: str, seed: int, life_seconds: float) -> VictimRun:
-        """Start a victim, let it run for a time after its first acknowledgement, and kill it."""
+    def kill_one(
+        self, project: Path, session_id: str, seed: int, *, acks: int, life_seconds: float
+    ) -> VictimRun:
+        """Start a victim, let it run for a time after some acknowledgements, and kill it."""
         assert self._process.stdin is not None
         order = {"project": str(project), "session": session_id, "seed": seed}
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -110,9 +116,9 @@ class VictimForkServer:
                 if word == "pid":
                     pid = number
                 elif word == "ack":
-                    if not life.acks:
-                        until = time.monotonic() + life_seconds
                     life.acknowledged, life.acks = number, life.acks + 1
+                    if life.acks == acks:
+                        until = time.monotonic() + life_seconds
                 else:
                     life.status = number
             if pid and time.monotonic() >= until and life.status is None:
@@ -224,7 +230,11 @@ def kill_many(
             project, session_id = folder / f"project{group}", f"ses_{group}"
             project.mkdir(exist_ok=True)
             life = victims.kill_one(
-                project, session_id, number, rng.uniform(0, LONGEST_LIFE_SECONDS)
+                project,
+                session_id,
+                number,
+                acks=rng.randint(1, MOST_ACKNOWLEDGEMENTS),
+                life_seconds=rng.uniform(0, LONGEST_LIFE_SECONDS),
             )
             tally.kills += 1
             tally.acks += life.acks

@@ -3,10 +3,11 @@
 import os
 import random
 import signal
+from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.kill.kill_runs import VictimForkServer, examine
+from tests.kill.kill_runs import MOST_ACKNOWLEDGEMENTS, VictimForkServer, examine
 from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages import View, good_summaries, marker
@@ -24,15 +25,24 @@ SESSION = "ses_victim"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + 10 * KILLS)
+@pytest.mark.timeout(300 + 10 * KILLS)
 def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> None:
     rng, wrong = random.Random(4), []
     halves = between = 0
     with VictimForkServer("tests.kill.compaction_workload:compactions") as victims:
-        for number in range(KILLS):
+        for number in count():
+            # How many of the moments are worth something depends on the machine's load.
+            if number >= KILLS and halves >= KILLS // 4 and (between or KILLS < 10):
+                break
             project = tmp_path / f"project{number // 3}"
             project.mkdir(exist_ok=True)
-            life = victims.kill_one(project, SESSION, number, rng.uniform(0, LONGEST_LIFE_SECONDS))
+            life = victims.kill_one(
+                project,
+                SESSION,
+                number,
+                acks=rng.randint(1, MOST_ACKNOWLEDGEMENTS),
+                life_seconds=rng.uniform(0, LONGEST_LIFE_SECONDS),
+            )
             assert life.status == signal.SIGKILL
             faults, _, interrupted = examine(project, SESSION, life.acknowledged)
             wrong += faults
@@ -42,8 +52,6 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
             between += stopped_between_parts(store)
 
     assert wrong == []
-    assert halves >= KILLS // 4
-    assert between > 0 or KILLS < 10
 
 
 def seen_wrongly(store: JsonlStore) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.harness.kernel import Kernel
 from tests.sample_size import sample_size
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -58,11 +58,11 @@ def start(folder: Path) -> Kernel:
 
 def watch(kernel: Kernel) -> None:
     """Send a page's watch command, as soon as the extension has loaded."""
-    eventually(lambda: kernel.client.request(type="watch", client="killer")["status"] == "ok", 60)
+    eventually(lambda: kernel.client.request(type="watch", client="killer")["status"] == "ok")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 * KILLS)
+@pytest.mark.timeout(300 + 60 * KILLS)
 def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
     rng = random.Random(7)
     interrupted = 0
@@ -79,7 +79,7 @@ def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
             kernel.client.wait(_is_a_record, timeout=60)
             time.sleep(rng.uniform(0.0, 1.2))
             os.kill(kernel.process.pid, signal.SIGKILL)
-            kernel.process.wait(5)
+            kernel.process.wait(LAST_RESORT_SECONDS)
             kernel.client.drain()
             highest = told(kernel)
         assert highest, run

@@ -13,7 +13,7 @@ WORTH = sample_size(12, 4)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + KILLS)
+@pytest.mark.timeout(300 + KILLS)
 def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
     tally = kill_many(tmp_path, KILLS)
 
@@ -24,7 +24,7 @@ def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + KILLS)
+@pytest.mark.timeout(300 + KILLS)
 def test_a_kill_in_the_middle_of_a_turn_loses_nothing_that_was_told(tmp_path: Path) -> None:
     tally = kill_many(tmp_path, KILLS, workload="tests.kill.turn_workload:turns", seed=2)
 

@@ -23,12 +23,13 @@ def numbers(rng: random.Random) -> str:
 
 
 def scripted(rng: random.Random) -> ModelAnswer:
-    """Return text and some tool calls; without calls it ends the turn."""
+    """Return text and some tool calls; without calls it ends the turn.
+
+    No call is made twice: of one that is repeated a person would be asked, and nobody answers.
+    """
     answer = says(numbers(rng))
     for _ in range(rng.randrange(3)):
-        call = rng.choice(["list", "glob", "grep"])
-        given = {"pattern": "*"} if call == "glob" else {"pattern": "x"} if call == "grep" else {}
-        answer = answer.calls(call, **given)
+        answer = answer.calls(rng.choice(["glob", "grep"]), pattern=f"x{rng.random()}")
     return answer
 
 

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from palimpsest.model.tokenizer import counter
+
 Ack = Callable[[int], None]
 Workload = Callable[[Path, str, int, Ack], Awaitable[None]]
 
@@ -25,6 +27,8 @@ def main() -> None:
     module, _, function = sys.argv[1].partition(":")
     workload: Workload = getattr(importlib.import_module(module), function)
     pipe = int(sys.argv[2])
+    # Loading it takes each victim a second, and on a machine under load many.
+    counter("tiktoken/o200k_base")("loaded once")
     for line in sys.stdin:
         order = json.loads(line)
         pid = os.fork()

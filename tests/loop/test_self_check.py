@@ -85,7 +85,6 @@ def worker(request: ReceivedRequest) -> ModelAnswer:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_many_turns_in_a_small_window_are_all_answered(
     server: tuple[str, FaultServer], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import SessionHarness, ask, requested, until
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
@@ -270,7 +271,7 @@ async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()
 
-    answer = await asyncio.wait_for(ask(session, "Hi"), 10)
+    answer = await asyncio.wait_for(ask(session, "Hi"), LAST_RESORT_SECONDS)
 
     assert answer.text == "Whole."
     parts = answer.messages[0].parts
@@ -429,7 +430,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
 
 
 async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
-    model = ScriptedModel(calls("bash", command="echo before; sleep 30; echo after"))
+    model = ScriptedModel(calls("bash", command="echo before; sleep 600; echo after"))
     session = await SessionHarness(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Wait", yes=True))
     await until(
@@ -438,12 +439,10 @@ async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) 
             for part in tools(session.snapshot().messages)
         )
     )
-    began = asyncio.get_running_loop().time()
 
     session.cancel()
     answer = await running
 
-    assert asyncio.get_running_loop().time() - began < 2
     (part,) = tools(answer.messages)
     assert isinstance(part.state, ToolFailed)
     assert part.state.metadata["interrupted"] is True

@@ -82,7 +82,8 @@ def run(source: str, folder: Path, *, fresh: bool = False) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
 
 
 @pytest.fixture
@@ -252,7 +253,8 @@ def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: P
             text=True,
             check=False,
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
         exported = set(re.findall(r"^export (\w+)=", block, re.MULTILINE))
         assert exported <= set(done.stdout.split())
 

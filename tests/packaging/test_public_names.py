@@ -48,7 +48,6 @@ def test_dir_and_help_list_the_public_names() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

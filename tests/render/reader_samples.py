@@ -60,6 +60,7 @@ SAMPLES: tuple[tuple[str, DecisionAction, dict[str, Any]], ...] = (
     ("user/exclude", "drop", {}),
     ("user/restore", "restore", {}),
     ("user/undo-compaction", "restore", {"prompt": "msg_1"}),
+    ("user/redo-compaction", "keep", {}),
     (
         "prune/opencode",
         "clear",

@@ -8,6 +8,7 @@ from tests.harness.session import SessionHarness, ask, until
 from tests.loop.context_management.test_compaction_model import two_models
 from tests.loop.context_management.test_compaction_parts import grown, part
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -123,7 +124,7 @@ async def compacted_by_hand(tmp_path: Path) -> tuple[SessionHarness, LiveSession
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Say more.")
-    await asyncio.wait_for(session.compact("the numbers"), 20)
+    await asyncio.wait_for(session.compact("the numbers"), LAST_RESORT_SECONDS)
     await ask(session, "Sure?")
     return harness, session
 
@@ -174,7 +175,7 @@ async def edited(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     session.edit_context("pin", found[1].id)
     await ask(session, "Read one more.")
     session.edit_context("restore", found[0].id)
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "Sure?")
     session.edit_context("undo")
     await ask(session, "Really?")

@@ -9,6 +9,7 @@ from tests.harness.session import SessionHarness, ask, requested
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.review.decision_sessions import NO_PRUNE, Scene
 from tests.review.reconstruction.test_replay_laws import disk, folder, make_harness
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -28,7 +29,7 @@ async def before_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
     await ask(session, "Read the wrong one.")
     await session.reverts.revert()
     await ask(session, "Say more.")
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "Sure?")
     return made, session
 
@@ -39,7 +40,7 @@ async def behind_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
     made, _ = make_fit_harness(tmp_path, *answers, window=60_000)
     session = await made.session()
     await ask(session, "Read the logs.")
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "Sure?")
     await session.reverts.revert()
     await ask(session, "Really?")
@@ -174,7 +175,7 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
 
 
 async def ask_compaction(session: LiveSession) -> None:
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
 
 async def test_a_fork_of_a_session_with_a_revert_has_it_too(tmp_path: Path) -> None:

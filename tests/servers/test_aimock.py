@@ -19,7 +19,7 @@ from palimpsest.transcript.errors import ApiError, AuthError, ContextOverflowErr
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
 from palimpsest.transcript.values import Usage
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.slow
 
 every = pytest.mark.parametrize("wire", list(MODELS))
 main = pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
 from tests.harness.replay_checks import check_log_laws
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.public.session_object import Session
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -134,10 +134,10 @@ def test_a_wait_for_it_is_rejected_where_the_session_is_closed(*, runs: bool) ->
 
     if summary is not None:
         with pytest.raises(WaitAborted, match="was closed during a compaction"):
-            waiting.result(10)
-        assert isinstance(summary.result(10).error, AbortedError)
+            waiting.result(LAST_RESORT_SECONDS)
+        assert isinstance(summary.result(LAST_RESORT_SECONDS).error, AbortedError)
     with pytest.raises(WaitAborted, match="no compaction to wait for; open it again") as caught:
-        session.wait_compaction().result(10)
+        session.wait_compaction().result(LAST_RESORT_SECONDS)
     assert isinstance(caught.value, UserError)
     with pytest.raises(WaitAborted):
         asyncio.run(session.aio.wait_compaction())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.session.extensions.test_hooks import ALLOWED, make_harness, notices, tools
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
@@ -59,7 +60,7 @@ async def test_a_tool_that_tries_to_end_the_kernel_fails(
     harness.services.registry.register(FunctionTool(function))
     session = await harness.session()
 
-    answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
+    answer = await asyncio.wait_for(ask(session, "Go."), LAST_RESORT_SECONDS)
 
     assert answer.text == "Done."
     (part,) = tools(session)
@@ -78,7 +79,7 @@ async def test_a_hook_that_tries_to_end_the_kernel_is_skipped(
     harness = make_harness(tmp_path, ScriptedModel(calls("list"), says("Done.")), (name, hook))
     session = await harness.session()
 
-    answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
+    answer = await asyncio.wait_for(ask(session, "Go."), LAST_RESORT_SECONDS)
 
     assert answer.text == "Done."
     words = {one.__name__: words for one, words in ENDS}[function.__name__]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import SessionHarness, ask, until
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.page_channel.notices import head_of
 from palimpsest.frontends.turn_output.cell_output import CellOutput
@@ -70,7 +71,7 @@ async def test_nothing_is_sent_until_its_prompt_is_written(
     store.free.clear()
     turn = asyncio.create_task(ask(session, "Hello?"))
 
-    await asyncio.wait_for(changed.wait(), 30)
+    await asyncio.wait_for(changed.wait(), LAST_RESORT_SECONDS)
     assert "The disk does not answer" in session.snapshot().problem
     assert head_of(session).problem == session.snapshot().problem
     assert model.requests == []

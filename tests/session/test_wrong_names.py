@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.loaded_config import ConfigFolders, load
 from palimpsest.app.wiring import App
@@ -15,7 +16,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 
 def session_of(app: App) -> Session:
-    return Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+    return Session(app, app.engine.submit(app.workspace.current(None)).result(LAST_RESORT_SECONDS))
 
 
 def found(model_id: str, api_base: str | None = None) -> ModelInfo:

@@ -65,7 +65,6 @@ def store(tmp_path: Path) -> JsonlStore:
     return store
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 @pytest.mark.parametrize("name", ["log-2.jsonl", "log-7.jsonl", "lease.json", "lock"])
 def test_a_session_opens_whatever_lies_beside_its_log(
@@ -85,7 +84,6 @@ def test_a_session_opens_whatever_lies_beside_its_log(
     assert again.list()[0].messages == 3
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 def test_a_log_that_is_no_file_leaves_the_others_alone(store: JsonlStore, put: Put) -> None:
     folder = store.layout.sessions / "ses_odd"
@@ -96,7 +94,6 @@ def test_a_log_that_is_no_file_leaves_the_others_alone(store: JsonlStore, put: P
     assert JsonlStore(store.layout).load("ses_odd").messages() == ()
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 def test_a_layout_file_that_is_none_is_said_or_made_again(tmp_path: Path, put: Put) -> None:
     prepare(tmp_path)
@@ -108,7 +105,6 @@ def test_a_layout_file_that_is_none_is_said_or_made_again(tmp_path: Path, put: P
     assert sentence is None or sentence.endswith(".")
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 def test_a_blob_that_is_no_file_is_said_to_be_missing(store: JsonlStore, put: Put) -> None:
     ref = store.put_blob(b"abc")
@@ -206,7 +202,6 @@ def test_any_byte_of_an_exported_session_may_be_wrong(
         assert sentence.endswith(".")
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 def test_an_export_that_is_no_file_is_refused_with_a_sentence(
     store: JsonlStore, tmp_path: Path, put: Put

@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable
 
+from tests.waiting import LAST_RESORT_SECONDS
+
 from palimpsest.store.disk import STALL_SECONDS, Stall, WriteWatch
 
 
@@ -21,7 +23,7 @@ def test_a_write_that_hangs_is_told_and_its_end_too() -> None:
     stall = stalled(WriteWatch(0.01), changed.set)
 
     with stall.watched():
-        assert changed.wait(30)
+        assert changed.wait(LAST_RESORT_SECONDS)
         assert "The disk does not answer" in stall.words
         assert "'ses_1'" in stall.words
         changed.clear()
@@ -35,7 +37,7 @@ def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
 
     with stall.watched():
         stall.telling = True
-        assert changed.wait(30)
+        assert changed.wait(LAST_RESORT_SECONDS)
         assert "What listens to session" in stall.words
 
 
@@ -55,4 +57,4 @@ def test_what_comes_after_a_write_that_hangs_is_watched_too() -> None:
     for _ in range(3):
         changed = threading.Event()
         with stalled(watch, changed.set).watched():
-            assert changed.wait(30)
+            assert changed.wait(LAST_RESORT_SECONDS)

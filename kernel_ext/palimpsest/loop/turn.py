@@ -12,14 +12,23 @@ finish, once: a user who has waited minutes for a summary should not lose it (sp
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.request_assembly.fit import Cause
 from palimpsest.context.visible_messages import marker_of
+from palimpsest.loop.context_management.another_summary import (
+    ask_for_another_summary,
+    go_on_without,
+    use_older_summary,
+)
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
-from palimpsest.loop.context_management.request_proposals import propose_step
+from palimpsest.loop.context_management.postponed_pruning import postpone_pruning, prune_postponed
+from palimpsest.loop.context_management.request_proposals import propose_step, would_cut
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
+from palimpsest.loop.run_inputs.request_hold import RequestHold
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
@@ -80,7 +89,7 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     await turn.run(again=again)
     # A turn that sent nothing has no new outputs, so there is nothing that the last turn did not prune.
     if turn.setup is not None and _asked_a_model(run_context.log.state.messages()[before:]):
-        prune_after_turn(run_context, turn.setup)
+        _prune_at_end(run_context, turn.setup)
     await write_turn_changes(run_context)
     if turn.wants_structured and turn.stopped_by != "rejected":
         refuse_unstructured(run_context, turn.asked)
@@ -106,6 +115,8 @@ class Turn:
         """A compaction of this turn failed."""
         self._released = False
         """The next request was held and let go, so it is not held again."""
+        self._another = ""
+        """The marker of the summary that a person asked for in place of another."""
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
@@ -145,17 +156,49 @@ class Turn:
         messages = run_context.log.state.messages()
         if pending_subtasks(messages) or marker_of(messages, user) is not None:
             return False  # what is sent for these is held where it is made
+        await self._hold(hold, setup, user)
+        return True
+
+    async def _hold(
+        self, hold: RequestHold, setup: StepSetup, user: UserMessage, cause: Cause = "size"
+    ) -> bool:
+        """Hold the next step's request; false where a person wants another or the older summary. Raises Aborted."""
+        run_context = self._run_context
         newest: StepSetup | None = setup
 
         async def propose() -> ProposedRequest:
-            nonlocal newest
+            nonlocal newest, user
+            if run_context.deliver():
+                # A prompt that joined the turn is in the request that is let go.
+                user, newest = newest_user(run_context.log.state.messages()) or user, None
             now, newest = newest or await run_context.setup(user), None
             last = self._steps + 1 >= now.max_steps
-            return await propose_step(run_context, now, self._room.tries, last=last)
+            return await propose_step(run_context, now, self._room.tries, cause, last=last)
 
-        await hold.hold(propose, run_context.abort)
-        self._released = True
-        return True
+        release = await hold.hold(propose, run_context.abort)
+        self._released = release == "send"
+        if release == "older-summary":
+            use_older_summary(run_context, user)
+        elif release == "another-summary":
+            self._another = ask_for_another_summary(run_context, user) or self._another
+        return self._released
+
+    async def _may_cut(
+        self, setup: StepSetup, user: UserMessage, cause: Cause
+    ) -> Literal["cut", "another-summary", "stop"]:
+        """Hold what is cut after a refused request or a failed summary, and return what is to be done.
+
+        A summary that is tried first is held where it is requested.
+        """
+        run_context = self._run_context
+        hold = run_context.hold()
+        if hold is None or not would_cut(run_context, setup, self._room.tries, cause):
+            return "cut"
+        try:
+            released = await self._hold(hold, setup, user, cause)
+        except (Aborted, UserError, ModelFailed):
+            return "stop"
+        return "cut" if released else "another-summary"
 
     @property
     def wants_structured(self) -> bool:
@@ -187,13 +230,25 @@ class Turn:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
         outcome = await run_compaction(self._run_context, setup, user)
         self._no_summary = self._no_summary or outcome == "failed"
-        if outcome == "failed" and marked.auto and self._room.failed(setup, user):
+        if outcome == "older-summary":
+            use_older_summary(self._run_context, user)
             return True
+        if outcome == "failed" and user.id == self._another:
+            go_on_without(self._run_context, user)
+            return True
+        if outcome == "failed" and marked.auto:
+            may = await self._may_cut(setup, user, "failed")
+            if may != "cut":
+                return may == "another-summary"
+            if self._room.failed(setup, user):
+                return True
         self._guarded("compaction" if outcome == "failed" else "")
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         run_context = self._run_context
+        if run_context.postponed.until:
+            prune_postponed(run_context, setup)
         if self._room.full(setup, user, messages):
             return True
         self._steps += 1
@@ -204,6 +259,9 @@ class Turn:
         result = await run_step(run_context, setup, user, self._room, last=last)
         if result in ("overflow", "full"):
             helps = result == "overflow"
+            may = await self._may_cut(setup, user, "refused" if helps else "failed")
+            if may != "cut":
+                return may == "another-summary"
             return self._room.refused(setup, user, summaries_help=helps) or self._guarded(
                 self._too_long()
             )
@@ -237,6 +295,16 @@ class Turn:
     def _too_long(self) -> StoppedBy:
         """Return why a turn ends whose request cannot be made to fit the window."""
         return "compaction" if self._no_summary else "window"
+
+
+def _prune_at_end(run_context: RunContext, setup: StepSetup) -> None:
+    """Prune where the policy does that when a turn has ended; where requests are held, with the next one."""
+    if run_context.hold() is not None:
+        postpone_pruning(run_context)
+        return
+    if run_context.postponed.until:
+        prune_postponed(run_context, setup)
+    prune_after_turn(run_context, setup)
 
 
 def _asked_a_model(messages: Messages) -> bool:

@@ -4,9 +4,12 @@ A callback of the program may do anything, including call the session and wait f
 that writes the log must not wait for that. Each subscription has a thread, which ends with it.
 """
 
+import atexit
 import logging
 import queue
 import threading
+import time
+import weakref
 from collections.abc import Sequence
 
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
@@ -16,6 +19,8 @@ LOG = logging.getLogger(__name__)
 
 LAST_SECONDS = 5.0
 """How long the end of a subscription waits until the records written before it are delivered."""
+_RUNNING: weakref.WeakSet["RecordListener"] = weakref.WeakSet()
+"""Those whose threads run: Python aborts where one of them prints while it ends the threads of a script."""
 
 
 class RecordListener:
@@ -28,6 +33,7 @@ class RecordListener:
         )
         self._thread = threading.Thread(target=self._run, name="palimpsest-listener", daemon=True)
         self._thread.start()
+        _RUNNING.add(self)
 
     def take(self, records: Sequence[Record]) -> None:
         """Queue records for the callback; returns at once."""
@@ -43,9 +49,18 @@ class RecordListener:
 
     def end(self) -> None:
         """Deliver the queued records, then end the thread."""
+        self.end_soon()
+        self.join(LAST_SECONDS)
+
+    def end_soon(self) -> None:
+        """Let the thread end after the queued records; returns at once."""
+        _RUNNING.discard(self)
         self._batches.put(None)
+
+    def join(self, seconds: float) -> None:
+        """Wait until the thread has ended, so long at most; the thread itself waits for nothing."""
         if threading.current_thread() is not self._thread:
-            self._thread.join(LAST_SECONDS)
+            self._thread.join(seconds)
 
     def _run(self) -> None:
         while (batch := self._batches.get()) is not None:
@@ -56,3 +71,14 @@ class RecordListener:
                 self._callback(batch)
             except Exception:
                 LOG.exception("A callback of subscribe failed; it is told what follows.")
+
+
+@atexit.register
+def _end_all() -> None:
+    """End all subscriptions with the script, those that wait within the time of one."""
+    running = list(_RUNNING)
+    until = time.monotonic() + LAST_SECONDS
+    for one in running:
+        one.end_soon()
+    for one in running:
+        one.join(max(until - time.monotonic(), 0))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from palimpsest.app.wiring import App
+from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings import recording
-from palimpsest.review.recordings.offline_prices import offline_price
 from palimpsest.review.recordings.recording import Recording
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.timeline_view.report_data import ReportTexts

@@ -552,9 +552,9 @@ class Session:
         return Session(self._app, self._app.engine.submit(forking).result())
 
     def branches(self) -> BranchComparison:
-        """Compare this session with its forks, and with what it was forked from, since they part.
+        """Compare all branches of this session's tree, since the first two part.
 
-        Answers, cost and context stand side by side; it is shown as text, Markdown or HTML. Raises UserError for a
+        These are the session that all were forked from, its forks, and theirs, each with where it parts from its own. Answers, cost and context stand side by side; it is shown as text, Markdown or HTML. Raises UserError for a
         session without a branch.
 
         >>> branch = session.fork(request=1)

@@ -60,6 +60,11 @@ class Problem:
     """File and byte offset."""
     what: str
 
+    @property
+    def sentence(self) -> str:
+        """The place and what is wrong there, in one line; every front end says it so."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
 
 class WriteFailed(StorageFailed):
     """The disk refused a write; the first ``written`` records of the batch are stored, the others are not."""

@@ -6,17 +6,22 @@ What a request shows is not stored as a table: an item is whole from the request
 until a transition says otherwise.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
+from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage
 
 T = TypeVar("T")
 
-TIMELINE_VERSION = 1
+TIMELINE_VERSION = 3
+STOPPED = "aborted"
+"""The ``error`` of an event ``compact failed`` whose summary was stopped by a person or by the end of the kernel."""
+ASKED_FOR = ("model", "prompt", "serialize")
+"""What of a policy's ``compact`` tells how a summary is asked for; events hold what is not the default."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
 
@@ -29,7 +34,8 @@ GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
 Seen = Literal["exact", "rebuilt", "partial"]
 """How a request is known: as it was sent, from the messages before it, or in part."""
 RequestStatus = Literal["ok", "aborted", "refused"]
-EventKind = Literal["prune", "compact", "undo", "fork", "model", "effort", "idle"]
+EventKind = Literal["prune", "compact", "compact failed", "undo", "fork", "model", "effort", "idle"]
+"""``compact failed``: a summary was asked for, and none came that could be used, so that nothing was replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,8 @@ class TimelineRequest:
     """As reported; None where nothing was."""
     cost: float | None = None
     """US dollars, as recorded or from the price; None where unknown."""
+    listed: bool = False
+    """``cost`` is the reported usage at the prices of a list, and so an estimate: the recording has none."""
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""
@@ -166,14 +174,19 @@ class Timeline:
     requests: tuple[TimelineRequest, ...] = ()
     transitions: tuple[Transition, ...] = ()
     """In the order of requests."""
+    coming: tuple[Transition, ...] = field(default=(), compare=False)
+    """What is decided already for the request that comes next."""
     events: tuple[TimelineEvent, ...] = ()
     parent: str | None = None
     started_by: str | None = None
     """The parent's call that began it as a subagent."""
     subagents: Mapping[str, str] = field(default_factory=dict)
-    """Sessions that its calls began or resumed, by the calls' ids, as far as the calls say so."""
+    """Sessions that its calls began or resumed, by the calls' ids, as far as the calls say so; and those whose
+    words a message brought, by the message's id."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
+    unread: tuple[str, ...] = ()
+    """What of the recording could not be read when it was imported, a sentence each; they name files."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)
     """Returns the whole text of an item; for a call its name and input."""
     count: Callable[[str], Callable[[str], int]] | None = field(
@@ -183,14 +196,28 @@ class Timeline:
     version: int = TIMELINE_VERSION
     facts_until: int | None = None
     """Of a simulated one: the first request that differs from the recorded; what follows is an estimate."""
+    earlier: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was made of the same session when it was shorter, by name: what is made of this one goes on from it,
+    as far as it begins alike. Empty where nothing was; a session that grows hands it on."""
     _weights: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
     _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _of_items: dict[str, tuple[Any, int, Any]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def derived(self, name: str, make: Callable[["Timeline"], T]) -> T:
         """Return what is made of this timeline under a name; made once, so it may depend on nothing else."""
         if name not in self._derived:
             self._derived[name] = make(self)
         found: T = self._derived[name]
+        return found
+
+    def of_items(self, name: str, make: Callable[["Timeline"], T]) -> T:
+        """Return what is made of items and answers alone under a name; simulated timelines share it."""
+        kept = self._of_items.get(name)
+        if kept is None or kept[0] is not self.items or kept[1] != len(self.requests):
+            kept = self._of_items[name] = (self.items, len(self.requests), make(self))
+        found: T = kept[2]
         return found
 
     def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
@@ -209,7 +236,7 @@ class Timeline:
         if estimator == CHARS4 or self.count is None:
             return self._quarters()
         count = self.count(estimator)
-        known: dict[str, int] = {}
+        known: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
         found = []
         for item in self.items:
             tokens = known.get(item.hash) if item.hash else None
@@ -222,35 +249,80 @@ class Timeline:
 
     def _quarters(self) -> list[int]:
         """Return a quarter of each item's characters, so rounded that a message is rounded up once."""
-        found, block, chars, tokens = [], -1, 0, 0
-        for item in self.items:
+        weights: list[int]
+        items, weights = self.earlier.get("quarters", ((), []))
+        kept = common_beginning(items, self.items)
+        while kept > 0 and (
+            kept == len(self.items) or self.items[kept - 1].block == self.items[kept].block
+        ):
+            # The message may go on.
+            kept -= 1
+        found, block, chars, tokens = weights[:kept], -1, 0, 0
+        for item in self.items[kept:]:
             if item.block != block:
                 block, chars, tokens = item.block, 0, 0
             chars += item.chars
             found.append(-(-chars // 4) - tokens)
             tokens = -(-chars // 4)
+        self.earlier["quarters"] = self.items, found
         return found
 
     @cached_property
-    def ranks(self) -> tuple[int, ...]:
+    def order(self) -> Sequence[int]:
+        """The items as a request that holds all of them does."""
+        count = len(self.items)
+        moved = [
+            (one.before, one.index)
+            for one in self.items
+            if one.before is not None and one.before != one.index
+        ]
+        if not moved:
+            return range(count)
+        others: list[int] = []
+        at = 0
+        for index in sorted(index for _, index in moved):
+            others.extend(range(at, index))
+            at = index + 1
+        others.extend(range(at, count))
+        found: list[int] = []
+        at = 0
+        for before, index in sorted(moved):
+            place = bisect_left(others, before)
+            found.extend(others[at:place])
+            at = place
+            found.append(index)
+        found.extend(others[at:])
+        return range(count) if found == [*range(count)] else tuple(found)
+
+    @cached_property
+    def ranks(self) -> Sequence[int]:
         """Each item's place in a request that holds all of them."""
-        order = sorted(
-            range(len(self.items)),
-            key=lambda one: (
-                (one, 1, one) if (before := self.items[one].before) is None else (before, 0, one)
-            ),
-        )
+        order = self.order
+        if isinstance(order, range):
+            return order
         found = [0] * len(order)
         for rank, index in enumerate(order):
             found[index] = rank
-        return tuple(found)
+        return found
 
     @cached_property
     def by_item(self) -> Mapping[int, Sequence[Transition]]:
         """Transitions of each item that has some, in the order of requests."""
-        found: dict[int, list[Transition]] = {}
-        for one in self.transitions:
-            found.setdefault(one.item, []).append(one)
+        known, before = self.earlier.get("by item", ((), {}))
+        kept = common_beginning(known, self.transitions)
+        found: dict[int, Sequence[Transition]] = {}
+        if kept:
+            found = dict(before)
+            for one in known[kept:]:
+                found[one.item] = found[one.item][:-1]
+            for one in self.transitions[kept:]:
+                found[one.item] = [*found.get(one.item, ()), one]
+        else:
+            lists: dict[int, list[Transition]] = {}
+            for one in self.transitions:
+                lists.setdefault(one.item, []).append(one)
+            found.update(lists)
+        self.earlier["by item"] = self.transitions, found
         return found
 
     def at(self, item: int, request: int) -> Transition | None:
@@ -270,23 +342,39 @@ class Timeline:
         return "whole" if found is None else found.state
 
     @cached_property
+    def reported(self) -> tuple[int | None, ...]:
+        """Tokens of each request's whole prompt, as reported."""
+        grown: GrownColumns = self.earlier.setdefault("reported", GrownColumns())
+        found: tuple[int | None, ...] = grown.of(
+            self.requests, {"prompt": lambda one: one.reported}
+        )["prompt"]
+        return found
+
+    @cached_property
     def _unreported(self) -> tuple[TimelineRequest, ...]:
         """The requests without what was reported of them."""
-        return tuple(replace(one, usage=None, cost=None) for one in self.requests)
+        return tuple(replace(one, usage=None, cost=None, listed=False) for one in self.requests)
 
     def with_transitions(
-        self, transitions: Sequence[Transition], facts_until: int | None
+        self,
+        transitions: Sequence[Transition],
+        facts_until: int | None,
+        earlier: dict[str, Any] | None = None,
     ) -> "Timeline":
-        """Return a simulated timeline with the same items; from the first other request on no usage is known."""
+        """Return a simulated timeline with the same items; from the first other request on no usage is known.
+
+        ``earlier`` is that of the same policy's timeline before, where there is one.
+        """
         until = len(self.requests) if facts_until is None else facts_until
         return replace(
             self,
-            requests=(
-                *self.requests[:until],
-                *self._unreported[until:],
-            ),
+            requests=self.requests
+            if until >= len(self.requests)
+            else (*self.requests[:until], *self._unreported[until:]),
             transitions=tuple(transitions),
             events=tuple(one for one in self.events if one.request < until),
             facts_until=facts_until,
+            earlier={} if earlier is None else earlier,
             _weights=self._weights,
+            _of_items=self._of_items,
         )

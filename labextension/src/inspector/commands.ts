@@ -8,17 +8,19 @@ import {
   type ICommandPalette,
   type WidgetTracker
 } from '@jupyterlab/apputils';
+import type { ILauncher } from '@jupyterlab/launcher';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
-import { INSPECT } from '../views/actions/inspector';
+import { COMPARE, INSPECT } from '../views/actions/inspector';
 import { inspectorIcon } from './inspectorIcon';
 import type { InspectorArea, InspectorTabs } from './inspectorTabs';
-import { readArguments } from './targets';
+import { InspectionChoice } from './inspectionChoice';
+import { readArguments, type IInspectorArguments } from './targets';
 
 export const INSPECTOR_COMMANDS = {
   inspect: INSPECT,
-  compare: 'palimpsest:compare'
+  compare: COMPARE
 } as const;
 
 const DESCRIBED = {
@@ -38,6 +40,28 @@ const DESCRIBED = {
         description: 'Number of an item from 0, or the id of its part'
       },
       path: { type: 'string', description: 'Path of a recorded file' },
+      notebook: { type: 'string', description: 'Path of the notebook' },
+      cwd: {
+        type: 'string',
+        description:
+          'Folder whose recordings are offered where nothing is named'
+      }
+    }
+  }
+};
+
+const COMPARED = {
+  args: {
+    type: 'object',
+    properties: {
+      session: {
+        type: 'string',
+        description: 'Id of the first session; by default the open inspector’s'
+      },
+      with: {
+        type: 'string',
+        description: 'Id of the second session; by default it is asked for'
+      },
       notebook: { type: 'string', description: 'Path of the notebook' }
     }
   }
@@ -51,8 +75,10 @@ export function addInspectorCommands(
   notebooks: INotebookTracker | null,
   links: LinkRegistry,
   palette: ICommandPalette | null,
+  launcher: ILauncher | null,
   words: TranslationBundle
 ): void {
+  const choice = new InspectionChoice(app, notebooks, links, words);
   app.commands.addCommand(INSPECTOR_COMMANDS.inspect, {
     describedBy: DESCRIBED,
     label: words.__('Inspect the Context'),
@@ -60,18 +86,31 @@ export function addInspectorCommands(
       'Show what the model saw in each request, what it cost, and what other policies would have shown'
     ),
     icon: inspectorIcon,
-    execute: async given => (await tabs()).open(readArguments(given))
+    execute: async given => {
+      const read = readArguments(given);
+      const folder = typeof given.cwd === 'string' ? given.cwd : '';
+      const isOpen = notebooks?.currentWidget?.isVisible ?? false;
+      const target = isOpen || isNamed(read) ? read : await choice.ask(folder);
+      return target === null ? undefined : (await tabs()).open(target);
+    }
   });
   const open = () => tracker.currentWidget?.content.model.arguments;
   app.commands.addCommand(INSPECTOR_COMMANDS.compare, {
-    describedBy: { args: { type: 'object', properties: {} } },
+    describedBy: COMPARED,
     label: words.__('Compare the Context with…'),
     caption: words.__(
       'Open another session, such as a fork, beside the inspector'
     ),
     icon: inspectorIcon,
-    isEnabled: () => open()?.notebook !== undefined,
-    execute: async () => {
+    isEnabled: given =>
+      readArguments(given).session !== undefined ||
+      open()?.notebook !== undefined,
+    execute: async given => {
+      const wanted = readArguments(given);
+      if (typeof given.with === 'string' && wanted.session !== undefined) {
+        (await tabs()).compareTwo(wanted, given.with);
+        return;
+      }
       const { notebook = '', session } = open() ?? {};
       const panel = notebooks?.find(({ context }) => context.path === notebook);
       const link = panel && links.get(panel.sessionContext);
@@ -99,7 +138,15 @@ export function addInspectorCommands(
   for (const command of Object.values(INSPECTOR_COMMANDS)) {
     palette?.addItem({ command, category });
   }
+  launcher?.add({ command: INSPECTOR_COMMANDS.inspect, category });
   tracker.currentChanged.connect(() => {
     app.commands.notifyCommandChanged(INSPECTOR_COMMANDS.compare);
   });
+}
+
+/** Returns whether arguments say what to inspect. */
+function isNamed(target: IInspectorArguments): boolean {
+  return [target.session, target.path, target.notebook].some(
+    one => one !== undefined
+  );
 }

@@ -23,6 +23,8 @@ export interface IInspectorState {
   place: IInspectorPlace;
   /** Title of the session; empty until it is known. */
   title: string;
+  /** Path of the recorded file, which may be renamed; empty for a session of a notebook. */
+  file: string;
 }
 
 /**
@@ -50,7 +52,8 @@ export class InspectorModel implements IReadable<IInspectorState> {
       isBusy: _kernel.isBusy,
       source: null,
       place: placeOf(target),
-      title: ''
+      title: '',
+      file: _kernel.file ?? ''
     };
     this._unsubscribe = _kernel.subscribe(this._follow);
     this._follow();
@@ -132,17 +135,25 @@ export class InspectorModel implements IReadable<IInspectorState> {
         );
       }
     }
+    const { file } = this._kernel;
+    if (file !== undefined && file !== this._target.path) {
+      this._target = { ...this._target, path: file };
+    }
     const known = view?.sessions.get(this._target.session ?? '');
     this._change({
       kernel,
       failure,
       isBusy,
+      file: file ?? '',
       title: known?.transcript.session?.title ?? known?.head.title ?? ''
     });
   };
 
   private readonly _lateChanged = (): void => {
-    this._change({ isLate: this._state.source?.isLate ?? false });
+    this._change({
+      isLate: this._state.source?.isLate ?? false,
+      isBusy: this._kernel.isBusy
+    });
   };
 
   /** Turns the target into numbers, for which ids need the session's view. */

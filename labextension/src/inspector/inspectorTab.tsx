@@ -20,7 +20,8 @@ export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const { place, source } = state;
-  const hindrance = hindranceOf(state, name, words);
+  const called = state.file.split('/').at(-1) || name;
+  const hindrance = hindranceOf(state, called, words);
   return (
     <div className="plm-InspectorTab">
       {hindrance !== null && (
@@ -62,7 +63,7 @@ function hindranceOf(
   words: IWords
 ): IHindrance | null {
   if (state.kernel !== 'ready') {
-    return missing(state.kernel, state.failure, name, words);
+    return missing(state, state.kernel, name, words);
   }
   if (state.isLate) {
     return {
@@ -84,12 +85,12 @@ function hindranceOf(
 }
 
 function missing(
-  state: Exclude<InspectedState, 'ready'>,
-  failure: string,
+  { failure, source }: IInspectorState,
+  kernel: Exclude<InspectedState, 'ready'>,
   name: string,
   words: IWords
 ): IHindrance {
-  switch (state) {
+  switch (kernel) {
     case 'no-notebook':
       return name === ''
         ? {
@@ -110,16 +111,19 @@ function missing(
       return { sentence: words.__('Connecting to the kernel of %1…', name) };
     case 'absent':
       return {
-        sentence: words.__(
-          'The agent is not loaded in the kernel of %1.',
-          name
-        ),
+        sentence:
+          source === null
+            ? words.__('The agent is not loaded in the kernel of %1.', name)
+            : words.__(
+                'The kernel of %1 has restarted: load the agent in it to go on from what is shown.',
+                name
+              ),
         remedy: words.__('Load it')
       };
     case 'dead':
       return {
         sentence: words.__(
-          'The kernel of %1 has ended; what is shown is from before.',
+          'The kernel of %1 has ended: start it again to go on from what is shown.',
           name
         ),
         remedy: words.__('Start it again')

@@ -58,18 +58,26 @@ export class InspectorTabs {
   /** Opens a second inspector to the right of one; a cursor that moves in one moves in the other. */
   compare(session: string): void {
     const first = this._tracker.currentWidget;
-    if (first === null) {
-      return;
+    if (first !== null) {
+      this._besides(first, session);
     }
+  }
+
+  /** Opens the inspectors of two sessions side by side. */
+  compareTwo(target: IInspectorArguments, session: string): void {
+    this._besides(this.open(target), session);
+  }
+
+  private _besides(first: InspectorArea, session: string): void {
     const { notebook, path, request } = first.content.model.arguments;
     const target = { notebook, path, session, request };
     const second = this._add(target, 'split-right', first.id);
     tie(first.content.model, second.content.model);
   }
 
-  /** Returns the inspector of a recorded file, for a document's widget. */
-  contentFor(path: string): InspectorWidget {
-    return this._contentOn(this._kernelOf({ path }), { path });
+  /** Returns the inspector of a recorded file at a place, for a document's widget. */
+  contentFor(path: string, place: IInspectorArguments): InspectorWidget {
+    return this._contentOn(this._kernelOf({ path }), { ...place, path });
   }
 
   /** Returns a kernel for a target: the notebook's, or one of its own. */

@@ -10,6 +10,9 @@ import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
 import { SlotLayout } from '../notebook/rendering/slotLayout';
 import { HostProvider } from '../views/host';
+// The styles come with the views, with a page's first inspector.
+import '../../style/inspector.css';
+import '../../style/inspectorTab.css';
 import { inspectorIcon } from './inspectorIcon';
 import type { InspectorModel } from './inspectorModel';
 import { InspectorTab } from './inspectorTab';
@@ -75,8 +78,9 @@ export class InspectorWidget extends Widget {
 
   private readonly _entitle = (): void => {
     const { words } = this._surroundings;
-    const { title } = this.model.getSnapshot();
-    const shown = title === '' ? this._name : title;
+    const { file, title } = this.model.getSnapshot();
+    const name = file.split('/').at(-1) || this._name;
+    const shown = title === '' ? name : title;
     this.title.label =
       shown === '' ? words.__('Context') : words.__('Context: %1', shown);
     this.title.caption = words.__(

@@ -1,7 +1,12 @@
 /**
  * An inspector's answers from a kernel, over the channel that is served while a cell runs.
  */
-import type { ViewAnswer, ViewQuery } from '../protocol/generated';
+import { NO_ANSWER } from '../kernel/kernelLink';
+import type {
+  OutcomeNotice,
+  ViewAnswer,
+  ViewQuery
+} from '../protocol/generated';
 import type { IInspectorSource } from '../state/inspector/source';
 import type { ITranscript } from '../state/store/transcript';
 import type { IInspectedKernel } from './kernels/inspectedKernel';
@@ -13,22 +18,27 @@ export const SETTLE_MS = 300;
 /** Milliseconds after which an answer of a busy kernel counts as late. */
 export const LATE_MS = 1500;
 
+const WAITS = 'It is read once the kernel answers again.';
 const GONE = 'The kernel does not answer. Start it again to see its sessions.';
+
+type IAnswered = Pick<OutcomeNotice, 'error' | 'inspection'>;
 
 /**
  * The source of a tab.
  *
- * Responsibilities: ask, and again after a restart of the kernel; tell when the session has grown, and when an
+ * Responsibilities: ask, and again what a kernel that ended left unanswered; tell when the session has grown, and when an
  * answer is late; send the user's context edits.
  */
 export class KernelSource implements IInspectorSource {
   readonly edit?: IInspectorSource['edit'];
   private readonly _readers = new Set<() => void>();
   private readonly _ends: (() => void)[] = [];
+  private readonly _waiting: (() => void)[] = [];
   private _mark = '';
   private _isReady: boolean;
   private _settling: ReturnType<typeof setTimeout> | undefined;
   private _late = 0;
+  private _isDisposed = false;
 
   constructor(
     private readonly _kernel: IInspectedKernel,
@@ -56,31 +66,38 @@ export class KernelSource implements IInspectorSource {
     }
   }
 
+  /** A sentence in the place of what is not known while the kernel is gone. */
+  get waits(): string | undefined {
+    return this._kernel.state === 'ready' ? undefined : WAITS;
+  }
+
   /** Whether an answer is waited for longer than usual. */
   get isLate(): boolean {
     return this._late > 0;
   }
 
   async ask(query: ViewQuery): Promise<ViewAnswer> {
-    const { link, path } = this._kernel;
-    if (link === null) {
-      return unanswered(GONE);
-    }
     const waiting = { late: false };
     const timer = setTimeout(() => {
       waiting.late = true;
       this._count(1);
     }, LATE_MS);
-    const outcome = await link.outcome('inspect', {
-      session: this._session,
-      path,
-      query
-    });
+    let outcome = await this._outcome(query);
+    while (this._isLost(outcome)) {
+      await this._returned();
+      outcome = await this._outcome(query);
+    }
     clearTimeout(timer);
     if (waiting.late) {
       this._count(-1);
     }
-    return outcome.inspection ?? unanswered(outcome.error ?? GONE);
+    return (
+      outcome.inspection ?? {
+        error: outcome.error ?? GONE,
+        unchanged: false,
+        milliseconds: 0
+      }
+    );
   }
 
   readonly subscribe = (changed: () => void): (() => void) => {
@@ -91,10 +108,45 @@ export class KernelSource implements IInspectorSource {
   };
 
   dispose(): void {
+    this._isDisposed = true;
+    this._wake();
     clearTimeout(this._settling);
     this._readers.clear();
     this._ends.forEach(end => {
       end();
+    });
+  }
+
+  private async _outcome(query: ViewQuery): Promise<IAnswered> {
+    const { link, path } = this._kernel;
+    const asked = { session: this._session, path, query };
+    return (await link?.outcome('inspect', asked)) ?? { error: GONE };
+  }
+
+  /** Returns whether a question went with its kernel, or to one that is held up, as by a library's long call. */
+  private _isLost({ error, inspection }: IAnswered): boolean {
+    return (
+      !this._isDisposed &&
+      !inspection &&
+      (this._kernel.state !== 'ready' || error === NO_ANSWER)
+    );
+  }
+
+  /** Waits until a kernel that is gone is there again, and for one that is held up a moment. */
+  private _returned(): Promise<void> {
+    return new Promise(resolve => {
+      if (this._kernel.state === 'ready') {
+        setTimeout(resolve, SETTLE_MS);
+      } else {
+        this._waiting.push(resolve);
+      }
+    });
+  }
+
+  /** Lets the questions that wait for a kernel be asked again. */
+  private _wake(): void {
+    this._waiting.splice(0).forEach(resolve => {
+      resolve();
     });
   }
 
@@ -111,6 +163,9 @@ export class KernelSource implements IInspectorSource {
     const mark = this._marked();
     const returned = ready && !this._isReady;
     this._isReady = ready;
+    if (ready) {
+      this._wake();
+    }
     if (!ready || (mark === this._mark && !returned)) {
       return;
     }
@@ -124,13 +179,12 @@ export class KernelSource implements IInspectorSource {
   };
 
   private _marked(): string {
+    if (this._kernel.path !== undefined) {
+      return this._kernel.stamp ?? '';
+    }
     const view = this._kernel.link?.store.getSnapshot();
     return grown(view?.sessions.get(this._session ?? '')?.transcript);
   }
-}
-
-function unanswered(error: string): ViewAnswer {
-  return { error, unchanged: false, milliseconds: 0 };
 }
 
 /** Returns a text that changes when a request, a part or a decision came, and not with each word. */

@@ -8,6 +8,7 @@ import {
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -29,7 +30,8 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     ITranslator,
     ICommandPalette,
     ILayoutRestorer,
-    IEditorLanguageRegistry
+    IEditorLanguageRegistry,
+    ILauncher
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -39,7 +41,8 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
-    languages: IEditorLanguageRegistry | null
+    languages: IEditorLanguageRegistry | null,
+    launcher: ILauncher | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     const open = (target: object) => {
@@ -66,8 +69,22 @@ export const inspector: JupyterFrontEndPlugin<void> = {
         ({ InspectorTabs }) =>
           new InspectorTabs(app, tracker, notebooks, links, surroundings)
       ));
-    addInspectorCommands(app, tabs, tracker, notebooks, links, palette, words);
-    addRecordings(app, async path => (await tabs()).contentFor(path), words);
+    addInspectorCommands(
+      app,
+      tabs,
+      tracker,
+      notebooks,
+      links,
+      palette,
+      launcher,
+      words
+    );
+    addRecordings(
+      app,
+      async (path, place) => (await tabs()).contentFor(path, place),
+      words,
+      restorer
+    );
     followLinks(document, open);
     void restorer?.restore(tracker, {
       command: INSPECTOR_COMMANDS.inspect,

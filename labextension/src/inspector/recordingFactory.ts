@@ -1,7 +1,8 @@
 /**
  * Recorded files as documents: a double click, or "Open With", opens the inspector over a kernel of its own.
  */
-import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
+import { WidgetTracker } from '@jupyterlab/apputils';
 import {
   ABCWidgetFactory,
   DocumentModel,
@@ -13,12 +14,14 @@ import { ServerConnection } from '@jupyterlab/services';
 import { StackedPanel, Widget } from '@lumino/widgets';
 import type { IWords } from '../views/host';
 import { inspectorIcon } from './inspectorIcon';
+import type { InspectorWidget } from './inspectorWidget';
 import {
   BEGINNING_BYTES,
   beginsLikeRecording,
   DEFAULT_TYPES,
   RECORDING_TYPES
 } from './recordingFormats';
+import { readArguments, type IInspectorArguments } from './targets';
 
 /** Name of the factory, as menus show it. */
 export const RECORDING_FACTORY = 'Palimpsest Inspector';
@@ -59,28 +62,65 @@ class UnreadModelFactory extends TextModelFactory {
   }
 }
 
-/** Makes the inspector of a recorded file. */
-type MakeInspector = (path: string) => Promise<Widget>;
+/** The command by which JupyterLab brings a recorded file back with its layout. */
+const RESTORE = 'palimpsest:restore-recording';
 
-/** Makes the widget of one recorded file; the inspector comes into it once its code is loaded. */
-class RecordingFactory extends ABCWidgetFactory<DocumentWidget> {
+/** Makes the inspector of a recorded file, at a place. */
+type MakeInspector = (
+  path: string,
+  place: IInspectorArguments
+) => Promise<InspectorWidget>;
+
+/** The document of one recorded file; the inspector comes into it once its code is loaded. */
+class RecordingDocument extends DocumentWidget<StackedPanel> {
+  /** Called when another place is shown. */
+  onPlace: () => void = () => undefined;
+  private _inspector: InspectorWidget | null = null;
+
+  constructor(
+    context: DocumentRegistry.Context,
+    private readonly _first: IInspectorArguments,
+    inspector: Promise<InspectorWidget>
+  ) {
+    super({ content: new StackedPanel(), context });
+    void inspector.then(made => {
+      if (this.isDisposed) {
+        made.dispose();
+        return;
+      }
+      this._inspector = made;
+      this.content.addWidget(made);
+      made.model.subscribe(() => {
+        this.onPlace();
+      });
+    });
+  }
+
+  /** What brings this document back as it is. */
+  get arguments(): IInspectorArguments {
+    const shown = this._inspector?.model.arguments ?? this._first;
+    return { ...shown, path: this.context.path };
+  }
+}
+
+/** Makes the documents of recorded files. */
+class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
+  /** Places of documents that are being restored, by path. */
+  readonly restored = new Map<string, IInspectorArguments>();
+
   constructor(
     private readonly _inspector: MakeInspector,
-    options: DocumentRegistry.IWidgetFactoryOptions<DocumentWidget>
+    options: DocumentRegistry.IWidgetFactoryOptions<RecordingDocument>
   ) {
     super(options);
   }
 
-  protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget {
-    const content = new StackedPanel();
-    void this._inspector(context.path).then(inspector => {
-      if (content.isDisposed) {
-        inspector.dispose();
-      } else {
-        content.addWidget(inspector);
-      }
-    });
-    return new DocumentWidget({ content, context });
+  protected createNewWidget(
+    context: DocumentRegistry.Context
+  ): RecordingDocument {
+    const { path } = context;
+    const first = this.restored.get(path) ?? { path };
+    return new RecordingDocument(context, first, this._inspector(path, first));
   }
 }
 
@@ -99,20 +139,33 @@ class LinesFactory extends ABCWidgetFactory<DocumentWidget> {
 
   protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget {
     const widget = blank(context);
-    void this._open(context.path).finally(() => {
-      widget.dispose();
-    });
+    void this._open(context.path)
+      .finally(() => {
+        widget.dispose();
+      })
+      .then(opened => {
+        if (opened instanceof Widget && !opened.isAttached) {
+          // Notebook 7 has room for one document, which was the empty one.
+          this._app.shell.add(opened, 'main');
+        }
+      });
     return widget;
   }
 
-  private async _open(path: string): Promise<void> {
+  private async _open(path: string): Promise<unknown> {
     const factory = (await isRecording(this._app, path))
       ? RECORDING_FACTORY
       : this._app.docRegistry
           .preferredWidgetFactories(path)
           .map(({ name }) => name)
           .find(name => name !== RECORDING_FACTORY && name !== LINES_FACTORY);
-    await this._app.commands.execute('docmanager:open', { path, factory });
+    // With any other reference Notebook 7 would open a page of its own.
+    const options = { ref: '_noref' };
+    return (await this._app.commands.execute('docmanager:open', {
+      path,
+      factory,
+      options
+    })) as unknown;
   }
 }
 
@@ -122,12 +175,14 @@ function blank(context: DocumentRegistry.Context): DocumentWidget {
 
 /**
  * Registers the factory: for names that only recordings have it is the default; for other JSON it is offered in
- * "Open With", and a `.jsonl` file opens in it by a double click if it begins like a recording.
+ * "Open With", and a `.jsonl` file opens in it by a double click if it begins like a recording. Open documents come
+ * back with the layout.
  */
 export function addRecordings(
   app: JupyterFrontEnd,
   inspector: MakeInspector,
-  words: IWords
+  words: IWords,
+  restorer: ILayoutRestorer | null
 ): void {
   const { docRegistry } = app;
   const own = RECORDING_TYPES.map(({ name, extensions, what }) => {
@@ -142,16 +197,18 @@ export function addRecordings(
     return name;
   });
   docRegistry.addModelFactory(new UnreadModelFactory());
-  docRegistry.addWidgetFactory(
-    new RecordingFactory(inspector, {
-      name: RECORDING_FACTORY,
-      label: words.__('Palimpsest Inspector'),
-      modelName: MODEL,
-      fileTypes: [...own, 'jsonl', 'json'],
-      defaultFor: [...DEFAULT_TYPES],
-      readOnly: true
-    })
-  );
+  const recordings = new RecordingFactory(inspector, {
+    name: RECORDING_FACTORY,
+    label: words.__('Palimpsest Inspector'),
+    modelName: MODEL,
+    fileTypes: [...own, 'jsonl', 'json'],
+    defaultFor: [...DEFAULT_TYPES],
+    readOnly: true
+  });
+  docRegistry.addWidgetFactory(recordings);
+  if (restorer !== null) {
+    restore(app, recordings, restorer);
+  }
   docRegistry.addWidgetFactory(
     new LinesFactory(app, {
       name: LINES_FACTORY,
@@ -162,6 +219,52 @@ export function addRecordings(
       readOnly: true
     })
   );
+}
+
+/** Has JupyterLab keep the open documents of recorded files with its layout, each at the place where it was left. */
+function restore(
+  { commands }: JupyterFrontEnd,
+  recordings: RecordingFactory,
+  restorer: ILayoutRestorer
+): void {
+  const tracker = new WidgetTracker<RecordingDocument>({
+    namespace: 'jupyter-palimpsest-recording'
+  });
+  recordings.widgetCreated.connect((_, widget) => {
+    const save = () => {
+      void tracker.save(widget);
+    };
+    void tracker.add(widget);
+    widget.onPlace = save;
+    widget.context.pathChanged.connect(save);
+  });
+  commands.addCommand(RESTORE, {
+    describedBy: {
+      args: {
+        type: 'object',
+        required: ['path'],
+        properties: {
+          path: { type: 'string', description: 'Path of a recorded file' }
+        }
+      }
+    },
+    execute: async given => {
+      const place = readArguments(given);
+      const { path = '' } = place;
+      recordings.restored.set(path, place);
+      try {
+        const open = { path, factory: RECORDING_FACTORY };
+        return (await commands.execute('docmanager:open', open)) as unknown;
+      } finally {
+        recordings.restored.delete(path);
+      }
+    }
+  });
+  void restorer.restore(tracker, {
+    command: RESTORE,
+    args: widget => ({ ...widget.arguments }),
+    name: ({ context }) => context.path
+  });
 }
 
 /** Returns whether a file on the server begins like a recording; only its beginning is fetched. */

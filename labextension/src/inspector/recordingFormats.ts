@@ -29,6 +29,7 @@ export const BEGINNING_BYTES = 8192;
 /** Fields of a first line by which each format is known; all of one row must be there. */
 const SIGNS: readonly (readonly string[])[] = [
   ['type', 'sessionId'], // Claude Code
+  ['type', 'messageId', 'snapshot'], // Claude Code, its files before the messages
   ['sessionId', 'projectHash'], // Gemini CLI
   ['type', 'timestamp', 'cwd'], // pi
   ['timestamp', 'type', 'payload'], // Codex

@@ -24,12 +24,14 @@ export class JupyterTransport implements ITransport {
   onEvent: ((event: TransportEvent) => void) | null = null;
   private _clone: Kernel.IKernelConnection | null = null;
   private _isRestarting = false;
+  private _hasRun = false;
   private _loads = '';
 
   constructor(private readonly _kernel: Kernel.IKernelConnection) {
     _kernel.iopubMessage.connect(this._onNotice);
     _kernel.iopubMessage.connect(this._onMessage);
     _kernel.statusChanged.connect(this._onStatus);
+    _kernel.connectionStatusChanged.connect(this._onConnection);
     this._clone = impatient(_kernel);
     this._clone.iopubMessage.connect(this._onNotice);
     void _kernel.info.then(() => {
@@ -86,6 +88,7 @@ export class JupyterTransport implements ITransport {
     this._kernel.iopubMessage.disconnect(this._onNotice);
     this._kernel.iopubMessage.disconnect(this._onMessage);
     this._kernel.statusChanged.disconnect(this._onStatus);
+    this._kernel.connectionStatusChanged.disconnect(this._onConnection);
     this._dropClone();
   }
 
@@ -126,6 +129,29 @@ export class JupyterTransport implements ITransport {
     }
   };
 
+  /** JupyterLab connects anew to a kernel that died and that the server restarted. */
+  private readonly _onConnection = (
+    _sender: Kernel.IKernelConnection,
+    status: Kernel.ConnectionStatus
+  ): void => {
+    if (status === 'connected' && this._isRestarting) {
+      this._askForStatus();
+    }
+  };
+
+  /** Sends an empty request: a restarted kernel tells no status until something runs. */
+  private _askForStatus(): void {
+    this._kernel
+      .requestExecute({ code: '', silent: true, store_history: false })
+      .done.catch(() => undefined);
+  }
+
+  private _restarted(): void {
+    this._isRestarting = true;
+    this._dropClone();
+    this.onEvent?.('restarted');
+  }
+
   private readonly _onStatus = (
     _sender: Kernel.IKernelConnection,
     status: Kernel.Status
@@ -133,15 +159,21 @@ export class JupyterTransport implements ITransport {
     switch (status) {
       case 'restarting':
       case 'autorestarting':
-        this._isRestarting = true;
-        this._dropClone();
-        this.onEvent?.('restarted');
+        this._restarted();
+        break;
+      case 'starting':
+        // Of a restart that somebody else asked for, a page hears only that the new kernel starts.
+        if (this._hasRun && !this._isRestarting) {
+          this._restarted();
+          this._askForStatus();
+        }
         break;
       case 'dead':
         this.onEvent?.('dead');
         break;
       case 'idle':
       case 'busy':
+        this._hasRun = true;
         if (this._isRestarting) {
           this._isRestarting = false;
           this.onEvent?.('ready');

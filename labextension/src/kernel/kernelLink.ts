@@ -323,6 +323,10 @@ export class KernelLink implements ILink {
     }
     const cells = this._notebooks.size > 0;
     void this.command('watch', { pings: true, cells }).then(reply => {
+      if (reply.error === NO_ANSWER) {
+        this._lookForRestart();
+        return;
+      }
       // Records that the head counts may still be on their way.
       setTimeout(() => {
         if (!this._disposed) {
@@ -330,6 +334,22 @@ export class KernelLink implements ILink {
         }
       }, this._isBehind(reply));
     });
+  }
+
+  /**
+   * Finds out why a kernel gave no answer: one that starts quickly after somebody else restarted it may
+   * say so before it is heard.
+   */
+  private _lookForRestart(): void {
+    void this._transport.knowsUs().then(
+      known => {
+        if (!known && !this._disposed && this.state === 'ready') {
+          this._onEvent('restarted');
+          this.store.update({ link: 'absent' });
+        }
+      },
+      () => undefined // The connection ended; its status event handles the rest.
+    );
   }
 
   /** Answers what the cells of this page's notebooks hold. */
@@ -399,7 +419,8 @@ export class KernelLink implements ILink {
   }
 }
 
-const NO_ANSWER = 'The kernel does not answer.';
+/** The error of a command that no kernel answered. */
+export const NO_ANSWER = 'The kernel does not answer.';
 const MISMATCH =
   'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both entries.';
 

@@ -3,6 +3,7 @@
  */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { KernelDeath } from '../kernel/kernelDeath';
 import type { ILink } from '../kernel/kernelLink';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { PanelStatus } from '../views/chat/panelState';
@@ -19,8 +20,7 @@ export class ActiveNotebook {
   private _away: (() => void) | null = null;
   private _unsubscribe: (() => void) | null = null;
   private _isLooking = false;
-  /** Whether the kernel died and no other was started. */
-  private _died = false;
+  private readonly _death = new KernelDeath();
 
   constructor(
     private readonly _tracker: INotebookTracker | null,
@@ -52,7 +52,7 @@ export class ActiveNotebook {
     }
     const kernel = context.session?.kernel;
     if (!kernel) {
-      if (this._died) {
+      if (this._death.died) {
         return 'dead';
       }
       return context.isReady || context.hasNoKernel ? 'no-kernel' : 'starting';
@@ -98,20 +98,15 @@ export class ActiveNotebook {
     this._changed();
   };
 
-  /** JupyterLab drops a kernel that died; its death must be shown all the same. */
   private readonly _told = (): void => {
-    if (this._link?.state === 'dead') {
-      this._died = true;
-    } else if (this.context?.session?.kernel) {
-      this._died = false;
-    }
+    this._death.note(this.context?.session?.kernel, this._link?.state);
     this._changed();
   };
 
   private _join(panel: NotebookPanel): void {
     const context = panel.sessionContext;
     context.kernelChanged.connect(this._changed);
-    context.statusChanged.connect(this._changed);
+    context.statusChanged.connect(this._told);
     context.sessionChanged.connect(this._changed);
     context.propertyChanged.connect(this._changed);
     panel.context.pathChanged.connect(this._changed);
@@ -129,14 +124,14 @@ export class ActiveNotebook {
     this._away = this._unsubscribe = this._link = null;
     const panel = this._panel;
     this._panel = null;
-    this._died = false;
+    this._death.forget();
     if (panel === null || panel.isDisposed) {
       return;
     }
     const context = panel.sessionContext;
     context.kernelChanged.disconnect(this._changed);
     context.kernelChanged.disconnect(this._told);
-    context.statusChanged.disconnect(this._changed);
+    context.statusChanged.disconnect(this._told);
     context.sessionChanged.disconnect(this._changed);
     context.propertyChanged.disconnect(this._changed);
     panel.context.pathChanged.disconnect(this._changed);

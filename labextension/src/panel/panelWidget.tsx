@@ -37,7 +37,9 @@ export class PanelWidget extends Widget {
     words: TranslationBundle,
     languages: IEditorLanguageRegistry | null,
     /** Opens the inspector of a session. */
-    inspect: (target: IInspectorTarget) => void
+    inspect: (target: IInspectorTarget) => void,
+    /** Opens the inspectors of two sessions. */
+    compare: (session: string, other: string) => void
   ) {
     super();
     this.id = PANEL_ID;
@@ -56,7 +58,8 @@ export class PanelWidget extends Widget {
           value={{
             inspect: target => {
               inspect({ session: _model.session, ...target });
-            }
+            },
+            compare
           }}
         >
           <PanelContent model={_model} />

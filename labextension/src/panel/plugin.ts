@@ -14,7 +14,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
-import { INSPECT } from '../views/actions/inspector';
+import { COMPARE, INSPECT } from '../views/actions/inspector';
 import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
@@ -68,6 +68,9 @@ export const panel: JupyterFrontEndPlugin<void> = {
       languages,
       target => {
         void app.commands.execute(INSPECT, { ...target });
+      },
+      (session, other) => {
+        void app.commands.execute(COMPARE, { session, with: other });
       }
     );
     app.shell.add(widget, 'right', { rank: RANK });

@@ -2,7 +2,7 @@
  * Sending, withdrawing and steering prompts as commands to the active notebook's kernel.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import type { ILink } from '../kernel/kernelLink';
+import { NO_ANSWER, type ILink } from '../kernel/kernelLink';
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import type { PromptAdmitted } from '../protocol/generated';
 import type { IPromptActions } from '../views/actions/prompts';
@@ -45,8 +45,11 @@ export function promptActions(
       const session = link?.store.getSnapshot().current ?? undefined;
       const before = newestRecord(link, session);
       const fields = { ...chosen, text, session };
-      const outcome = await link?.outcome('prompt', fields);
-      if (outcome?.error === undefined) {
+      // Without a link nothing was sent, so the prompt returns to the composer.
+      const outcome = (await link?.outcome('prompt', fields)) ?? {
+        error: NO_ANSWER
+      };
+      if (outcome.error === undefined) {
         return;
       }
       target.report(outcome);

@@ -59,6 +59,10 @@ export function sessionActions(
       const fields = message === undefined ? { session } : { session, message };
       follow(target.link?.outcome('fork', fields), target, switches);
     },
+    branches: async session => {
+      const outcome = await target.link?.outcome('branches', { session });
+      return outcome?.branches ?? outcome?.error ?? '';
+    },
     rename: (session, title) => change('title', { session, title }),
     archive: (session, archived) => change('archive', { session, archived }),
     delete: session => change('delete', { session })

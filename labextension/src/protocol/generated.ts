@@ -59,6 +59,7 @@ export type Command =
   | AnswerQuestion
   | ApplyContextEdit
   | Archive
+  | AskForAnotherSummary
   | Cancel
   | CloseSegment
   | Compact
@@ -70,6 +71,7 @@ export type Command =
   | Inspect
   | Join
   | ListApprovals
+  | ListBranches
   | ListChildren
   | ListChoices
   | ListExtensions
@@ -101,6 +103,7 @@ export type Command =
   | TrustProject
   | Unshare
   | Unwatch
+  | UseOlderSummary
   | UsePolicy
   | Watch
   | Withdraw;
@@ -199,6 +202,10 @@ export interface ApplyContextEdit {
   id: string;
   type: 'context-edit';
   session?: string;
+  /**
+   * A held request whose own session is meant, such as a subagent's.
+   */
+  hold?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
   /**
    * The id of a part or message; empty for ``undo``, which undoes the newest compaction.
@@ -265,9 +272,25 @@ export interface Ask {
 export interface AskCompaction {
   ask: 'compaction';
   /**
-   * The place of the compaction among the session's.
+   * The place of the compaction among the session's ``compact`` events.
    */
   number: number;
+  /**
+   * That of the view, for what fetching lost names again would cost.
+   */
+  price?: string;
+}
+/**
+ * Put the new summary aside that a held request would be the first to use, and request another.
+ */
+export interface AskForAnotherSummary {
+  id: string;
+  type: 'another-summary';
+  session?: string;
+  /**
+   * The id of the held request.
+   */
+  hold: string;
 }
 /**
  * Ask for an item's text, and what a request shows in its place.
@@ -332,6 +355,10 @@ export interface AskView {
    * ``seq`` of the view that the asker has: where nothing came after it, the answer holds no view.
    */
   after?: number;
+  /**
+   * ``epoch`` of that view: the answer may be a patch of it.
+   */
+  epoch?: string;
 }
 /**
  * The info of one answer of the model: one step.
@@ -579,7 +606,68 @@ export interface BlockView {
   tokens: number;
 }
 /**
- * A request that did not read from the cache what it shares with the one before: a fact.
+ * What one branch did after the point where the branches part.
+ */
+export interface BranchColumn {
+  session: string;
+  title: string;
+  models: string[];
+  /**
+   * The policy that was chosen for the session; empty for the configured one.
+   */
+  policy: string;
+  requests: number;
+  usage: Usage;
+  /**
+   * US dollars; None where a request has no known price.
+   */
+  cost?: number;
+  decisions: number;
+  /**
+   * The newest answer, or its beginning; empty where there is none.
+   */
+  answer: string;
+  /**
+   * Tokens of each request, in order.
+   */
+  sizes: number[];
+  /**
+   * Some of these are estimates.
+   */
+  estimated: boolean;
+  /**
+   * Tokens that the newest request's model takes; 0 where it has no limit.
+   */
+  window: number;
+  /**
+   * The branch that it was forked from; None for the first of all, and by an older kernel.
+   */
+  parent?: string;
+  parent_title: string;
+  /**
+   * Requests that it shares with that branch.
+   */
+  forked_after: number;
+}
+/**
+ * Branches side by side.
+ */
+export interface BranchTable {
+  /**
+   * Requests that all branches share.
+   */
+  parted_at: number;
+  /**
+   * Each after the one that it was forked from.
+   */
+  branches: BranchColumn[];
+  /**
+   * Older branches, which are not shown.
+   */
+  left_out: number;
+}
+/**
+ * A request that did not read from the cache what the one before left there: a fact.
  */
 export interface BreakView {
   request: number;
@@ -627,7 +715,7 @@ export interface Busy {
 export interface CacheForecast {
   tokens: number;
   cools_at?: number;
-  lifetime_seconds: number;
+  cold_at?: number;
 }
 /**
  * Stop the turn that runs and withdraw what waits.
@@ -781,6 +869,13 @@ export interface SegmentCut {
   joint: string;
 }
 /**
+ * What is decided already for the request that comes next, such as what a person restored.
+ */
+export interface ComingColumns {
+  item: number[];
+  state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
+}
+/**
  * The fields that every command has.
  */
 export interface CommandBase {
@@ -848,6 +943,11 @@ export interface SessionHead {
    * One sentence while nothing can be written, since the disk does not respond.
    */
   problem?: string;
+  /**
+   * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
+   * other way round, since replies and notices have channels of their own. 0 by an older kernel.
+   */
+  order: number;
 }
 /**
  * Nothing runs.
@@ -913,12 +1013,15 @@ export interface ProposedRequest {
   model: string;
   policy: string;
   now: number;
+  sha256: string;
   tokens: number;
   tokens_before?: number;
   window: number;
   budget: number;
   fits: boolean;
   summary_first: boolean;
+  new_summary?: Decision;
+  older_summary?: Decision;
   last: boolean;
   hooked: boolean;
   beside: boolean;
@@ -932,20 +1035,12 @@ export interface ProposedRequest {
   cache: CacheForecast;
   cost?: number;
   cost_cold?: number;
+  limit_usd?: number;
+  limit_tokens?: number;
+  policy_problem: string;
+  again: boolean;
+  prunes_after: boolean;
   numbers: ProposedNumber[];
-}
-/**
- * One block of a proposed request, in the order in which the model would read it.
- */
-export interface ProposedItem {
-  kind: string;
-  label: string;
-  tokens: number;
-  message_id?: string;
-  part_id?: string;
-  state: 'whole' | 'truncated' | 'cleared';
-  pinned: boolean;
-  new: boolean;
 }
 /**
  * One reduction or repair, reversible, made once and applied in every later request.
@@ -972,6 +1067,19 @@ export interface Decision {
    * Explanation for the user, generated for a page from rule and numbers; a log holds none.
    */
   words?: string;
+}
+/**
+ * One block of a proposed request, in the order in which the model would read it.
+ */
+export interface ProposedItem {
+  kind: string;
+  label: string;
+  tokens: number;
+  message_id?: string;
+  part_id?: string;
+  state: 'whole' | 'truncated' | 'cleared';
+  pinned: boolean;
+  new: boolean;
 }
 /**
  * A number of the context policy that a person may change while the request is held.
@@ -1056,16 +1164,61 @@ export interface CompactionPart {
  */
 export interface CompactionText {
   number: number;
+  /**
+   * The first request that shows the summary; the number of requests where none came after it.
+   */
   request: number;
+  /**
+   * The first request that shows again what it covered.
+   */
+  undone?: number;
   /**
    * The items that the summary covers.
    */
   items: number[];
+  /**
+   * What each of them took in the request before; estimates.
+   */
+  item_tokens: number[];
+  /**
+   * At most ``TEXT_CHARS`` characters; data, not markup.
+   */
   summary: string;
+  /**
+   * Of the whole summary.
+   */
+  summary_chars: number;
   tokens_before: number;
   tokens_after: number;
+  /**
+   * All kinds of which there were names; their numbers count every name.
+   */
+  kinds: LostKind[];
+  /**
+   * Those first that were needed later; of very many the others are only counted.
+   */
   lost: LostName[];
+  /**
+   * What fetching the needed ones again would cost, in the money of the view's price; an estimate.
+   */
+  repair: number;
+  /**
+   * How many requests that would take.
+   */
+  fetches: number;
   sentences: string[];
+}
+/**
+ * How many names of a kind a compaction replaced, lost, and lost although they were needed later.
+ */
+export interface LostKind {
+  /**
+   * ``paths``, ``errors``, ``identifiers`` or ``numbers``.
+   */
+  kind: string;
+  found: number;
+  lost: number;
+  needed: number;
 }
 /**
  * A path, identifier, error or number that a summary no longer holds.
@@ -1178,7 +1331,7 @@ export interface Delete {
  */
 export interface EventView {
   request: number;
-  kind: 'prune' | 'compact' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
+  kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
   cause: string;
 }
 /**
@@ -1469,6 +1622,14 @@ export interface ListApprovals {
    * Numbers in the list as it was shown last; an empty list revokes all of it.
    */
   revoke?: number[];
+}
+/**
+ * Compare all branches of a session's tree since the first two part: what it was forked from, and all forks.
+ */
+export interface ListBranches {
+  id: string;
+  type: 'branches';
+  session: string;
 }
 /**
  * List the sessions that ``task`` calls of a session began.
@@ -2088,6 +2249,7 @@ export interface OutcomeNotice {
    * Where the next page of sessions begins.
    */
   cursor?: string;
+  branches?: BranchTable;
   choices?: Choices;
   mentions?: MentionList;
   /**
@@ -2281,6 +2443,7 @@ export interface RevertedFile {
  */
 export interface ViewAnswer {
   view?: TimelineView;
+  patch?: ViewPatch;
   track?: TrackView;
   item?: ItemText;
   request?: RequestText;
@@ -2318,6 +2481,10 @@ export interface TimelineView {
    * The journal's last record that it shows; a live view asks for what came after.
    */
   seq: number;
+  /**
+   * Views of one epoch are measured alike, so that one goes on from another; empty in a file.
+   */
+  epoch: string;
   kinds: string[];
   models: string[];
   items: ItemColumns;
@@ -2329,11 +2496,11 @@ export interface TimelineView {
   breaks: BreakView[];
   break_notes: string[];
   wastes: WasteView[];
+  waste_kinds: WasteKindView[];
   /**
-   * With ``used_request``: an answer at that request used a name that the item holds; sorted by item.
+   * Of each request the items that hold a name which its answer used, ascending.
    */
-  used_item: number[];
-  used_request: number[];
+  used: number[][];
   subagents: SubagentView[];
   /**
    * Sentences with numbers about the whole session.
@@ -2343,6 +2510,7 @@ export interface TimelineView {
    * What the recording lacks, a sentence each.
    */
   gaps: string[];
+  coming: ComingColumns;
   policies: PolicyOption[];
 }
 /**
@@ -2389,6 +2557,10 @@ export interface RequestColumns {
    * US dollars, as recorded or from the model's price.
    */
   cost: (number | null)[];
+  /**
+   * The cost is the reported usage at the prices of a list, and so an estimate: the recording has none.
+   */
+  listed: boolean[];
 }
 /**
  * How tokens are counted: unseen + factor x the estimator's tokens of the items.
@@ -2410,6 +2582,14 @@ export interface PriceView {
   output: number;
   read: number;
   write: number;
+  /**
+   * The list that the prices are from, with its date; empty where they were given.
+   */
+  source: string;
+  /**
+   * The costs that the session recorded are at these prices; else every amount at them is an estimate.
+   */
+  recorded: boolean;
 }
 /**
  * A session as recorded, or as a policy would have shown it.
@@ -2496,6 +2676,10 @@ export interface TrackFigures {
   breaks: number;
   break_tokens: number;
   cost?: number;
+  /**
+   * It was recorded; else it is an estimate, also where the tokens were reported.
+   */
+  cost_is_fact: boolean;
   summaries?: number;
   repair?: number;
   cost_uncached?: number;
@@ -2516,6 +2700,21 @@ export interface WasteView {
   request: number;
   item?: number;
   is_fact: boolean;
+  /**
+   * The cost was recorded, or is at recorded prices; of an estimated waste never.
+   */
+  cost_is_fact: boolean;
+}
+/**
+ * All wastes of one kind together.
+ */
+export interface WasteKindView {
+  /**
+   * What they are, with their number.
+   */
+  words: string;
+  cost: number;
+  cost_is_fact: boolean;
 }
 /**
  * A session that a call of this one began.
@@ -2530,6 +2729,7 @@ export interface SubagentView {
   requests: number;
   tokens: number;
   cost?: number;
+  cost_is_fact: boolean;
 }
 /**
  * A policy that a session can be replayed under.
@@ -2554,6 +2754,16 @@ export interface SliderView {
   name: string;
   stops: number[];
   default: number;
+}
+/**
+ * A newer view, with what an older one has left out of its lists.
+ */
+export interface ViewPatch {
+  after: number;
+  kept: {
+    [k: string]: number[];
+  };
+  view: TimelineView;
 }
 /**
  * A request as blocks.
@@ -3493,12 +3703,28 @@ export interface Unwatch {
   session?: string;
 }
 /**
+ * Use the summary that was put aside, in place of a newer one or of the held request for one.
+ */
+export interface UseOlderSummary {
+  id: string;
+  type: 'older-summary';
+  session?: string;
+  /**
+   * The id of the held request.
+   */
+  hold: string;
+}
+/**
  * Choose the context policy, from the next request on.
  */
 export interface UsePolicy {
   id: string;
   type: 'policy';
   session?: string;
+  /**
+   * A held request whose own session is meant, such as a subagent's.
+   */
+  hold?: string;
   /**
    * The name of a preset, ``name=value`` for one number, or ``default``.
    *

@@ -10,7 +10,7 @@ import {
   parseLink,
   type IInspectorPlace
 } from '../state/inspector/source';
-import { HostProvider } from '../views/host';
+import { HostProvider, type IHost } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
 import '../../style/panel.css';
@@ -21,8 +21,20 @@ import '../../style/inspectedCell.css';
 import { WORDS } from '../widget/hostParts';
 import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';
 import { applyTheme } from '../widget/theme';
+import { usePrinting } from './printing';
 import { readReport } from './reportData';
 import { ReportSource } from './reportSource';
+
+const { copy } = PLAIN_TEXT_HOST;
+/** Of a report, a link is the address of the file at a place. */
+const REPORT_HOST: IHost = {
+  ...PLAIN_TEXT_HOST,
+  ...(copy === undefined
+    ? {}
+    : {
+        copy: (link: string) => copy(new URL(`#${link}`, location.href).href)
+      })
+};
 
 const NOWHERE: IInspectorPlace = { request: null, item: null };
 
@@ -42,10 +54,11 @@ function begin(): void {
     saved.hidden = true;
   }
   createRoot(place).render(
-    <HostProvider value={PLAIN_TEXT_HOST}>
+    <HostProvider value={REPORT_HOST}>
       <Report
         source={new ReportSource(data, WORDS)}
         session={data.view.session}
+        place={place}
       />
     </HostProvider>
   );
@@ -53,11 +66,14 @@ function begin(): void {
 
 function Report({
   source,
-  session
+  session,
+  place: element
 }: {
   source: ReportSource;
   session: string;
+  place: HTMLElement;
 }) {
+  const isPrinted = usePrinting(element);
   const [place, setPlace] = useState(linked);
   useEffect(() => {
     const follow = () => {
@@ -72,6 +88,7 @@ function Report({
     <Inspector
       source={source}
       place={place}
+      isPrinted={isPrinted}
       onPlace={next => {
         setPlace(next);
         history.replaceState(null, '', `#${linkTo(session, next)}`);

@@ -12,6 +12,7 @@ import type {
 } from '../protocol/generated';
 import { isGone, ItemStates } from '../state/inspector/itemStates';
 import type { IInspectorSource } from '../state/inspector/source';
+import { why } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
 import type { IReportData } from './reportData';
@@ -50,10 +51,10 @@ export class ReportSource implements IInspectorSource {
   }
 
   ask(query: ViewQuery): Promise<ViewAnswer> {
-    return Promise.resolve(this._answer(query));
+    return Promise.resolve(this.answerNow(query));
   }
 
-  private _answer(query: ViewQuery): ViewAnswer {
+  answerNow(query: ViewQuery): ViewAnswer {
     switch (query.ask) {
       case 'view':
         return answer({ view: this._data.view });
@@ -163,7 +164,13 @@ export class ReportSource implements IInspectorSource {
       return null;
     }
     const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
-    const text = state === 'whole' ? (items[item] ?? '') : `[${state}]`;
+    const text =
+      state === 'whole'
+        ? (items[item] ?? '')
+        : this._words.__(
+            '%1 What the model was shown instead is not in this report.',
+            why(states, item, request)
+          );
     return {
       item,
       role: ROLES[kind] ?? 'user',

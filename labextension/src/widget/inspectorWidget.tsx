@@ -3,7 +3,7 @@
  *
  * It needs ipywidgets and anywidget in the page, but not our labextension.
  */
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { IInspectorPlace } from '../state/inspector/source';
 import { HostProvider } from '../views/host';
@@ -15,6 +15,7 @@ import '../../style/inspector.css';
 import '../../style/forcedColors.css';
 import '../../style/inspectedCell.css';
 import type { InspectorWidgetModel } from './anywidgetModel';
+import { keepPlainKeys, leaveByEscape } from './cellKeys';
 import { WORDS } from './hostParts';
 import { CommSource } from './inspectorSource';
 import { MountPoints } from './mountPoints';
@@ -85,8 +86,13 @@ function draw(place: HTMLElement, source: CommSource): () => void {
 
 function InspectedCell({ source }: { source: CommSource }) {
   const [place, setPlace] = useState(NOWHERE);
+  const views = useRef<HTMLDivElement>(null);
+  useEffect(
+    () => (views.current === null ? undefined : keepPlainKeys(views.current)),
+    []
+  );
   return (
-    <div className="plm-InspectedCell">
+    <div className="plm-InspectedCell" ref={views} onKeyDown={leaveByEscape}>
       <Inspector source={source} place={place} onPlace={setPlace} />
     </div>
   );

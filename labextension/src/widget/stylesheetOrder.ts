@@ -10,11 +10,15 @@ export const INSPECTOR_SHEET = '.plm-InspectedCell';
 /** Marks that our labextension's styles are in the page; see `style/extension.css`. */
 const EXTENSION = '--plm-extension';
 
+/** In each of our sheets, and in none of the page's own. */
+const OURS = '--plm-';
+
 /**
- * Puts a widget's sheet, which has the rule `own`, before all others if our labextension is present.
+ * Puts a widget's sheet, which has the rule `own`, before those of our labextension if that is present.
  *
  * Both contain the same rules. anywidget appends its sheet, which would override the panel's own
- * exceptions from these rules in the whole page.
+ * exceptions from these rules in the whole page. The page's own rules stay before it: some are as
+ * specific as the widget's.
  */
 export function deferToExtensionStyles(page: Document, own: string): void {
   const has = getComputedStyle(page.documentElement).getPropertyValue(
@@ -23,12 +27,21 @@ export function deferToExtensionStyles(page: Document, own: string): void {
   if (has.trim() === '') {
     return;
   }
-  for (const sheet of page.querySelectorAll('style')) {
-    if (
-      sheet.textContent.includes(own) &&
-      sheet !== page.head.firstElementChild
-    ) {
-      page.head.prepend(sheet);
+  const sheets = [...page.querySelectorAll('style')];
+  const first = sheets.find(
+    ({ textContent: text }) =>
+      text.includes(OURS) &&
+      !text.includes(VIEW_SHEET) &&
+      !text.includes(INSPECTOR_SHEET)
+  );
+  for (const sheet of sheets) {
+    const isAfter =
+      first !== undefined &&
+      (first.compareDocumentPosition(sheet) &
+        Node.DOCUMENT_POSITION_FOLLOWING) !==
+        0;
+    if (sheet.textContent.includes(own) && isAfter) {
+      first.before(sheet);
     }
   }
 }

@@ -6,7 +6,7 @@ import {
   LATE_MS,
   SETTLE_MS
 } from '../../src/inspector/kernelSource';
-import type { ILink } from '../../src/kernel/kernelLink';
+import { NO_ANSWER, type ILink } from '../../src/kernel/kernelLink';
 import {
   UNKNOWN_KERNEL,
   type IKernelView
@@ -22,12 +22,17 @@ class HeldKernel implements IInspectedKernel {
   view: IKernelView = UNKNOWN_KERNEL;
   readonly asked: unknown[] = [];
   answer: (outcome: object) => void = () => undefined;
+  /** The answer to every question from now on. */
+  always: object | null = null;
   private readonly _readers = new Set<() => void>();
 
   readonly link = {
     store: { getSnapshot: () => this.view, subscribe: () => () => undefined },
     outcome: (type: string, fields: object) => {
       this.asked.push([type, fields]);
+      if (this.always !== null) {
+        return Promise.resolve(this.always);
+      }
       return new Promise(resolve => {
         this.answer = resolve;
       });
@@ -83,6 +88,51 @@ afterEach(() => {
 });
 
 describe('the source of a tab', () => {
+  it('asks again while a kernel that is there does not answer', async () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const asked = source.ask({ ask: 'view' });
+    kernel.answer({ error: NO_ANSWER });
+    await vi.advanceTimersByTimeAsync(SETTLE_MS);
+    expect(kernel.asked).toHaveLength(2);
+    kernel.answer({ inspection: { error: '', milliseconds: 7 } });
+    expect(await asked).toMatchObject({ milliseconds: 7 });
+    expect(source.waits).toBeUndefined();
+  });
+
+  it('asks what a kernel that ended left unanswered once it is there again, and says so until then', async () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const lost = source.ask({ ask: 'view' });
+    kernel.state = 'dead';
+    kernel.answer({ error: NO_ANSWER });
+    kernel.tell();
+    const later = source.ask({ ask: 'view', after: 1 });
+    kernel.answer({ error: 'The notebook has no kernel.' });
+    await vi.advanceTimersByTimeAsync(10 * SETTLE_MS);
+    expect(kernel.asked).toHaveLength(2);
+    expect(source.waits).toBe('It is read once the kernel answers again.');
+
+    const answer = { inspection: { error: '', milliseconds: 7 } };
+    kernel.always = answer;
+    kernel.state = 'ready';
+    kernel.tell();
+    expect(await lost).toMatchObject({ milliseconds: 7 });
+    expect(await later).toMatchObject({ milliseconds: 7 });
+    expect(kernel.asked).toHaveLength(4);
+    expect(source.waits).toBeUndefined();
+  });
+
+  it('lets go of what waits for a kernel when its tab is closed', async () => {
+    const source = new KernelSource(kernel, 'ses_1', () => undefined);
+    const lost = source.ask({ ask: 'view' });
+    kernel.state = 'dead';
+    kernel.answer({ error: NO_ANSWER });
+    await vi.advanceTimersByTimeAsync(SETTLE_MS);
+    kernel.always = { error: NO_ANSWER };
+    source.dispose();
+
+    expect((await lost).error).toBe(NO_ANSWER);
+  });
+
   it('asks about its session, and hands an error on as the answer', async () => {
     const source = new KernelSource(kernel, 'ses_1', () => undefined);
     const asked = source.ask({ ask: 'view' });

@@ -21,6 +21,13 @@ describe('a file', () => {
     expect(beginsLikeRecording(text.slice(0, BEGINNING_BYTES))).toBe(true);
   });
 
+  it('is a recording of Claude Code also if a snapshot of its files comes first', () => {
+    const line =
+      '{"type": "file-history-snapshot", "messageId": "7d01", "snapshot": {}, "isSnapshotUpdate": false}';
+
+    expect(beginsLikeRecording(line)).toBe(true);
+  });
+
   it.each([
     '',
     '[1, 2]',

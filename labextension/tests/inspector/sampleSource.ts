@@ -1,5 +1,6 @@
 /** A source that answers from a view and its tracks, as a kernel would: one outer boundary, faked. */
 import type {
+  CompactionText,
   TimelineView,
   TrackView,
   ViewAnswer,
@@ -24,7 +25,8 @@ export interface ISampleSource extends IInspectorSource {
 export function sampleSource(
   view: TimelineView,
   tracks: readonly TrackView[],
-  text: (item: number) => string = item => view.items.label[item] ?? ''
+  text: (item: number) => string = item => view.items.label[item] ?? '',
+  compactions: readonly CompactionText[] = []
 ): ISampleSource {
   const asked: ViewQuery[] = [];
   const source: ISampleSource = {
@@ -32,7 +34,13 @@ export function sampleSource(
     asked,
     ask: query => {
       asked.push(query);
-      return Promise.resolve(answer(source.view, tracks, text, query));
+      const recorded =
+        query.ask === 'compaction' ? compactions[query.number] : undefined;
+      return Promise.resolve(
+        recorded === undefined
+          ? answer(source.view, tracks, text, query)
+          : { ...NOTHING, compaction: recorded }
+      );
     }
   };
   return source;
@@ -78,10 +86,15 @@ function answer(
           number: query.number,
           request: 1,
           items: [0, 1],
+          item_tokens: [600, 400],
           summary: text(0),
+          summary_chars: text(0).length,
           tokens_before: 1000,
           tokens_after: 100,
-          lost: [{ name: text(1), kind: 'path', needed: [1] }],
+          kinds: [{ kind: text(2), found: 3, lost: 1, needed: 1 }],
+          lost: [{ name: text(1), kind: text(2), needed: [1] }],
+          repair: 0.5,
+          fetches: 1,
           sentences: [text(0)]
         }
       };

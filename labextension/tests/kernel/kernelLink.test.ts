@@ -76,7 +76,8 @@ const HEAD = {
   waiting: 0,
   partial: false,
   stepping: false,
-  held: []
+  held: [],
+  order: 0
 };
 
 beforeEach(() => {
@@ -187,6 +188,38 @@ describe('the link to a kernel', () => {
 
     expect(made.state).toBe('ready');
     expect(kernel.types()).toEqual(['hello', 'hello']);
+  });
+
+  it('finds a restart of which it heard nothing when its watch is not answered', async () => {
+    const { kernel, link: made } = link();
+    const away = made.watch();
+    await settled();
+    expect(made.state).toBe('ready');
+
+    // The kernel of the same connection is a new one, which has not loaded the package.
+    kernel.ask = content => {
+      kernel.asked.push(content);
+      return new Promise(() => undefined);
+    };
+    kernel.knows = false;
+    await vi.advanceTimersByTimeAsync(10_000 + 5 * SILENCE_MS);
+    await settled();
+
+    expect(made.state).toBe('absent');
+    away();
+  });
+
+  it('does not take a kernel that is only slow for a new one', async () => {
+    const { kernel, link: made } = link();
+    const away = made.watch();
+    await settled();
+
+    kernel.ask = () => new Promise(() => undefined);
+    await vi.advanceTimersByTimeAsync(10_000 + 5 * SILENCE_MS);
+    await settled();
+
+    expect(made.state).toBe('ready');
+    away();
   });
 
   it('knows a dead kernel', async () => {

@@ -44,7 +44,8 @@ const head = {
   waiting: 0,
   partial: false,
   stepping: false,
-  held: []
+  held: [],
+  order: 0
 };
 
 function session(more: object, partial = false) {

@@ -53,6 +53,7 @@ function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
     partial: false,
     stepping: false,
     held: [],
+    order: 0,
     ...more
   };
 }

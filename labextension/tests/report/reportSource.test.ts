@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ViewAnswer, ViewQuery } from '../../src/protocol/generated';
 import { readReport, type IReportData } from '../../src/report/reportData';
 import { ReportSource } from '../../src/report/reportSource';
+import { ItemStates } from '../../src/state/inspector/itemStates';
+import { why } from '../../src/state/inspector/why';
 import { WORDS } from '../../src/widget/hostParts';
 import { sample } from '../inspector/samples';
 
@@ -84,6 +86,29 @@ describe('a report', () => {
     expect(some.item?.text).toBe('of 2');
     expect(some.item?.chars).toBe('Text of 2'.length);
     expect(none.error).toBe('Texts are not in this report.');
+  });
+
+  it('says of a block that is not whole why it has no text', async () => {
+    const states = new ItemStates(SAMPLE.view, SAMPLE.view.recorded);
+    const last = SAMPLE.view.requests.id.length - 1;
+    const { request } = await ask({
+      ask: 'request',
+      request: last,
+      policy: 'recorded',
+      numbers: {},
+      first: 0,
+      find: ''
+    });
+
+    const changed = (request?.blocks ?? []).filter(
+      ({ state }) => state !== 'whole'
+    );
+    expect(changed.length).toBeGreaterThan(0);
+    for (const { item, text } of changed) {
+      expect(text).toBe(
+        `${why(states, item ?? 0, last)} What the model was shown instead is not in this report.`
+      );
+    }
   });
 
   it('holds the blocks of a request that match, in pieces', async () => {

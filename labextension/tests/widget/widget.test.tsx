@@ -69,7 +69,8 @@ const head = (seq: number) => ({
   waiting: 0,
   partial: false,
   stepping: false,
-  held: []
+  held: [],
+  order: 0
 });
 
 function picture(words: string, resync: string): SessionStateNotice {

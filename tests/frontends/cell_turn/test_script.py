@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.harness.process_forks import APPLICATION, forked_python
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.transcript.session_record.events import PermissionReplied
@@ -32,13 +34,17 @@ ASKS = (
     "[{'label': 'Red'}, {'label': 'Blue'}]}]), says('Over.')"
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.slow
 
 
-def begun(folder: Path, answers: str, stdin: int) -> "subprocess.Popen[str]":
+def begun(
+    folder: Path, answers: str, stdin: int, *, fresh: bool = False
+) -> "subprocess.Popen[str]":
+    """Start a script; a fresh one imports the application itself, and receives signals itself."""
     script = SCRIPT.format(answers=answers)
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", script]
+    python = [sys.executable] if fresh else forked_python(*APPLICATION)
+    command = [*python, "-c", script]
     return subprocess.Popen(
         command, cwd=folder, stdin=stdin, stdout=pipe, stderr=pipe, text=True, bufsize=0
     )
@@ -113,13 +119,13 @@ def interrupted(running: "subprocess.Popen[str]") -> tuple[str, str]:
     for _ in range(4):
         running.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            return running.communicate(timeout=10)
+            return running.communicate(timeout=LAST_RESORT_SECONDS)
     pytest.fail("Nothing came of an interrupt.")
 
 
 def test_a_keyboard_interrupt_stops_the_turn(tmp_path: Path) -> None:
     ours, its = pty.openpty()
-    running = begun(tmp_path, WRITES, its)
+    running = begun(tmp_path, WRITES, its, fresh=True)
     os.close(its)
     assert running.stdout is not None
     assert running.stdout.read(1)

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness.process_forks import forked_python
+
 import palimpsest
 
 PACKAGE = Path(palimpsest.__file__).parent
+IMPORTED = ("palimpsest.frontends.command_line.main", "palimpsest.frontends.command_line.commands")
+"""What a run of the command line imports before it reads a recording."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +31,19 @@ class Ran:
         return json.loads(self.out)
 
 
-def run(*arguments: str, cwd: Path) -> Ran:
-    """Run the command line."""
+def run(*arguments: str, cwd: Path, fresh: bool = False) -> Ran:
+    """Run the command line in a process of its own.
+
+    A fresh one imports everything itself, as a person's does; the others find the command line imported.
+    """
+    python = [sys.executable] if fresh else forked_python(*IMPORTED)
     kept = ("PATH", "HOME", "LANG", "SYSTEMROOT")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {"PYTHONPATH": str(PACKAGE.parent), "PYTHONIOENCODING": "utf-8"}
     # A proxy that nobody listens at: whatever asked the network would fail.
     environment |= {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
     made = subprocess.run(
-        [sys.executable, "-m", "palimpsest", *arguments],
+        [*python, "-m", "palimpsest", *arguments],
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -15,7 +15,7 @@ from palimpsest.frontends.inspector.answer_queue import (
     QuestionLine,
 )
 from palimpsest.frontends.inspector.inspections import MOST_RECORDINGS, Inspections
-from palimpsest.review.recordings.offline_prices import offline_price
+from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.timeline_view.view_queries import AskTrack, AskView, ViewAnswer, ViewQuery
 from palimpsest.session.engine import EngineThread
 from palimpsest.store.log.memory_store import MemoryStore
@@ -123,10 +123,10 @@ async def test_a_few_recordings_are_kept_and_one_that_grew_is_read_again(tmp_pat
     inspections = Inspections(MemoryStore(), lambda _id: None, offline_price, tmp_path)
 
     views = [(await inspections.answer_recording(one, "", AskView())).view for one in names]
-    line = await inspections._line_in(names[-1], "", is_view=True)
-    same = await inspections._line_in(names[-1], "", is_view=True)
+    line = await inspections._opened(names[-1], is_view=True)
+    same = await inspections._opened(names[-1], is_view=True)
     (tmp_path / names[-1]).write_bytes(whole.read_bytes() + b"\n")
-    other = await inspections._line_in(names[-1], "", is_view=True)
+    other = await inspections._opened(names[-1], is_view=True)
 
     assert all(one is not None for one in views)
     assert line is same

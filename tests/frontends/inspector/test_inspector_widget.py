@@ -1,5 +1,6 @@
 """``session.inspect()`` in a real kernel: what the cell keeps, and what its page asks and changes over the comm."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ import pytest
 from tests.frontends.test_view import comm, say, told
 from tests.harness.kernel import Kernel
 from tests.review.importers.sample_files import sample
+
+from palimpsest.review.timeline_view.view_patch import ViewPatch, patched
+from palimpsest.review.timeline_view.view_values import TimelineView
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +80,10 @@ def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
     kernel.client.run("%agent -m rehearsal/rules Hello once more.")
     grown = told(kernel, "changed", since=since)["seq"]
     newer = asked(kernel, to, 6, {"ask": "view", "after": view["seq"]})["view"]
+    held = {"ask": "view", "after": newer["seq"], "epoch": newer["epoch"]}
+    say(kernel, to, {"kind": "edit", "id": "7", "action": "unpin", "part": part})
+    told(kernel, "edited", id="7")
+    unpinned = asked(kernel, to, 8, held)["patch"]
 
     assert view["own"] is True
     assert view["price"]["unit"] == "units"
@@ -86,6 +94,37 @@ def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
     assert grown > view["seq"]
     assert item in newer["items"]["pinned"]
     assert len(newer["requests"]["id"]) > len(view["requests"]["id"])
+    assert unpinned["view"]["items"]["pinned"] == []
+    assert "items.pinned" not in unpinned["kept"]
+
+
+def test_a_page_that_has_a_view_is_told_what_came_since_while_the_session_runs(
+    kernel: Kernel,
+) -> None:
+    kernel.client.run("shown = palimpsest.current_session().inspect()")
+    to = comm(kernel)
+    first = asked(kernel, to, 20, {"ask": "view"})["view"]
+    view = TimelineView.model_validate(first)
+    sizes, answers = [], 0
+    for number in range(21, 27):
+        since = len(kernel.client.iopub)
+        kernel.client.run(f"%agent -m rehearsal/rules Hello for the {number}th time.")
+        told(kernel, "changed", since=since)
+        held = {"ask": "view", "after": view.seq, "epoch": view.epoch}
+        answer = asked(kernel, to, number, held)
+        answers += 1
+        if "view" in answer:
+            view = TimelineView.model_validate(answer["view"])
+            continue
+        sizes.append(len(json.dumps(answer)))
+        view = patched(view, ViewPatch.model_validate(answer["patch"]))
+    whole = TimelineView.model_validate(asked(kernel, to, 30, {"ask": "view"})["view"])
+
+    # A ruler that is fitted anew, which a first few requests do, has a whole view.
+    assert len(sizes) > answers / 2
+    assert max(sizes) < 10_000
+    assert len(view.requests.id) > len(first["requests"]["id"])
+    assert view.model_dump() == whole.model_dump()
 
 
 def test_a_page_is_answered_while_a_cell_runs(kernel: Kernel) -> None:

@@ -15,7 +15,7 @@ from palimpsest.frontends.kernel.cell_recorder import (
     TAIL_CHARS,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 READ = """
 import json as _json

@@ -91,7 +91,6 @@ def server() -> Iterator[FaultServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_a_hidden_variable_is_not_told_offered_or_described(
     tmp_path: Path, server: FaultServer
 ) -> None:

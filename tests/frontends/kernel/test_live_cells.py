@@ -12,7 +12,7 @@ from tests.harness.notebook_page import NotebookPage
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 MODEL = "openai/gpt-4o"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -12,7 +12,7 @@ from tests.harness.kernel import Kernel
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 MODEL = "openai/gpt-4o"
 KEY = "sk-" + "ant-api03-abcDEF0123456789_-x"

@@ -35,6 +35,23 @@ def test_cells_that_were_sent_together_are_one_batch_also_on_a_slow_machine(ahea
 
 
 @pytest.mark.parametrize("ahead", [0.0, 3_600.0, -86_400.0])
+def test_cells_that_all_waited_for_the_load_are_one_batch_also_with_pauses_between_them(
+    ahead: float,
+) -> None:
+    clock = Clock(ahead)
+    sent = clock.now
+    clock.now += 5.0
+    clock.batches.end()  # of the cell that loaded the extension, whose begin nobody heard
+
+    found = [
+        clock.run(sent=sent + 0.002 * number, takes=0.001, after=3 * NEXT_SECONDS)
+        for number in range(3)
+    ]
+
+    assert found == [(1, False), (1, True), (1, True)]
+
+
+@pytest.mark.parametrize("ahead", [0.0, 3_600.0, -86_400.0])
 def test_cells_that_a_person_runs_one_by_one_are_alone(ahead: float) -> None:
     clock = Clock(ahead)
 

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 from tests.builders import SESSION, Builder
 
-from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
+from palimpsest.frontends.page_channel.notices import (
+    NOTICE_CHARS,
+    head_of,
+    records_since,
+    session_states,
+)
 from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Message
@@ -84,3 +89,16 @@ def test_an_answer_without_records_says_what_it_follows() -> None:
     [told] = records_since(session, len(session.records), "again")
 
     assert (told.records, told.after, told.last) == ((), len(session.records), True)
+
+
+def test_each_head_of_any_session_says_that_it_is_newer_than_those_before() -> None:
+    one: Any = FakeSession(log(1_000))
+    other: Any = FakeSession(log(1_000), id="ses_other")
+
+    orders = [
+        head_of(one).order,
+        next(session_states(one, "again")).head.order,
+        head_of(other).order,
+    ]
+
+    assert orders == sorted(set(orders))

@@ -116,8 +116,8 @@ class TestInAKernel:
         kernel.request(type="watch", client="dead", pings=True)
 
         run_id = kernel.send("answer = %agent --new hi")
-        kernel.wait(lambda m: m["content"].get("kind") == "ping", timeout=15)
-        run = kernel.finish(run_id, timeout=10)
+        kernel.wait(lambda m: m["content"].get("kind") == "ping")
+        run = kernel.finish(run_id)
 
         assert "Without it." in run.markdown()
         assert "nobody was there to ask" in run.markdown()
@@ -131,7 +131,7 @@ class TestInAKernel:
         run_id = kernel.send("answer = %agent --new hi")
         for _ in range(2):
             since = len(kernel.iopub)
-            kernel.wait(lambda m: m["content"].get("kind") == "ping", timeout=15, since=since)
+            kernel.wait(lambda m: m["content"].get("kind") == "ping", since=since)
             kernel.request(type="watch", client="alive", pings=True)
         ask = kernel.request(type="hello", protocol=1)["session"]["asks"][0]
         kernel.request(type="reply", ask_id=ask["id"], answer="once")

@@ -72,7 +72,7 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
 
         assert run.stream() == "1 True 0\n['build', 'plan']\n"
         status = kernel.client.run("%agent status").markdown()
-        assert "| `cost so far` | \\$0 |" in status
+        assert "| `cost so far` | <span>&#36;</span>0 |" in status
 
 
 def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path) -> None:

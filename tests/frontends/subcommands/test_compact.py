@@ -220,7 +220,7 @@ def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run("""
 async def summarise():
     return await (await harness.workspace.current(None)).compact()
-other = harness.engine.submit(summarise())
+other, again = [harness.engine.submit(summarise()) for _ in range(2)]
 """)
     purpose = "harness.model.requests[-1].purpose"
     eventually(lambda: kernel.client.value(purpose) == "'compaction'")
@@ -228,6 +228,7 @@ other = harness.engine.submit(summarise())
     shown = run("%agent compact").markdown()
 
     assert "know the penguins" in shown
+    assert kernel.client.value("other.result(5) == again.result(5)")
     assert kernel.client.value("other.result(5).error is None")
     assert kernel.client.value("len(harness.model.requests)") == "2"
 

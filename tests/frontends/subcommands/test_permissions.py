@@ -135,7 +135,7 @@ class TestInAKernel:
 
     def test_a_limit_is_set_and_taken_off(self, kernel: Kernel) -> None:
         words = said(kernel, "%agent budget $2 500k tokens")
-        assert "\\$0 of \\$2.00" in words
+        assert "<span>&#36;</span>0 of <span>&#36;</span>2.00" in words
         assert "of 500,000 tokens" in words
         assert "has no spending limit" in said(kernel, "%agent budget off")
 

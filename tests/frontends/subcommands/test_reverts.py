@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.session.revert.test_revert import files, three_turns
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.magic.line_parser import OptionError, parse
 from palimpsest.frontends.protocol.commands import COMMANDS
@@ -61,7 +62,7 @@ async def do(name: str, text: str, session: Any) -> tuple[str, str]:
     loop = asyncio.get_running_loop()
 
     def submit(work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, loop).result(LAST_RESORT_SECONDS)
 
     return await asyncio.to_thread(run_revert_command, name, text, session.reverts, submit)
 

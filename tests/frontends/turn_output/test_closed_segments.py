@@ -7,9 +7,16 @@ from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
-from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolPart, ToolRunning
+from palimpsest.transcript.parts import (
+    Span,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolRunning,
+)
 from palimpsest.transcript.session_record.sessions import Busy
-from palimpsest.transcript.values import ModelRef
+from palimpsest.transcript.values import ModelRef, Reply
 
 MIME = "application/vnd.palimpsest.segment+json"
 RUNNING = ToolRunning(input={}, time=Span(start=1))
@@ -42,6 +49,7 @@ class Feed:
     session = None
     notes = OutlineNotes()
     changes = steps = 0
+    is_told = True
 
     def __init__(self) -> None:
         self.newest = answer(RUNNING)
@@ -50,6 +58,9 @@ class Feed:
         self.changes += 1
         self.steps += 1
         return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+
+    def has_told(self, _snapshot: Snapshot) -> bool:
+        return self.is_told
 
     def messages(self, snapshot: Snapshot, _answer: Any = None) -> tuple[Message, ...]:
         return snapshot.messages
@@ -81,3 +92,27 @@ def test_it_is_shown_once_more_when_its_message_is_complete() -> None:
     feed.newest = answer(ENDED, completed=9, text="More.")
     story.finish(SimpleNamespace(seq=(1, 9)))  # type: ignore[arg-type]
     assert shown_first() == (9, times + 1)
+
+
+def test_it_is_shown_with_the_answer_of_a_person_that_came_after_its_call_had_ended() -> None:
+    feed = Feed()
+    published: list[str] = []
+
+    def publish(data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
+        del update
+        if transient["display_id"].endswith("0"):
+            published.append(data["text/markdown"])
+
+    story = CellOutput(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
+    story.asked("call_1")
+    # The snapshot holds the refused call; the records of a moment ago are still on their way.
+    feed.is_told = False
+    feed.newest = answer(ToolFailed(input={}, error="No.", time=Span(start=1, end=2)))
+    story.refresh(force=True)
+    assert "refused" not in published[-1]
+
+    feed.notes = OutlineNotes(answers={"call_1": Reply(answer="reject", by="person")})
+    feed.is_told = True
+    story.refresh(force=True)
+
+    assert "refused" in published[-1]

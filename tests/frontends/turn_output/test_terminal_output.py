@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from tests.render import reader_samples as told
-from tests.render.sample_parts import assistant, ran, user
+from tests.render.sample_parts import assistant, failed, ran, user
 
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.values import Ask, Reply
 
 
 class Feed:
@@ -21,10 +22,14 @@ class Feed:
         self.changes = 0
         self.problems = 0
         self.notes = OutlineNotes()
+        self.told = True
         self._messages = messages
 
     def snapshot(self) -> Any:
         return SimpleNamespace(status=Idle(), problem="")
+
+    def has_told(self, _snapshot: Any) -> bool:
+        return self.told
 
     def messages(self, _snapshot: Any) -> tuple[Message, ...]:
         self.changes += 1
@@ -96,3 +101,43 @@ def test_every_part_is_told_but_what_is_streamed_or_still_waits(
 
 def test_what_a_person_typed_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(Feed(user("How many?")), capsys) == ""
+
+
+ASK = Ask(
+    id="per_1", permission="python", patterns=("*",), title="", input={}, call_id="call_prt_f"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (None, "failed"),
+        (Reply(answer="once"), "failed · allowed once"),
+        (Reply(answer="once", by="a hook"), "failed · allowed once by a hook"),
+        (Reply(answer="reject"), "refused by you"),
+        (Reply(answer="reject", feedback="not now"), "refused by you: not now"),
+        (Reply(answer="reject", by="the rule x"), "refused by the rule x"),
+        (Reply(answer="reject", by="headless"), "refused, nobody was there to ask"),
+    ],
+)
+def test_a_call_that_did_not_run_says_whether_it_failed_or_who_refused_it(
+    capsys: pytest.CaptureFixture[str], reply: Reply | None, words: str
+) -> None:
+    feed = Feed(assistant(failed("python", "No.")))
+    feed.notes = OutlineNotes((ASK,), (("per_1", reply),) if reply is not None else ())
+
+    assert printed(feed, capsys).splitlines()[0].endswith(f" · {words}")
+
+
+def test_a_failed_call_is_printed_when_it_is_known_whether_it_was_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(ran("read", "line", path="a.txt"), failed("python", "No.")))
+    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    feed.told = False
+    assert printed(feed, capsys, story) == ""
+
+    feed.notes, feed.told = OutlineNotes((ASK,), (("per_1", Reply(answer="reject")),)), True
+    shown = printed(feed, capsys, story)
+
+    assert shown.index("read") < shown.index("refused by you")

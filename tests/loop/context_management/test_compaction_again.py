@@ -11,6 +11,7 @@ import pytest
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -51,8 +52,8 @@ async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
     harness, model, session = await talked(
         tmp_path, preset, fails(400, "no"), says(SUMMARY), says("Well.")
     )
-    await asyncio.wait_for(session.compact(), 20)
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "Fourth prompt.")
 
     summarised, kept = told(model, 4), told(model, 5)
@@ -77,7 +78,7 @@ async def test_a_compaction_that_did_not_fit_itself_hides_nothing_under_the_newe
     harness, model, session = await talked(
         tmp_path, "opencode-1.18", overflows(), says("Well."), says(SUMMARY), says("Yes.")
     )
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "Fourth prompt.")
 
     assert len(told(model, 4)) == 7

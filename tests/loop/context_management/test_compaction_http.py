@@ -10,6 +10,7 @@ from tests.harness.compacted_sessions import DEFAULT, SUMMARY, markers, summarie
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.provider_rules.dialects import problems
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
@@ -107,7 +108,7 @@ async def test_waits_before_another_attempt_count_too(harness: Small) -> None:
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
     harness.server.script(fails(503, retry_after=20))
 
-    failed = await asyncio.wait_for(harness.ask(QUESTION), 5)
+    failed = await asyncio.wait_for(harness.ask(QUESTION), LAST_RESORT_SECONDS)
 
     assert isinstance(failed.error, ApiError)
     assert "did not come within" in failed.error.message
@@ -178,7 +179,7 @@ async def test_a_second_try_after_a_silent_server_sends_the_same_again(harness: 
     harness.server.script(stalls(), *[by_purpose] * 5)
     assert (await harness.ask(QUESTION)).error is not None
 
-    answer = await asyncio.wait_for((await harness.session()).retry(), 10)
+    answer = await asyncio.wait_for((await harness.session()).retry(), LAST_RESORT_SECONDS)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     first, second = harness.asked()[:2]

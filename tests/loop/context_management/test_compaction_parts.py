@@ -16,6 +16,7 @@ from tests.harness.compacted_sessions import (
     words,
 )
 from tests.harness.session import SessionHarness, ask, until
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -270,7 +271,7 @@ async def test_tries_again_from_the_beginning(tmp_path: Path) -> None:
     )
     await ask(session, "And now?")
 
-    answer = await asyncio.wait_for(session.retry(), 20)
+    answer = await asyncio.wait_for(session.retry(), LAST_RESORT_SECONDS)
 
     assert (answer.text, answer.error) == ("Done.", None)
     texts = asked(model)

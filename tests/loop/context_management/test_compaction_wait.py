@@ -20,7 +20,7 @@ from tests.harness.compacted_sessions import (
     with_recovery,
 )
 from tests.harness.session import SessionHarness, ask, until
-from tests.waiting import settled
+from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.model.script import says, stalls
 from palimpsest.review.inspection.report_builder import build_context_report
@@ -68,6 +68,24 @@ async def test_asking_for_a_compaction_that_runs_joins_it(tmp_path: Path) -> Non
     assert len(markers(session.snapshot().messages)) == 1
 
 
+async def test_those_who_ask_for_a_compaction_at_once_get_one_summary(tmp_path: Path) -> None:
+    _, model, session = await talked(tmp_path, says(SUMMARY), says("No second one."))
+
+    one, other, late = await asyncio.gather(
+        session.compact(),
+        session.compact("the numbers"),
+        asyncio.to_thread(
+            lambda loop: asyncio.run_coroutine_threadsafe(session.compact(), loop).result(20),
+            asyncio.get_running_loop(),
+        ),
+    )
+
+    assert one == other == late
+    assert (one.text, one.error) == (SUMMARY, None)
+    assert len(markers(session.snapshot().messages)) == 1
+    assert len([one for one in model.requests if one.purpose == "compaction"]) == 1
+
+
 async def test_a_turn_that_does_not_compact_is_not_joined(tmp_path: Path) -> None:
     _, model, session = await talked(tmp_path, stalls())
     asking = asyncio.create_task(ask(session, "Short."))
@@ -87,14 +105,14 @@ async def test_waiting_ends_when_what_was_interrupted_was_answered(tmp_path: Pat
     waiting = asyncio.create_task(session.wait_compaction())
 
     assert (await asking).text == "It is 43.92."
-    assert await asyncio.wait_for(waiting, 1)
+    assert await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
     assert session.runner.compactions.count == 1
 
 
 async def test_waiting_is_over_at_once_where_nothing_runs(tmp_path: Path) -> None:
     _, _, session = await talked(tmp_path)
 
-    assert await asyncio.wait_for(session.wait_compaction(), 1)
+    assert await asyncio.wait_for(session.wait_compaction(), LAST_RESORT_SECONDS)
 
 
 @pytest.mark.slow
@@ -107,7 +125,7 @@ async def test_an_answer_that_takes_longer_than_the_policy_waits_is_not_waited_f
     asking = await compacting(session, model)
 
     # The summary lasts several wait limits; only the answer after it is given up.
-    assert await asyncio.wait_for(session.wait_compaction(), 5) is False
+    assert await asyncio.wait_for(session.wait_compaction(), LAST_RESORT_SECONDS) is False
     await until(lambda: model.requests[-1].purpose == "step")
     session.cancel()
     await asking
@@ -122,8 +140,8 @@ async def test_a_stop_wakes_whoever_waits(tmp_path: Path) -> None:
 
     session.cancel()
 
-    assert isinstance((await asyncio.wait_for(joined, 1)).error, AbortedError)
-    assert await asyncio.wait_for(waiting, 1)
+    assert isinstance((await asyncio.wait_for(joined, LAST_RESORT_SECONDS)).error, AbortedError)
+    assert await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
     assert isinstance((await asking).error, AbortedError)
 
 
@@ -150,7 +168,7 @@ async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_p
         tmp_path, says("## Goal\n- know").stalls(), says("Still here."), policy=policy
     )
 
-    given_up = await asyncio.wait_for(session.compact(), 5)
+    given_up = await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
     assert isinstance(given_up.error, ApiError)
     assert given_up.error.retryable
@@ -179,7 +197,7 @@ async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) ->
     failed = await ask(session, QUESTION)
     assert isinstance(failed.error, ApiError)
 
-    answer = await asyncio.wait_for(session.retry(), 5)
+    answer = await asyncio.wait_for(session.retry(), LAST_RESORT_SECONDS)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     good, bad = (summaries(session.snapshot().messages)[at] for at in (1, 0))
@@ -193,7 +211,7 @@ async def test_who_joins_is_told_that_it_took_too_long(tmp_path: Path) -> None:
     _, model, session = await talked(tmp_path, stalls(), policy=policy)
     asking = await compacting(session, model)
 
-    joined = await asyncio.wait_for(session.compact(), 5)
+    joined = await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
     assert isinstance(joined.error, ApiError)
     assert (await asking).error == joined.error
@@ -338,7 +356,7 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
 async def test_what_was_taken_out_is_explained(tmp_path: Path) -> None:
     policy = with_recovery(compaction_seconds=0.1)
     _, _, session = await talked(tmp_path, says("## Goal").stalls(), policy=policy)
-    await asyncio.wait_for(session.compact(), 5)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
     seen = str(build_context_report(session.basis(), lambda only: session.records_after(0, only)))
 

@@ -383,7 +383,7 @@ async def test_any_openai_compatible_server_answers_without_a_key(
 @pytest.mark.slow
 async def test_silence_ends_the_request(server: FaultServer, provider: str) -> None:
     server.script(says("One").stalls(), stalls())
-    model = LitellmModel(read_timeout_seconds=0.3)
+    model = LitellmModel(read_timeout_seconds=1.0)
 
     begun, error = await run(request(info(provider, server)), model)
     nothing, silent = await run(request(info(provider, server)), model)
@@ -398,10 +398,10 @@ async def test_silence_ends_the_request(server: FaultServer, provider: str) -> N
 @both
 @pytest.mark.slow
 async def test_a_slow_drip_outlives_the_read_timeout(server: FaultServer, provider: str) -> None:
-    server.script(says("one two three four five six").drips(0.15))
+    server.script(says("one two three four five six").drips(0.3))
 
     events, error = await run(
-        request(info(provider, server)), LitellmModel(read_timeout_seconds=0.5)
+        request(info(provider, server)), LitellmModel(read_timeout_seconds=1.5)
     )
 
     assert (text(events), error) == ("one two three four five six", None)

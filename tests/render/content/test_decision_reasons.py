@@ -95,7 +95,23 @@ def why(rule: str, **numbers: Any) -> str:
                     "errors": {"found": 2, "lost": 0, "names": []},
                 }
             },
-            "No longer in view: 1 of 3 paths (a.csv); 7 of 61 numbers (1, 2, 3, 4, 5, …).",
+            (
+                "Keeps 2 of 3 paths, 54 of 61 numbers, 2 of 2 errors; "
+                "not kept: a.csv; 1, 2, 3, 4, 5, …."
+            ),
+        ),
+        (
+            "compact",
+            {
+                "retention": {
+                    "paths": {"found": 3, "lost": 2, "names": ["b.csv", "a.csv"], "likely": 1}
+                },
+                "recent": 5,
+            },
+            (
+                "Keeps 1 of 3 paths; not kept: b.csv, a.csv. "
+                "Likely to be needed, by the last 5 answers (an estimate): b.csv."
+            ),
         ),
         (
             "compact",
@@ -113,7 +129,8 @@ def test_says_why(rule: str, numbers: dict[str, Any], sentence: str) -> None:
 RULES = ("truncate", "prune/opencode", "prune/batch", "prune/cache-ttl", "recover/oversized")
 NAMES = (
     *("max_lines", "max_bytes", "head_chars", "omitted", "protect_tokens", "batch_tokens"),
-    *("cache_age_seconds", "limit_chars", "retention", "found", "lost", "names", "reason"),
+    *("cache_age_seconds", "limit_chars", "retention", "found", "lost", "names", "likely"),
+    *("recent", "reason"),
 )
 VALUES = st.recursive(
     st.sampled_from([None, True, 3, 0, -1, 0.5, float("nan"), float("inf"), 10**400, "text"]),
@@ -143,3 +160,43 @@ def test_a_summary_is_told_from_the_whole_conversation() -> None:
         "that stay as they are. Every path, identifier, error and number of them is still in view."
     )
     assert "33,029" not in decision_sentence(made.model_copy(update={"rule": "compact/plan"}))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        (
+            {"result_chars": 2_000},
+            (
+                "One request for the summary holds all messages that it replaces; where they are sent as a text, at most "
+                "2,000 characters of each tool output."
+            ),
+        ),
+        (
+            {"result_chars": 500, "lacks": ["A path is missing."]},
+            (
+                "One request for the summary holds all messages that it replaces; where they are sent as a text, at most "
+                "500 characters of each tool output. It is requested once more, since the one before lacked: A path is "
+                "missing."
+            ),
+        ),
+        (
+            {
+                "result_chars": 2_000,
+                "stage": 2,
+                "first": "msg_1",
+                "last": "msg_9",
+                "final": True,
+                "prior": "req_1",
+                "left_out": {"msg_4": 30_000},
+            },
+            (
+                "Part 2 of the history, the last: the request for the summary holds the messages from 1 to 9, and "
+                "the summary of the parts before it; where they are sent as a text, at most 2,000 characters of each tool "
+                "output. Left out, too large for any request: 1 message of 30,000 tokens."
+            ),
+        ),
+    ],
+)
+def test_a_request_for_a_summary_says_what_it_holds(numbers: Any, sentence: str) -> None:
+    assert why("compact", **numbers) == sentence

@@ -22,6 +22,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats.markdown import render_message, render_parts, render_session
+from palimpsest.render.safety.escaping import DOLLAR
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.parts import (
@@ -165,7 +166,7 @@ def test_tells_one_of_everything() -> None:
         "· 0.2 s · *allowed once*",
         "✗ **`bash`** · `1 / 0` · 1.4 s · *refused: not there*",
         "> ◔ **Waiting for you:** write data/penguins_clean.csv (new file, 15.2 kB)",
-        "step 1 · 12,480 in (11,020 cached) · 311 out · \\$0.012 · 4.1 s",
+        "step 1 · 12,480 in (11,020 cached) · 311 out · <span>&#36;</span>0.012 · 4.1 s",
         "23% of 200k",
         "step 2 · 12 in · 5 out · cost unknown",
         "Truncated for the model: 12,000 → 2,400 tokens, by rule truncate",
@@ -255,3 +256,20 @@ def test_leaves_out_what_the_engine_wrote() -> None:
 def test_renders_a_hostile_hundred_kilobytes_quickly() -> None:
     for piece in ("\\begin{a}", "$$", "`", "![", "](", "[a](", "\\`", "> ", "```\n", "x"):
         safe_markdown(piece * (100_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("It costs $5 and $10.", f"It costs {DOLLAR}5 and {DOLLAR}10."),
+        (
+            r"Pay \$5 and \$6, where $x^2$ holds.",
+            f"Pay {DOLLAR}5 and {DOLLAR}6, where $x^2$ holds.",
+        ),
+        ("A [price](https://a.b/?x=$y) of $5", f"A [price](https://a.b/?x=&#36;y) of {DOLLAR}5"),
+        ("`$HOME` and $5", f"`$HOME` and {DOLLAR}5"),
+    ],
+)
+def test_prices_in_the_models_words_are_no_maths(words: str, shown: str) -> None:
+    """JupyterLab pairs any two signs of a paragraph; what encloses maths has no blank inside and no digit behind."""
+    assert safe_markdown(words) == shown

@@ -1,20 +1,24 @@
 """One session reviewed: policies side by side, sweeps, tables, wastes, and why an item is as it is."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import pytest
+from tests.review.policies.made_timeline import TimelineMaker
 from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
 
 from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.ruler import money_words
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
-from palimpsest.transcript.values import Price
+from palimpsest.transcript.values import Price, Usage
 
 PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+OPUS = Price(input=5, output=25, cache_read=0.5, cache_write=6.25)
 
 
 @cache
@@ -124,6 +128,15 @@ def test_the_largest_wastes_are_sentences_with_numbers_and_links() -> None:
     wastes = review().wastes()
 
     assert len(wastes) == 10
+    assert [(one.words, round(one.cost, 2)) for one in wastes.kinds] == [
+        ("37 breaks of the cache", 14.21),
+        ("8 aborted or refused requests", 0.64),
+        ("8 results of which no later answer used a name", 0.29),
+        ("1 large result that stayed after its last use", 0.19),
+    ]
+    # The dearest of each kind is there, though ten breaks cost more than any of the others.
+    for words in ("to the cache again", "was aborted", "no later answer", "after the last answer"):
+        assert any(words in one.sentence for one in wastes), words
     assert [one.cost for one in wastes] == sorted((one.cost for one in wastes), reverse=True)
     for one in wastes:
         assert any(sign.isdigit() for sign in one.sentence)
@@ -156,3 +169,69 @@ def test_the_parts_of_every_request_add_up_to_what_was_reported() -> None:
     for row in review().adding_up.records():
         parts = [row[name] for name in ("unseen", "items", "remainder")]
         assert round(sum(float(one or 0) for one in parts), 6) == row["reported"]
+
+
+def test_a_loss_is_called_a_write_only_where_the_provider_reported_one() -> None:
+    facts = [one.sentence for one in review().wastes() if one.is_fact]
+    written = [one for one in facts if "again: " in one]
+    maker = TimelineMaker()
+    for _ in range(2):
+        maker.prompt("Go on.")
+        maker.answer("Done.")
+    usages = (Usage(input=3_000, cache_read=20_000), Usage(input=24_000, cache_read=4_000))
+    requests = tuple(
+        replace(one, usage=usage) for one, usage in zip(maker.requests, usages, strict=True)
+    )
+    made = SessionReview(replace(maker.made(), requests=requests), get, lambda _model: None)
+
+    assert written
+    assert all("to the cache again" in one for one in written)
+    assert [one.sentence for one in made.wastes() if one.is_fact] == [
+        "Request 2 paid for 19,000 tokens in full again: nothing in the recording explains it."
+    ]
+
+
+def test_reported_usage_is_counted_at_the_prices_that_were_asked_for() -> None:
+    other = SessionReview(pi_timeline(), get, lambda _model: OPUS)
+    asked = other.compare("raw", price="anthropic/claude-opus-4-5").table.records()[0]
+    own = review().compare("raw").table.records()[0]
+
+    assert asked["policy"] == own["policy"] == "reported (facts)"
+    # Opus costs five thirds of Sonnet, for each kind of token.
+    assert float(asked["cost"] or 0) == pytest.approx(float(own["cost"] or 0) * 5 / 3, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (30.3302, "USD", "30.33 USD"),
+        (0.0019, "USD", "0.002 USD"),
+        (0.00001, "USD", "0.00001 USD"),
+        (0, "USD", "0.00 USD"),
+        (11_743.6, "units", "11,744 units"),
+    ],
+)
+def test_an_amount_that_cost_something_is_never_told_as_nothing(
+    value: float, unit: str, words: str
+) -> None:
+    assert money_words(value, unit) == words
+
+
+def test_a_large_result_is_a_waste_from_its_last_use_on() -> None:
+    said = {one.sentence: one for one in review().wastes(most=1_000)}
+    large = next(one for text, one in said.items() if "tui-renderer.ts took 15,2" in text)
+
+    # It came before request 10 of 453, and the answer to request 411 was the last that used a name in it.
+    assert large.sentence.endswith(
+        "tokens in 444 requests, 42 of them after the last answer that used a name in it."
+    )
+    assert large.cost == pytest.approx(42 * 15_230 * 0.3e-6, rel=0.01)
+
+
+def test_a_recording_that_reduced_nothing_says_so() -> None:
+    compared = review().compare(["recorded", "raw"])
+
+    assert [one.verdict for one in compared.figures] == [
+        "Nothing was cleared, cut or summarised.",
+        "It has nothing to decide.",
+    ]

@@ -143,6 +143,73 @@ def test_those_of_a_recording_are_shown_by_the_call_that_it_names(tmp_path: Path
         assert len(recording[1].subagents) == 0
 
 
+def exported(path: Path, session: str, parent: str | None, *parts: dict[str, object]) -> Path:
+    """Write a session as OpenCode exports it: a prompt, and one answer with these parts."""
+    user_id, answer_id = f"msg_{session}_1", f"msg_{session}_2"
+    model = {"providerID": "openai", "modelID": "gpt-5.4"}
+    info = {
+        "id": f"ses_{session}",
+        "title": f"Session {session}",
+        "version": "1.18.0",
+        "directory": "/p",
+        "projectID": "global",
+        "time": {"created": 1_765_000_000_000, "updated": 1_765_000_009_000},
+    }
+    if parent is not None:
+        info["parentID"] = f"ses_{parent}"
+    asked = {
+        "id": user_id,
+        "sessionID": info["id"],
+        "role": "user",
+        "agent": "build",
+        "model": model,
+        "time": {"created": 1_765_000_001_000},
+    }
+    answered = {
+        "id": answer_id,
+        "sessionID": info["id"],
+        "role": "assistant",
+        "parentID": user_id,
+        "agent": "build",
+        "mode": "build",
+        "path": {"cwd": "/p", "root": "/p"},
+        "cost": 0.01,
+        "tokens": {"input": 100, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+        "time": {"created": 1_765_000_002_000, "completed": 1_765_000_003_000},
+        **model,
+    }
+    ids = {"sessionID": info["id"], "messageID": answer_id}
+    told = [{"id": f"prt_{session}_{n}", **ids, **one} for n, one in enumerate(parts)]
+    prompt = {"id": f"prt_{session}_p", "sessionID": info["id"], "messageID": user_id}
+    messages = [
+        {"info": asked, "parts": [{**prompt, "type": "text", "text": "Count the tests"}]},
+        {"info": answered, "parts": told},
+    ]
+    path.write_text(json.dumps({"info": info, "messages": messages}))
+    return path
+
+
+def test_those_of_opencode_stand_at_the_task_that_names_their_session(tmp_path: Path) -> None:
+    state = {
+        "status": "completed",
+        "input": {"description": "Count", "prompt": "Count", "subagent_type": "general"},
+        "output": '<task id="ses_b" state="completed">\n<task_result>\n12 tests.\n</task_result>\n</task>',
+        "title": "Count",
+        "metadata": {"parentSessionId": "ses_a", "sessionId": "ses_b"},
+        "time": {"start": 1_765_000_002_100, "end": 1_765_000_002_900},
+    }
+    call = {"type": "tool", "callID": "call_1", "tool": "task", "state": state}
+    exported(tmp_path / "a.json", "a", None, call)
+    exported(tmp_path / "b.json", "b", "a", {"type": "text", "text": "12 tests."})
+
+    with open_recording(tmp_path) as recording:
+        parent = recording["ses_a"]
+        (run,) = parent.subagents
+        assert (run.timeline.session, run.calls, run.words) == ("ses_b", 1, "12 tests.")
+        assert run.call is not None
+        assert run.call.group == "call_1"
+
+
 def test_one_whose_words_nobody_used_is_a_waste_that_names_it() -> None:
     maker = TimelineMaker()
     maker.prompt("Look.")
@@ -187,3 +254,25 @@ def test_the_command_line_says_what_they_took(
     text = capsys.readouterr().out
     assert "requests with theirs" in text
     assert "1 subagent of" in text
+
+
+def test_where_no_call_is_recorded_nobody_says_that_nothing_came_back(tmp_path: Path) -> None:
+    with open_recording(sample("cline_subagent", tmp_path)) as recording:
+        parent = next(one for one in recording if len(one.subagents))
+        (run,) = parent.subagents
+        said = [one.sentence for one in parent.wastes()]
+
+    # The call and its result stand in the recording; that they belong to this subagent does not.
+    assert run.call is None
+    assert run.result is None
+    assert [one for one in said if "subagent" in one] == []
+
+
+def test_totals_are_told_in_whole_units(tmp_path: Path) -> None:
+    with open_recording(sample("openhands_v0_delegate.jsonl", tmp_path)) as recording:
+        notes = recording[0].subagents.table.notes
+
+    assert notes == (
+        "Without subagents: 4 requests, 14,000 tokens read, 80 written, largest request 6,000, ~8,070 units.",
+        "With them: 6 requests, 21,000 tokens read, 120 written, largest request 6,000, ~11,745 units.",
+    )

@@ -13,6 +13,7 @@ from tests.review.decision_sessions import NO_PRUNE
 from tests.review.decision_sessions import SCENES as RECORDED
 from tests.session.extensions.test_hooks import make_harness as hooked
 from tests.session.runs.test_subagents import Cast
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.engine_text.reminders import STEERED
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -157,7 +158,7 @@ async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
     session = await harness.session()
     await ask(session, "Read the eight files.")
     await ask(session, "Again?")
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await ask(session, "And now?")
     await ask(session, "And then?")
     return harness, session

@@ -4,7 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
+from tests.review.importers.imported import bring, info
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.review.importers.sample_files import sample
 
 from palimpsest.review.importers.cline import CLINE
 from palimpsest.review.importing.recorded import (
@@ -15,6 +17,7 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     SessionBegin,
 )
+from palimpsest.review.recordings.recording import open_recording
 from palimpsest.transcript.values import Usage
 
 FOLDER = SAMPLES / "cline"
@@ -108,3 +111,34 @@ def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     assert reports == [
         f"{NAME}.compaction.json: The state of the compaction cannot be read and was left out."
     ]
+
+
+def test_a_subagent_names_the_session_that_began_it(tmp_path: Path) -> None:
+    folder = sample("cline_subagent", tmp_path)
+
+    store, report = bring(folder)
+
+    first, child = report.sessions
+    assert report.problems == ()
+    assert (first.title, child.title) == (
+        "1793523600000_fghij_cli",
+        "1793523600000_fghij_cli__agent_counter",
+    )
+    assert info(store, child.id).parent_id == first.id
+    with open_recording(folder) as recording:
+        rows = recording[0].requests_with_subagents.records()
+    assert [(one["request"], one["own_request"], one["input"]) for one in rows] == [
+        (1, 1, 2_000),
+        (1, 1, 700),
+        (2, 2, 2_300),
+    ]
+
+
+def test_a_lead_that_names_a_parent_has_none(tmp_path: Path) -> None:
+    folder = sample("cline_subagent", tmp_path)
+    path = folder / "agent_counter.messages.json"
+    path.write_text(path.read_text().replace('"agent": "subagent"', '"agent": "lead"'))
+
+    store, report = bring(folder)
+
+    assert [info(store, one.id).parent_id for one in report.sessions] == [None, None]

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+from tests.review.importers.imported import bring
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.review.importers.sample_files import sample
 
 from palimpsest.review.importers.gemini_cli import GEMINI_CLI
 from palimpsest.review.importing.recorded import (
@@ -16,6 +19,7 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     TitleRead,
 )
+from palimpsest.review.recordings.recording import open_recording
 from palimpsest.transcript.values import Usage
 
 CHAT = SAMPLES / "gemini_cli.jsonl"
@@ -95,3 +99,44 @@ def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:
 
     assert only(CompactionRead, found) + only(ReducedRead, found) + only(RemovedRead, found) == []
     assert len(requests(found)) == 6
+
+
+def test_a_subagent_s_chat_stands_at_the_call_that_names_it(tmp_path: Path) -> None:
+    folder = sample("gemini_cli_subagent", tmp_path)
+    (path,) = folder.glob("session-*.jsonl")
+
+    for source in (path, folder):
+        with open_recording(source) as recording:
+            assert (len(recording), recording.problems) == (2, ())
+            (row,) = recording[0].subagents.table.records()
+        assert (row["call"], row["requests"], row["input"], row["returned"]) == (
+            "codebase_investigator Count the tests",
+            2,
+            4_300,
+            "There are 12 tests.",
+        )
+
+
+def test_of_a_subagent_s_folder_only_chats_are_read(tmp_path: Path) -> None:
+    folder = sample("gemini_cli_subagent", tmp_path)
+    (path,) = folder.glob("session-*.jsonl")
+    (child,) = folder.glob("*/*.jsonl")
+    child.with_name("link.jsonl").symlink_to(path)
+    child.with_name("broken.jsonl").write_text("{")
+
+    _, report = bring(path)
+
+    assert len(report.sessions) == 2
+    assert [one.what for one in report.problems] == ["It is no chat and was left out."] * 2
+
+
+@pytest.mark.parametrize("name", ["..", "../other", "/", "", "a/../b", "."])
+def test_an_id_that_is_no_plain_name_leads_to_no_folder(name: str, tmp_path: Path) -> None:
+    folder = sample("gemini_cli_subagent", tmp_path)
+    (path,) = folder.glob("session-*.jsonl")
+    session = "5f0e7d1c-0000-4000-8000-000000000002"
+    path.write_text(path.read_text().replace(session, name))
+
+    _, report = bring(path)
+
+    assert len(report.sessions) == 1

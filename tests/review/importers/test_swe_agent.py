@@ -14,7 +14,7 @@ from tests.review.importers.recording import (
     unpacked,
 )
 
-from palimpsest.review.importers.swe_agent import SWE_AGENT
+from palimpsest.review.importers.swe_agent import NO_MODELS, SWE_AGENT
 from palimpsest.review.importing.recorded import (
     GapRead,
     MessageRead,
@@ -91,7 +91,8 @@ def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
     assert isinstance(begin, SessionBegin)
     assert begin.system is not None
     assert begin.system.startswith("SETTING: You are an autonomous programmer")
-    assert begin.model == "unknown/replay"
+    assert begin.model == ""
+    assert GapRead(NO_MODELS["replay"]) in recorded
     reduced = [one for one in recorded if isinstance(one, ReducedRead)]
     assert len(reduced) == 8
     assert {one.rule for one in reduced} == {"last_n_observations"}

@@ -1,8 +1,12 @@
 """The importer of a source is found by its content, and a folder is looked through."""
 
+import bz2
+import gzip
+import json
+import lzma
 import os
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,9 @@ from tests.review.importers.sample_files import sample
 from tests.review.importing.recordings import BEGIN, Told, user
 from tests.store.foreign_sessions import sample as opencode_sample
 
+import palimpsest
 from palimpsest.review.importers.built_in import BUILT_IN, REGISTRY
+from palimpsest.review.importing.compressed_files import PASSED_OVER
 from palimpsest.review.importing.importer import Importer
 from palimpsest.review.importing.registry import ImporterRegistry, installed_importers
 from palimpsest.review.importing.sources import head_of
@@ -137,9 +143,14 @@ def test_an_installed_importer_is_found_by_its_entry_point(
 
     assert [one.name for one in installed_importers()] == ["told"]
 
+    # Installed meanwhile, and removed again.
+    info.rename(tmp_path / "told-1.0.gone")
+    assert installed_importers() == ()
+    (tmp_path / "told-1.0.gone").rename(info)
+    assert [one.name for one in installed_importers()] == ["told"]
+
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-@pytest.mark.timeout(20)
 def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
 
@@ -147,3 +158,58 @@ def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
         bring(tmp_path / "pipe.jsonl")
     with pytest.raises(UserError, match="holds no session"):
         bring(tmp_path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_a_compressed_recording_is_refused_with_what_to_do(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = tmp_path / "session.jsonl.gz"
+    packed.write_bytes(pack(sample("pi_version_3.jsonl", tmp_path).read_bytes()))
+
+    with pytest.raises(UserError, match="is compressed: unpack it, and open what comes out"):
+        bring(packed)
+
+
+def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
+    packed = tmp_path / "old" / "session.jsonl.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(b"{}"))
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"a,b"))
+
+    with pytest.raises(UserError, match=r"compressed files such as 'session\.jsonl\.gz': unpack"):
+        bring(tmp_path)
+    sample("pi_version_3.jsonl", tmp_path)
+    _, report = bring(tmp_path)
+
+    assert len(report.sessions) == 2
+    assert [one.sentence for one in report.problems] == [
+        "session.jsonl.gz: It is compressed and was passed over: unpack it, and import what comes out."
+    ]
+    (problem,) = palimpsest.corpus(tmp_path, cache=False)._passed_over
+    assert problem == f"{packed}: {PASSED_OVER}"
+
+
+def test_a_file_in_which_another_recording_goes_on_is_read_with_it_alone(tmp_path: Path) -> None:
+    folder = sample("atif", tmp_path)
+
+    _, report = bring(folder)
+
+    # Four requests with 2,950 tokens, and two subagents; each of the three files names the next one or is named.
+    assert [one.title for one in report.sessions].count("Make hello.txt.") == 1
+    assert len(report.sessions) == 3
+    assert [one.name for one in REGISTRY.recordings(folder)] == ["trajectory.json"]
+
+
+def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) -> None:
+    for name, other in (("a.json", "b.json"), ("b.json", "a.json")):
+        value = {
+            "schema_version": "ATIF-v1.7",
+            "session_id": name,
+            "agent": {"name": "some", "version": "1"},
+            "steps": [{"step_id": 1, "source": "user", "message": name}],
+            "continued_trajectory_ref": other,
+        }
+        (tmp_path / name).write_text(json.dumps(value))
+
+    assert [one.name for one in REGISTRY.recordings(tmp_path)] == ["a.json"]

@@ -398,7 +398,8 @@ async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
 
     [summary] = of(await look(session), "summarise")
 
-    assert "1 of 1 paths (results/final.csv)" in summary.reason
+    assert "0 of 1 paths" in summary.reason
+    assert "not kept: results/final.csv" in summary.reason
     assert "12345" in summary.reason
 
 

@@ -17,6 +17,7 @@ from palimpsest import policies
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.model.script import says
 from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.explanation import why
 from palimpsest.review.live_policies.live_stage import live_policy
 from palimpsest.review.policies.past_view import PastView
 from palimpsest.review.policies.policy import Change, ContextPolicy
@@ -168,6 +169,10 @@ async def test_a_persons_pins_and_restores_hold(tmp_path: Path) -> None:
     assert notices(session) == []
     assert {one.part_id for one in await own(harness, session)} == {tools[1], tools[2]}
     check_log_laws(harness.store, session.id)
+    timeline = timeline_of(harness.store, session.id, counter)
+    item = next(one.item for one in timeline.transitions if one.rule == "user/restore")
+    assert "by the policy newest_two, ~" in why(timeline, item, 6)
+    assert "as the user restored it; from request 6 on it had been" in why(timeline, item, 7)
 
 
 def fails(view: PastView) -> Iterator[Change]:
@@ -310,3 +315,21 @@ async def test_a_function_that_never_ends_is_stopped(tmp_path: Path) -> None:
     await ask(session, "Read a log.")
 
     await until(lambda: all(one.name != "palimpsest-policy" for one in threading.enumerate()))
+
+
+async def test_what_it_decided_for_a_request_is_not_in_a_fork_at_that_request(
+    tmp_path: Path,
+) -> None:
+    harness, model = make(tmp_path, *reads(0, 1, 2), says("Well."), says("From the fork."))
+    session = await harness.session()
+    await session.use_policy(newest_two)
+    await ask(session, "Read the logs.")
+    assert len(await own(harness, session)) == 1
+
+    fork = await harness.workspace.fork(session.id, request=4, notebook="b.ipynb")
+    assert isinstance(fork, LiveSession)
+    answer = await fork.loop()
+
+    assert answer.text == "From the fork."
+    assert await own(harness, fork) == []
+    assert sent(model, 4).count(CLEARED) == 0

@@ -21,6 +21,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY
 from tests.review.reconstruction.test_older_versions import FIRST, SECOND, loaded
 from tests.sample_size import sample_size
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -218,9 +219,13 @@ async def improvise(
                 case "wait":
                     harness.clock.now += value * 1_000
                 case "compact":
-                    await asyncio.wait_for(session.compact(), 20)
+                    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
                 case "policy":
                     await session.use_policy(value)
+                case "pin" | "unpin" | "exclude" | "restore" if isinstance(value, int):
+                    all_parts = (part for one in session.snapshot().messages for part in one.parts)
+                    parts = [one.id for one in all_parts if not getattr(one, "ignored", False)]
+                    session.edit_context(name, parts[value % len(parts)])
                 case _:
                     session.edit_context(name, value)  # type: ignore[arg-type]  # one of the words
         except UserError:

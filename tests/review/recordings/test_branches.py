@@ -1,10 +1,12 @@
 """A session is forked at a request, goes on with another policy or model, and both stand side by side."""
 
+from typing import Any
+
 import pytest
 
 from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 
 SETTINGS = {"models": {"scripted/model": {"window": 100_000, "output": 4_000}}}
 
@@ -69,5 +71,62 @@ def test_a_request_that_is_not_there_and_a_session_without_branches_are_named() 
             session.fork(request=9)
         with pytest.raises(NotFound, match="There is no request 0"):
             session.fork(request=0)
+        with pytest.raises(NotFound, match="Name one from 1 to 3, or its id"):
+            session.fork(request=True)
+        with pytest.raises(UserError, match="name one of them, not both"):
+            session.fork(session.messages[0].id, request=1)
         with pytest.raises(UserError, match="has no branch"):
             session.branches()
+
+
+def test_an_unknown_model_makes_no_fork() -> None:
+    with isolated_session(ScriptedModel(*ANSWERS), settings=SETTINGS) as session:
+        talked(session)
+
+        given: tuple[Any, ...] = ("nope", "", "  ", "/x", "scripted/", 3)
+        for model in given:
+            with pytest.raises(ConfigError, match=f"There is no model '{model}'"):
+                session.fork(request=1, model=model)
+        for request in (-1, 0, 4, 10**30, 1.5, "", "1"):
+            with pytest.raises(NotFound, match="Name one from 1 to 3, or its id"):
+                session.fork(request=request)  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="has no branch"):
+            session.branches()
+
+
+def test_a_fork_behind_a_compaction_sends_the_same_request_again_and_parts_after_a_fork_of_it() -> (
+    None
+):
+    long = "It is a long answer about what was found in the files. " * 60
+    summary = "## Goal\n- know\n" + "- none\n" * 40
+    model = ScriptedModel(
+        *[says(long)] * 3, says(summary), says("After."), *[says(f"Branch {n}.") for n in range(6)]
+    )
+    with isolated_session(model, settings=SETTINGS) as session:
+        for words in ("One.", "Two.", "Three."):
+            session.prompt(words)
+        session.compact().result()
+        session.prompt("And after?")
+        sent = [[*one.messages] for one in model.requests]
+
+        behind = session.fork(request=5)
+        behind.loop().result()
+        before = session.fork(request=2)
+        before.loop().result()
+        again = before.fork(request=1)
+        again.loop().result()
+
+        assert [[*one.messages] for one in model.requests[5:]] == [sent[4], sent[1], sent[0]]
+        for one in (session, behind, again):
+            found = one.branches()
+            assert found.parted_at == 0
+            assert [(branch.answer, branch.parent) for branch in found.branches] == [
+                ("After.", ""),
+                ("Branch 0.", session.id),
+                ("Branch 1.", session.id),
+                ("Branch 2.", before.id),
+            ]
+            assert [branch.forked_after for branch in found.branches] == [0, 4, 1, 0]
+            names = ["One.", *(f"One. (fork #{number})" for number in (1, 2, 3))]
+            assert [branch.title for branch in found.branches] == names
+            assert "One. (fork #2), after request 0" in found.text

@@ -1,18 +1,39 @@
 """A compaction tells what it replaced, which names are lost, and which of them were needed later."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+from tests.harness.session import ask
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.review.decision_sessions import SCENES
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+from tests.review.importers.test_pi import answer, line, user, written
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.request_contents.reviewed import pi_review, review_of
+from tests.waiting import LAST_RESORT_SECONDS
 
+from palimpsest.model.script import says
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import AskCompaction, AskView
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
+RECORDINGS = (
+    "claude_code",
+    "atif",
+    "cline",
+    "gemini_cli.jsonl",
+    "pi_version_3.jsonl",
+    "openhands_v1",
+)
+"""Recordings that hold compactions."""
+OPUS = PriceProfile(input=5, output=25, read=0.5, write=6.25, name="anthropic/claude-opus-4-5")
 SMALL = "pi.compact window=64000"
 
 
@@ -24,6 +45,26 @@ async def test_a_recorded_compaction_names_what_its_summary_lost(tmp_path: Path)
     assert found.tokens_after < found.tokens_before
     assert {one.name for one in found.lost} == {f"log{number}.txt" for number in range(5)}
     assert found.sentences[1] == "No longer shown: 5 of 5 paths."
+
+
+async def test_a_summary_that_failed_is_told_and_replaced_nothing(tmp_path: Path) -> None:
+    harness, session = await SCENES["failed_summary"](tmp_path)
+
+    losses = review_of(harness.store, session.id).compactions()
+
+    sentence = "Before request 7 a summary (automatic) failed, so that it replaced nothing."
+    assert (len(losses), losses.failures) == (0, (sentence,))
+    assert sentence in losses.table.notes
+    assert losses.json()["failures"] == [sentence]
+    assert review_of(harness.store, session.id).compactions("pi.compact").failures == ()
+
+
+async def test_a_summary_that_was_stopped_is_told_as_that(tmp_path: Path) -> None:
+    harness, session = await SCENES["stopped_summary"](tmp_path)
+
+    (sentence,) = review_of(harness.store, session.id).compactions().failures
+
+    assert "was stopped, so that it replaced nothing." in sentence
 
 
 def made_review() -> SessionReview:
@@ -45,8 +86,129 @@ def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
     assert needed == {"src/parser.py": (2,), "parse_line": (2,)}
     assert {one.name for one in found.lost} == {*needed, "total_cost"}
     assert "never written" in found.sentences[1]
-    assert found.sentences[-1].startswith("Needed later: 2 of them, ")
-    assert "(request 3)" in found.sentences[-1]
+    assert found.sentences[-2].startswith("Needed later: 2 of them, ")
+    assert "(request 3)" in found.sentences[-2]
+
+
+def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> None:
+    policy = "pi.compact window=3000 reserve=0 keep=700"
+    [found] = made_review().compactions(policy, price="units")
+    [dear] = made_review().compactions(policy, price=OPUS)
+
+    # One name stands in the prompt, the other in the result: two sources.
+    assert found.fetches == 2
+    assert found.repair > 2 * 0.1 * 700
+    assert found.sentences[-1].startswith("To fetch them again would take 2 requests, and cost ")
+    assert found.table.title.endswith("3 names lost")
+    assert dear.repair == pytest.approx(found.repair * 5 / 1e6, rel=1e-9)
+    assert dear.sentences[-1].endswith("USD: an estimate.")
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
+    tmp_path: Path, name: str
+) -> None:
+    store, report = bring(sample(name, tmp_path))
+    found = [review_of(store, one.id) for one in report.sessions]
+
+    assert sum(told(one) for one in found) > 0
+
+
+@pytest.mark.parametrize("scene", ["compacted", "refused", "reported_full", "edited", "in_parts"])
+async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
+    tmp_path: Path, scene: str
+) -> None:
+    harness, session = await SCENES[scene](tmp_path)
+
+    assert told(review_of(harness.store, session.id)) > 0
+
+
+def told(review: SessionReview) -> int:
+    """Return how many compactions a session has, which view, answers and review tell alike."""
+    answers = ViewAnswers(review)
+    view, losses = answers.answer(AskView()).view, review.compactions()
+    assert view is not None
+    assert [one.request for one in view.events if one.kind == "compact"] == [
+        one.request for one in losses
+    ]
+    for loss in losses:
+        text = answers.answer(AskCompaction(number=loss.number)).compaction
+        assert text is not None
+        assert (text.request, text.items) == (loss.request, loss.items)
+        assert (text.tokens_before, text.tokens_after) == (
+            round(loss.tokens_before),
+            round(loss.tokens_after),
+        )
+        assert [(one.kind, one.found) for one in text.kinds] == [*loss.found.items()]
+        assert sum(one.lost for one in text.kinds) == len(loss.lost)
+        assert sum(one.needed for one in text.kinds) == len(loss.needed)
+    assert answers.answer(AskCompaction(number=len(losses))).error
+    return len(losses)
+
+
+def test_a_recording_that_begins_with_a_summary_keeps_the_numbers_of_the_others(
+    tmp_path: Path,
+) -> None:
+    path = written(
+        tmp_path / "resumed.jsonl",
+        line("compaction", "a", None, summary="Earlier work.", firstKeptEntryId="b"),
+        user("b", "a", "Read src/parser.py"),
+        answer("c", "b", "I read src/parser.py."),
+        user("d", "c", "And then?"),
+        line("compaction", "e", "d", summary="A file was read.", firstKeptEntryId="d"),
+        answer("f", "e", "I go on."),
+    )
+    store, report = bring(path)
+    review = review_of(store, report.sessions[0].id)
+
+    assert told(review) == 2
+    first, second = review.compactions()
+    assert first.items == ()
+    assert first.sentences[-1] == (
+        "What it replaced is not in the recording, so what it lost is not known."
+    )
+    assert {one.name for one in second.lost} == {"src/parser.py"}
+
+
+async def test_an_undone_compaction_says_so_and_counts_only_what_was_needed_until_then(
+    tmp_path: Path,
+) -> None:
+    answers = [
+        *reads(0, 1),
+        says("Well."),
+        says("More."),
+        says(SUMMARY),
+        says("I look at log0.txt."),
+    ]
+    harness, _ = make_fit_harness(tmp_path, *answers, says("And at log0.txt again."), window=60_000)
+    session = await harness.session()
+    await ask(session, "Read the logs.")
+    await ask(session, "Say more.")
+    await asyncio.wait_for(session.compact("the numbers"), LAST_RESORT_SECONDS)
+    await ask(session, "Sure?")
+    session.edit_context("undo")
+    await ask(session, "Really?")
+    [found] = review_of(harness.store, session.id).compactions()
+
+    assert (found.request, found.undone) == (4, 5)
+    assert {one.name: one.needed for one in found.needed} == {"log0.txt": (4,)}
+    assert "It was undone: request 6 shows again what it replaced." in found.sentences
+
+
+async def test_what_stays_beside_a_summary_that_no_request_used_yet_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    answers = [*reads(0, 1), says("Well."), says("It is in kept_table.csv."), says(SUMMARY)]
+    harness, _ = make_fit_harness(tmp_path, *answers, window=60_000)
+    session = await harness.session()
+    await ask(session, "Read the logs and kept_table.csv.")
+    await ask(session, "Say more.")
+    await asyncio.wait_for(session.compact("the numbers"), LAST_RESORT_SECONDS)
+    [found] = review_of(harness.store, session.id).compactions()
+
+    assert found.request == len(found.timeline.requests)
+    assert "kept_table.csv" not in {one.name for one in found.lost}
+    assert found.sentences[0].startswith("After the last request compaction 1 replaced ")
 
 
 def test_an_extract_keeps_names_that_a_placeholder_loses() -> None:

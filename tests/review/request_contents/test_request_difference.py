@@ -32,7 +32,7 @@ def test_a_break_is_told_with_its_tokens_cost_and_cause_as_a_fact() -> None:
     found = pi_review().difference(broken.request, broken.request + 1)
 
     assert found.cache_sentence == (
-        "The cache breaks here: 19,620 tokens were read anew, 0.07 USD; "
+        "The cache breaks here: 19,615 tokens were read anew, 0.07 USD; "
         "558 s passed since the request before; the cache is kept for 300 s."
     )
     assert found.sentences[0] == f"As reported: {found.cache_sentence}"

@@ -19,6 +19,7 @@ from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import message_hash, request_hash, without_marks
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.growing_review import GrowingReview
 from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -245,3 +246,50 @@ def test_a_request_that_is_not_exact_has_a_body_as_a_provider_would_get_it() -> 
 def test_a_request_that_does_not_exist_is_said_in_one_sentence(request_number: int) -> None:
     with pytest.raises(UserError, match="numbered from 1 to 453"):
         pi_review().request(request_number)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "lacking"),
+    [
+        ("marshmallow-1867.traj", ["system"], []),
+        ("codex_rollout.jsonl", ["system"], ["tools"]),
+        ("inspect_plain.eval", ["tools", "system"], [""]),
+    ],
+)
+def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(
+    name: str, kinds: list[str], lacking: list[str], tmp_path: Path
+) -> None:
+    review = imported_review(name, tmp_path)
+
+    shown = review.request(1)
+
+    given = [one for one in shown.blocks if one.item is None]
+    assert [one.kind for one in given] == kinds
+    assert shown.system == given[-1].text
+    assert shown.find(shown.system[:40])[0].block == len(given) - 1
+    assert all(one.tokens > 0 for one in given)
+    told = [f": {one}" if one else "" for one in lacking]
+    assert [one.text for one in shown.beside] == [
+        f"[What every request held and the recording does not show{one}.]" for one in told
+    ]
+    counted = sum(one.tokens for one in (*shown.blocks, *shown.beside))
+    assert counted == pytest.approx(shown.tokens)
+
+
+def test_a_recording_without_usage_counts_the_system_prompt_that_came_with_it(
+    tmp_path: Path,
+) -> None:
+    review = imported_review("marshmallow-1867.traj", tmp_path)
+
+    assert review.ruler.unseen == 447  # a quarter of its 1,786 characters
+    assert review.ruler.words == (
+        "Tokens are 1 x chars/4 of the items + 447 of system prompt and tools (assumed)."
+    )
+
+
+def test_a_review_that_grows_counts_as_one_that_is_read_whole(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    session = report.sessions[0].id
+    growing = GrowingReview(store, session, lambda _model: None, get)
+
+    assert growing.review().ruler == review_of(store, session).ruler

@@ -12,6 +12,7 @@ from tests.review.policies.pi_session import pi_timeline
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.explanation import why
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -203,6 +204,13 @@ async def test_what_a_person_pins_excludes_and_restores_is_on_its_items(tmp_path
     assert states[:6] == [None, "whole", "whole", "whole", "out", "out"]
     assert states[-1] == "whole"
     assert [timeline.state(call, request) for request in (3, 4)] == ["whole", "out"]
+
+    back = states.index("whole", states.index("out"))
+    assert "is left out in request 5, since request 5" in why(timeline, excluded, 4)
+    assert "as the user excluded it" in why(timeline, excluded, 4)
+    again = why(timeline, excluded, back)
+    assert f"again since request {back + 1}" in again
+    assert "as the user undid the compaction; from request 7 on it had been replaced" in again
 
 
 def test_gaps_are_sentences_each_told_once(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A report holds the view, tracks at stops, and of the texts what was chosen; equal columns stand once."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.timeline.journal_timeline import timeline_of
-from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, report_data
+from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXTS, report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
@@ -65,6 +66,18 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
         assert track is not None
         assert stop["track"] == track.model_dump(mode="json", exclude_none=True)
     assert [one["name"] for one in data["view"]["policies"]] == ["sweagent.last_n", "raw"]
+
+
+def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
+    store, report = bring(sample("cline", tmp_path))
+    timeline = timeline_of(store, report.sessions[0].id, counter)
+    cline = ViewAnswers(SessionReview(timeline, get, lambda _model: None))
+    told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXTS}
+
+    assert told["none"] == []
+    assert [len(one["summary"]) for one in told["preview"]] == [PREVIEW_CHARS]
+    assert told["preview"][0]["summary_chars"] == len(told["all"][0]["summary"]) > PREVIEW_CHARS
+    assert told["preview"][0]["kinds"] == told["all"][0]["kinds"]
 
 
 @pytest.mark.parametrize("texts", ["none", "preview", "all"])

@@ -1,16 +1,21 @@
 """A view's questions are answered from the timeline and from replays."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.review.decision_sessions import SCENES
+from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
+from tests.review.policies.made_timeline import TimelineMaker
 from tests.review.policies.pi_session import pi_timeline
 from tests.review.request_contents.reviewed import review_of
 
+from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -21,6 +26,8 @@ from palimpsest.review.timeline_view.view_queries import (
     AskTrack,
     AskView,
 )
+from palimpsest.review.timeline_view.view_summary import view_summary
+from palimpsest.transcript.values import Usage
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +163,52 @@ def test_view_tells_the_subagents_that_the_review_tells(tmp_path: Path) -> None:
             assert [(one.session, one.request, one.requests) for one in told] == [
                 (run.timeline.session, run.request, run.totals.requests) for run in review.subagents
             ]
+
+
+@pytest.mark.parametrize(
+    ("costs", "sentence"),
+    [
+        ((0.1, 0.02), "The session cost 0.12 USD."),
+        ((0.001, 0.0009), "The session cost 0.002 USD."),
+        ((0.1, None), "1 of 2 requests cost 0.10 USD; what the others cost is not known."),
+        # What costs nothing by the recording is unknown, and what was reported is counted, not what was estimated.
+        ((0.0, 0.0), "It would cost ~1,110 units; the recording holds no cost."),
+    ],
+)
+def test_total_says_what_was_paid_as_far_as_that_is_known(
+    costs: tuple[float | None, ...], sentence: str
+) -> None:
+    maker = TimelineMaker()
+    maker.prompt("Go on.")
+    for _ in costs:
+        maker.answer("Done.")
+    usages = (Usage(input=500, output=1), Usage(input=600, output=1))
+    requests = tuple(
+        replace(one, usage=usage, cost=cost)
+        for one, usage, cost in zip(maker.requests, usages, costs, strict=True)
+    )
+    made = replace(maker.made(), requests=requests)
+
+    view = timeline_view(SessionReview(made, get, lambda _model: None))
+
+    assert view.totals[1] == sentence
+
+
+def test_total_says_how_many_requests_reported_their_usage(pi: ViewAnswers) -> None:
+    view = pi.answer(AskView()).view
+
+    assert view is not None
+    assert view.totals[0] == (
+        "439 of 453 requests reported their usage: they read 47,526,750 tokens, at most 177,604 at once; "
+        "91% came from the cache."
+    )
+
+
+def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    timeline = timeline_of(store, report.sessions[0].id, counter)
+    view = timeline_view(SessionReview(timeline, get, lambda _model: None))
+
+    marks = view_summary(view).picture.marks
+
+    assert [one.request for one in marks if one.kind == "prune"] == [6, 7, 8, 9, 10, 11, 12]

@@ -9,18 +9,23 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
+from tests.review.timeline_view.cut_store import CutStore
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.session_answers import GROWTH
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_queries import AskTrack, AskView
+from palimpsest.review.timeline_view.view_patch import patch_of
+from palimpsest.review.timeline_view.view_queries import AskCompaction, AskTrack, AskView
+from palimpsest.review.timeline_view.view_values import TimelineView
 
 FOLDER = Path(__file__).parents[3] / "labextension" / "tests" / "inspector" / "samples"
 OPUS = PriceProfile(input=5, output=25, read=0.5, write=6.25, name="anthropic/claude-opus-4-5")
@@ -29,7 +34,10 @@ RECORDINGS = {
     "pi": "pi_large_session.jsonl",
     "claude_code": "claude_code",
     "swe_agent": "marshmallow-1867.traj",
+    "cline": "cline",
 }
+STATES = 12
+"""So many states of a recording are kept."""
 TRACKS: tuple[tuple[str, dict[str, float]], ...] = (
     ("raw", {}),
     ("sweagent.last_n", {"n": 10, "polling": 10}),
@@ -47,10 +55,13 @@ def samples(name: str) -> dict[str, Any]:
         answers = ViewAnswers(_Priced(review))
         view = answers.answer(AskView()).view
         tracks = [answers.answer(AskTrack(policy=one, numbers=of)).track for one, of in TRACKS]
+        asked = [AskCompaction(number=one) for one in range(len(review.compactions()))]
+        compactions = [answers.answer(one).compaction for one in asked]
     assert view is not None
     return {
         "view": view.model_dump(mode="json"),
         "tracks": [one.model_dump(mode="json") for one in tracks if one is not None],
+        "compactions": [one.model_dump(mode="json") for one in compactions if one is not None],
         "why": [*_why(review)],
     }
 
@@ -59,7 +70,7 @@ class _Priced(SessionReview):
     """A review whose prices are given, whatever is asked for."""
 
     def __init__(self, review: SessionReview) -> None:
-        super().__init__(review.timeline, get, lambda _model: None)
+        super().__init__(review.timeline, get, lambda _model: None, ruler=review.ruler)
 
     def price(self, price: str | PriceProfile | None = None) -> PriceProfile:  # noqa: ARG002
         return OPUS
@@ -73,9 +84,42 @@ def _why(review: SessionReview) -> Iterator[dict[str, Any]]:
         yield {"item": item, "request": request, "words": review.why(item + 1, request + 1)}
 
 
+def patches() -> list[dict[str, Any]]:
+    """Return views of a recording as it grew: the first one, and what differs from each to the next."""
+    with TemporaryDirectory() as folder:
+        store, report = bring(sample(RECORDINGS["claude_code"], Path(folder)))
+        session = report.sessions[0].id
+        cut = CutStore(store, session)
+        ruler = SessionReview(timeline_of(store, session, counter), get, lambda _model: None).ruler
+        found: list[dict[str, Any]] = []
+        before: TimelineView | None = None
+        records = [one.seq for one in store.read(session, only=GROWTH)][1:]
+        for seq in [*records[:: max(len(records) // STATES, 1)], records[-1]]:
+            cut.until = seq
+            timeline = timeline_of(cast("Any", cut), session, counter)
+            review = SessionReview(timeline, get, lambda _model: None, ruler=ruler)
+            view = timeline_view(_Priced(review), seq=seq, epoch="one")
+            patch = None if before is None else patch_of(before, view)
+            found.append(
+                {
+                    "view": view.model_dump(mode="json", exclude_none=True),
+                    "patch": None
+                    if patch is None
+                    else patch.model_dump(mode="json", exclude_none=True),
+                }
+            )
+            before = view
+    return found
+
+
 def packed(name: str) -> bytes:
     """Return a recording's samples as they are stored."""
-    text = json.dumps(samples(name), ensure_ascii=False, separators=(",", ":"))
+    return compressed(samples(name))
+
+
+def compressed(value: Any) -> bytes:
+    """Return a value as it is stored."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return gzip.compress(text.encode(), 9, mtime=0)
 
 
@@ -83,3 +127,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in RECORDINGS:
         (FOLDER / f"{name}.json.gz").write_bytes(packed(name))
+    (FOLDER / "patches.json.gz").write_bytes(compressed(patches()))

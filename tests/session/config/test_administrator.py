@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.loaded_config import LoadedConfig, load
 from palimpsest.session.config import remote_defaults
@@ -88,7 +89,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Serves the settings that the test's server holds."""
 
     def do_GET(self) -> None:
-        self.server.go_on.wait(30)  # type: ignore[attr-defined]
+        self.server.go_on.wait(LAST_RESORT_SECONDS)  # type: ignore[attr-defined]
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.end_headers()
         self.wfile.write(self.server.text.encode())  # type: ignore[attr-defined]

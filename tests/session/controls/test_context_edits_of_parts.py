@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.session.controls.test_context_edits import LONG, SUMMARY, rebuilds, sent
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.model.script import ModelAnswer, says, thinks
@@ -107,7 +108,7 @@ async def test_a_pinned_part_stands_behind_the_summary(tmp_path: Path, kind: str
         await say(session, prompt)
     session.edit_context("pin", named(session, kind))
 
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await say(session, "Four?")
 
     assert "know the penguins" in sent(model)
@@ -144,7 +145,7 @@ async def compacted(
     harness, model, session = await talked(root, says(SUMMARY), *later)
     for prompt in ("Two?", "Three?"):
         await say(session, prompt)
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     parts = [part for message in session.snapshot().messages for part in message.parts]
     [marker] = [part.id for part in parts if isinstance(part, CompactionPart)]
     return harness, model, session, marker
@@ -158,7 +159,7 @@ async def test_a_pinned_summary_stands_word_for_word_behind_the_next(tmp_path: P
     for prompt in ("Four?", "Five?", "Six?"):
         await say(session, prompt)
     once = sent(model).count("43.92")
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     await say(session, "Seven?")
 
     assert wish.sentence.startswith("Pinned the summary “")
@@ -202,7 +203,7 @@ async def test_a_summary_is_left_out_with_what_it_covers_and_comes_back_before_i
 async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> None:
     harness, model, session, _ = await compacted(tmp_path, says("Bad."), *[says("Well.")] * 2)
     await say(session, "Four?")
-    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
     rows = part_rows(session.snapshot().messages, session.decisions())
 
     assert [how for _, what, how in rows if what.startswith("the summary")] == [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
-from tests.waiting import beating
+from tests.waiting import LAST_RESORT_SECONDS, beating
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
@@ -246,7 +246,7 @@ async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
     session = await harness.session()
     await ask(session, "What is its name?")
 
-    await asyncio.wait_for(session.compact(), 10)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
     asked = str(model.requests[1].messages)
     assert asked.rstrip("'}),").endswith("Keep the name of the ship.")
@@ -311,7 +311,7 @@ async def test_a_slow_hook_neither_holds_the_engine_nor_the_turn(tmp_path: Path)
     go_on = threading.Event()
 
     def slow(_event: Any) -> str:
-        go_on.wait(30)
+        go_on.wait(LAST_RESORT_SECONDS)
         return "too late"
 
     model = ScriptedModel(says("Fine."))

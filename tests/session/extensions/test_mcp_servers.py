@@ -10,6 +10,7 @@ import pytest
 from tests.harness.process_forks import MCP_SERVER, forked_python
 from tests.harness.session import SessionHarness, ask, requested, until
 from tests.session.extensions.test_hooks import all_rebuilt, notices, tools
+from tests.waiting import LAST_RESORT_SECONDS
 
 import palimpsest
 from palimpsest.app.loaded_config import load
@@ -139,7 +140,7 @@ async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     session = await harness.session()
 
     await ask(session, "One")
-    await until(lambda: servers.status()[0].state == "connected", 60)
+    await until(lambda: servers.status()[0].state == "connected")
     await ask(session, "Two")
     await ask(session, "Three")
     await servers.close()
@@ -266,7 +267,7 @@ async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: P
 async def test_no_server_means_no_work(tmp_path: Path) -> None:
     servers = McpServers((), Registry(), {}, tmp_path)
 
-    assert await asyncio.wait_for(servers.turn_began(), 1) == ()
+    assert await asyncio.wait_for(servers.turn_began(), LAST_RESORT_SECONDS) == ()
     assert not servers
     assert requested([]) == []
 

@@ -8,6 +8,7 @@ import pytest
 from tests.store.conformance import begin
 from tests.store.log.test_faults import open_here
 from tests.store.record_builders import OWNER, SESSION, assistant, records
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.session.open_sessions import followed_session
 from palimpsest.session.open_sessions.followed_session import FollowedSession
@@ -44,12 +45,12 @@ def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
     folder = store.layout.session(SESSION)
     folder.rename(tmp_path / "away")
     looked.clear()
-    assert looked.wait(5)
+    assert looked.wait(LAST_RESORT_SECONDS)
     (tmp_path / "away").rename(folder)
     writer = store.acquire(SESSION, OWNER)
     writer.append(records([assistant("msg_3")], first=6))
     writer.close()
-    assert came.wait(5)
+    assert came.wait(LAST_RESORT_SECONDS)
     session._ended.set()
 
     assert heard == [6]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.project import problems, prune, sessions
@@ -70,7 +71,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 def _done(made: Any) -> None:
     """Wait for a result that is a future."""
     if isinstance(made, Future):
-        made.result(10)
+        made.result(LAST_RESORT_SECONDS)
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -96,7 +97,7 @@ def test_a_question_is_answered_by_a_word(session: Session) -> None:
                 assert not session.reply(record.event.ask.id, Reply(answer="once"))
 
     end = session.subscribe(answer)
-    session.start("Run the shell command `ls`", tools=["bash"]).result(30)
+    session.start("Run the shell command `ls`", tools=["bash"]).result(LAST_RESORT_SECONDS)
     end()
 
     (ask_id,) = asked
@@ -174,7 +175,7 @@ def test_a_hook_that_cannot_be_loaded_is_said_for_as_long_as_it_is_so(tmp_path: 
     session = open_session(app)
     before = problems()
 
-    session.start("Hello.").result(30)
+    session.start("Hello.").result(LAST_RESORT_SECONDS)
     after = problems()
     app.close()
 
@@ -185,7 +186,7 @@ def test_a_hook_that_cannot_be_loaded_is_said_for_as_long_as_it_is_so(tmp_path: 
 def test_what_was_sent_a_moment_ago_is_stopped_or_taken_back(session: Session) -> None:
     first = session.start("Hello.")
     stopped = session.cancel()
-    answer = first.result(30)
+    answer = first.result(LAST_RESORT_SECONDS)
     second = session.start("Hello.")
     busy = session.status.type
     third = session.start("And again.", prompt_id="again")
@@ -197,6 +198,6 @@ def test_what_was_sent_a_moment_ago_is_stopped_or_taken_back(session: Session) -
     assert answer.error.type == "aborted"
     assert (busy, waiting) == ("busy", ["again"])
     assert withdrawn
-    assert third.result(30).turn_id == ""
-    assert second.result(30).error is None
+    assert third.result(LAST_RESORT_SECONDS).turn_id == ""
+    assert second.result(LAST_RESORT_SECONDS).error is None
     assert not session.cancel()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask, until
 from tests.harness.subagent_session import children, make_subagent_harness, open_children, write
-from tests.waiting import settled
+from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
@@ -121,7 +121,7 @@ async def test_several_agents_work_side_by_side(tmp_path: Path) -> None:
                 started.append(first)
                 if len(started) == 2:
                     both.set()
-                await asyncio.wait_for(both.wait(), 5)
+                await asyncio.wait_for(both.wait(), LAST_RESORT_SECONDS)
             async for event in super().stream(request):
                 yield event
 
@@ -726,7 +726,7 @@ async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
         lambda: "I begin" in str([one.snapshot() for one in open_children(harness, session)])
     )
 
-    await asyncio.wait_for(harness.workspace.close(), 5.0)
+    await asyncio.wait_for(harness.workspace.close(), LAST_RESORT_SECONDS)
 
     assert (await asking).error is not None
     assert not harness.workspace._open

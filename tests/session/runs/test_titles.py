@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.session import SessionHarness, ask, requested
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
@@ -121,7 +122,7 @@ async def test_a_turn_does_not_wait_and_closing_gives_it_up(tmp_path: Path) -> N
     here = make_harness(tmp_path, stalls())
     session = await here.session()
     assert (await ask(session, "hello")).text == "Answer 0."
-    await asyncio.wait_for(here.workspace.close(), 3)
+    await asyncio.wait_for(here.workspace.close(), LAST_RESORT_SECONDS)
     assert title(session) == "hello"
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, requested
 from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.page_channel.sessions import row_of
 from palimpsest.frontends.subcommands.policy import PolicySection
@@ -241,7 +242,7 @@ async def test_closing_gives_it_up(tmp_path: Path) -> None:
     session = await here.session()
     assert (await ask(session, "hello")).text == "Answer 0."
 
-    await asyncio.wait_for(here.workspace.close(), 3)
+    await asyncio.wait_for(here.workspace.close(), LAST_RESORT_SECONDS)
 
     assert of_prompts(session) == [None]
     assert len(pair.asked) <= 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask, until
 from tests.store.foreign_sessions import sample
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -118,7 +118,7 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
     go_on = threading.Event()
 
     def late(*arguments: Any) -> Any:
-        assert go_on.wait(5)
+        assert go_on.wait(LAST_RESORT_SECONDS)
         return make(*arguments)
 
     def made_behind(*arguments: Any) -> bool:

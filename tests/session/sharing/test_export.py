@@ -51,7 +51,7 @@ def test_markdown_tells_the_whole_session(tmp_path: Path) -> None:
     assert made.bytes == made.path.stat().st_size
     for words in (
         "# How penguins differ\n",
-        "- Cost: at least \\$0.037",
+        "- Cost: at least <span>&#36;</span>0.037",
         "Look at `penguins.csv`",
         "| Adelie | 152 | 189.9 |",
         "penguins = pd.read_csv('penguins.csv')",

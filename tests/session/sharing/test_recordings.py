@@ -9,12 +9,13 @@ from tests.review.importers.sample_files import sample
 
 from palimpsest.model.script import says
 from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import NotFound, UserError
 
 
 def make_harness(tmp_path: Path) -> tuple[SessionHarness, ScriptedModel]:
@@ -67,4 +68,27 @@ async def test_a_recording_is_listed_with_its_origin_and_found_by_its_words(
         fork.id: "",
     }
     assert (await made.workspace.page(Query("nowhere in it"))).sessions == ()
+    await made.workspace.close()
+
+
+async def test_a_recording_is_forked_at_a_request_as_review_counts_them(tmp_path: Path) -> None:
+    made, model = make_harness(tmp_path)
+    recording = await imported(made, tmp_path)
+    timeline = timeline_of(made.store, recording)
+    assert len(timeline.requests) == 2
+    *earlier, newest = made.store.load(recording).messages()
+
+    fork = await made.workspace.fork(
+        recording, request=2, model="scripted/model", notebook="b.ipynb"
+    )
+    assert isinstance(fork, LiveSession)
+    assert [one.id for one in made.store.load(fork.id).messages()] == [one.id for one in earlier]
+    assert newest.info.role == "assistant"
+    answer = await fork.loop()
+
+    assert answer.text == "Gone on."
+    assert len(model.requests) == 1
+    assert "Summary of previous conversation" in json.dumps(model.requests[0].messages)
+    with pytest.raises(NotFound, match=r"it has 2\. Name one from 1 to 2"):
+        await made.workspace.fork(recording, request=3)
     await made.workspace.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.hostile.linked_secrets import plant
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import ModelAnswer, calls, says
@@ -28,7 +29,7 @@ def app_in(root: Path, *answers: ModelAnswer, **environment: str) -> tuple[App, 
 
 
 def session_of(app: App) -> Session:
-    return Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+    return Session(app, app.engine.submit(app.workspace.current(None)).result(LAST_RESORT_SECONDS))
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_pipes_devices_folders_and_circles_are_passed_over(tmp_path: Path) -> No
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(LAST_RESORT_SECONDS)
 
     assert done == [(), ()]
 

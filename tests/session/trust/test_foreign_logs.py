@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.session.revert.test_revert import make_harness, writes
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
@@ -103,9 +104,11 @@ def test_a_protected_file_waits_to_be_named(tmp_path: Path) -> None:
     model = ScriptedModel(calls("write", path="a.txt", content="x\n"), says("Done."))
     app = App(start=tmp_path, model=lambda _: model, environment={}, overrides={"titles": False})
     try:
-        session = Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+        session = Session(
+            app, app.engine.submit(app.workspace.current(None)).result(LAST_RESORT_SECONDS)
+        )
         session.prompt("Write it", yes=True)
-        live = app.engine.submit(app.workspace.open(session.id)).result(10)
+        live = app.engine.submit(app.workspace.open(session.id)).result(LAST_RESORT_SECONDS)
         assert isinstance(live, LiveSession)
         plant(app, live, "conftest.py")
         done = session.revert()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.golden.test_live import Trace
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.loaded_config import trust
 from palimpsest.app.wiring import App
@@ -62,7 +63,7 @@ def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
     tmp_path: Path, started: list[App], preset: str
 ) -> None:
     found = app(tmp_path, started, f'policy = "{preset}"\n{NAMED}', "Hello.")
-    session = found.engine.submit(found.workspace.current("a.ipynb")).result(10)
+    session = found.engine.submit(found.workspace.current("a.ipynb")).result(LAST_RESORT_SECONDS)
 
     async def turn() -> list[object]:
         with Trace(resolve_window, evaluate_guard) as trace:
@@ -70,6 +71,6 @@ def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
         assert set(trace.seen) == {"resolve_window", "evaluate_guard"}
         return trace.seen["resolve_window"]
 
-    policies = found.engine.submit(turn()).result(20)
+    policies = found.engine.submit(turn()).result(LAST_RESORT_SECONDS)
 
     assert all(one == PRESETS[preset].guard for one in policies)

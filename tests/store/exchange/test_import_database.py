@@ -192,7 +192,6 @@ COMPUTES = (
         COMPUTES,
     ],
 )
-@pytest.mark.timeout(20)
 def test_a_schema_that_would_run_something_is_no_database_of_opencode(
     tmp_path: Path, table: str
 ) -> None:

@@ -19,7 +19,7 @@ from tests.sample_size import sample_size
 from tests.store.conformance import TALK, begin
 from tests.store.record_builders import OWNER, SESSION, assistant, records, session, text
 from tests.store.second_kernel import HEARTBEAT_SECONDS, WATCH_SECONDS
-from tests.waiting import eventually, until
+from tests.waiting import LAST_RESORT_SECONDS, eventually, until
 
 from palimpsest.store.interface import TakenOver
 from palimpsest.store.log import segment_start
@@ -89,7 +89,7 @@ class OtherKernel:
         assert self.process.stdout is not None
         self.process.stdin.close()
         self.said += [json.loads(line) for line in self.process.stdout]
-        self.process.wait(20)
+        self.process.wait(LAST_RESORT_SECONDS)
         self.process.stdout.close()
 
     def stop(self) -> None:
@@ -261,7 +261,7 @@ def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
     def wait_first(fd: int, content: bytes) -> None:
         if threading.current_thread().name == "slow":
             slow.reached.set()
-            slow.go.wait(10)
+            slow.go.wait(LAST_RESORT_SECONDS)
         write(fd, content)
 
     monkeypatch.setattr(segment_start, "write_fully", wait_first)
@@ -300,10 +300,10 @@ def test_a_segment_whose_header_comes_late_is_never_passed_over(
 
     slow = threading.Thread(target=slowly, name="slow")
     slow.start()
-    assert slow_header.reached.wait(5)
+    assert slow_header.reached.wait(LAST_RESORT_SECONDS)
     monkeypatch.setattr(store.segments, "own", own_then_let_go)
     writer = store.acquire(SESSION, this_owner("kernel-a"), steal=True)
-    slow.join(10)
+    slow.join(LAST_RESORT_SECONDS)
     writer.append(records([assistant("msg_new")], first=store.load(SESSION).seq + 1))
     writer.close()
 
@@ -326,11 +326,11 @@ def test_what_a_silent_writer_did_not_say_is_said_for_it_and_it_goes_on(
         name="slow",
     )
     slow.start()
-    assert slow_header.reached.wait(5)
+    assert slow_header.reached.wait(LAST_RESORT_SECONDS)
     with pytest.raises(TakenOver) as caught:
         old.append(records([assistant("msg_4")], first=7))
     slow_header.go.set()
-    slow.join(10)
+    slow.join(LAST_RESORT_SECONDS)
     taken[0].append(records([assistant("msg_new")], first=7))
     taken[0].close()
     caught.value.writer.close()
@@ -403,7 +403,7 @@ async def test_following_yields_what_another_writer_appends(tmp_path: Path) -> N
     writer.close()
     writer = store.acquire(SESSION, OWNER)
     writer.append(records([assistant("msg_4")], first=7))
-    await asyncio.wait_for(following, 5)
+    await asyncio.wait_for(following, LAST_RESORT_SECONDS)
 
     assert seen == [4, 5, 6, 7]
     writer.close()

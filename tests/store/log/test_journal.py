@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from tests.store.conformance import begin
 from tests.store.record_builders import OTHER, OWNER, SESSION, assistant, session, text
-from tests.waiting import until
+from tests.waiting import LAST_RESORT_SECONDS, until
 
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.journal import Journal
@@ -146,7 +146,7 @@ def test_a_delta_alone_is_written_within_the_tick(journal: Journal, store: Memor
     journal.subscribe(lambda _batch: heard.set())
     journal.delta("msg_1", "prt_1", "text", "x")
 
-    assert heard.wait(2)
+    assert heard.wait(LAST_RESORT_SECONDS)
     assert isinstance(list(store.read(SESSION))[-1].event, PartDelta)
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.bench import bench_store
 from tests.store.conformance import begin
 from tests.store.record_builders import OWNER, SESSION, session
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.session.records.session_search import Query, search_page
 from palimpsest.store.interface import SessionSummary
@@ -43,7 +44,7 @@ def stall(store: JsonlStore, monkeypatch: pytest.MonkeyPatch, after: int) -> thr
 
     def slow(session_id: str) -> SessionSummary | None:
         if next(count) >= after:
-            go.wait(20)
+            go.wait(LAST_RESORT_SECONDS)
         return read(session_id)
 
     monkeypatch.setattr(store._index, "_summarise", slow)

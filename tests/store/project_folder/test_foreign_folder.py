@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.store.record_builders import OWNER, SESSION
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import says
@@ -57,7 +58,7 @@ def chat(project: Path) -> str | None:
     model = ScriptedModel(says("Yes."))
     app = App(start=project, model=lambda _: model, environment={}, overrides={"titles": False})
     try:
-        live = app.engine.submit(app.workspace.current(None)).result(10)
+        live = app.engine.submit(app.workspace.current(None)).result(LAST_RESORT_SECONDS)
         assert Session(app, live).prompt("Hello").text == "Yes."
         return app.warning
     finally:
@@ -180,7 +181,7 @@ def test_a_log_or_lease_that_is_no_file_of_ours_hangs_nobody_and_changes_nothing
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    thread.join(30)
+    thread.join(LAST_RESORT_SECONDS)
 
     assert done[-1:] == ["over"]
     assert picture(foreign) == before

@@ -14,9 +14,10 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.harness.free_port import free_port
 from tests.harness.process_forks import MCP_SERVER, forked_python
 from tests.harness.tools import ScriptedUser, ToolHarness
-from tests.waiting import eventually, settled, until
+from tests.waiting import LAST_RESORT_SECONDS, eventually, settled, until
 
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp import servers as mcp_servers
@@ -71,20 +72,20 @@ async def servers(
 @pytest.fixture
 def address() -> Iterator[Callable[[], str]]:
     """A function that starts the server over HTTP; a second call restarts it at the same address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     running: list[subprocess.Popen[bytes]] = []
 
     def start() -> str:
         for one in running:
             one.kill()
             one.wait()
-        running.append(
-            subprocess.Popen([*forked_python(*MCP_SERVER), str(DEMO), "http", str(port)])
-        )
+        command = [*forked_python(*MCP_SERVER), str(DEMO), "http", str(port)]
+        running.append(subprocess.Popen(command))
 
         def listens() -> bool:
+            if running[-1].poll() is not None:
+                # The address was not free again yet, so that the server ended at once.
+                running.append(subprocess.Popen(command))
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -168,8 +169,8 @@ async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path)
 
 
 async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(timeout=3.0)) as (_, harness, _said):
-        with pytest.raises(UserError, match="did not run hang within 3 seconds"):
+    async with servers(tmp_path, stdio(timeout=8.0)) as (_, harness, _said):
+        with pytest.raises(UserError, match="did not run hang within 8 seconds"):
             await harness.call("demo_hang")
         assert harness.shown[-1] == {"output": "halfway"}
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
@@ -196,7 +197,8 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
 async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
     tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
+    if mode != "broken":  # which answers, on a machine under load after more than two seconds
+        monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio(mode)) as (found, harness, said):
         again = await found.turn_began()
 
@@ -214,7 +216,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
         assert said == (
             "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
         )
-        await until(lambda: found.status()[0].state == "connected", 60)
+        await until(lambda: found.status()[0].state == "connected")
         assert await found.turn_began() == ()
         assert "demo_add" in harness.registry.names
 
@@ -346,7 +348,10 @@ async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart
         address()
 
         assert len(await found.turn_began()) <= 1
-        await found.turn_began()
+        # On a busy machine the server listens before it answers, and one more turn finds it.
+        async with asyncio.timeout(LAST_RESORT_SECONDS):
+            while "demo_add" not in harness.registry.names:
+                await found.turn_began()
         assert (await harness.call("demo_add", a=2, b=3)).output == "5"
 
 

@@ -40,7 +40,7 @@ def holes(sandbox: BashSandbox, count: int, seed: int) -> tuple[int, list[tuple[
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(sample_size(60, 3_600))
+@pytest.mark.timeout(sample_size(300, 3_600))
 def test_texts_that_are_answered_leave_nothing_behind(tmp_path: Path) -> None:
     for seed in (SEED, fresh()):
         ran, found = holes(BashSandbox(tmp_path / str(seed)), TEXTS, seed)

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import gzip
-import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -349,17 +348,15 @@ async def test_an_image_is_attached(harness: ToolHarness, site: Site) -> None:
 
 async def test_a_stop_ends_it_at_once(harness: ToolHarness, site: Site) -> None:
     harness.user.rules = ALLOWED
-    site.pieces, site.pause_seconds = 100, 0.1
-    call = asyncio.create_task(harness.call("webfetch", url=site.says("/slow", "x" * 1000)))
+    site.pieces, site.pause_seconds = 10_000, 0.1  # all of it would take a quarter of an hour
+    call = asyncio.create_task(harness.call("webfetch", url=site.says("/slow", "x" * 10_000)))
     await site.began.wait()
 
-    began = time.monotonic()
     harness.abort.set("Stopped.")
     with pytest.raises(Aborted):
         await call
 
-    assert time.monotonic() - began < 5, "all of it would take ten seconds"
-    await asyncio.wait_for(site.closed.wait(), 5)
+    await site.closed.wait()
 
 
 async def test_says_when_nobody_is_there(harness: ToolHarness) -> None:

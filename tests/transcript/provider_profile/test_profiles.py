@@ -192,3 +192,25 @@ def test_nothing_changed_for_a_provider_that_serves_its_own_models(model_id: str
         for name in now.__dataclass_fields__
         if name not in told and getattr(then, name) != getattr(now, name)
     } == {}
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "marked_for", "seconds"),
+    [
+        ("anthropic", "claude-sonnet-4-5", "", (300, 300)),
+        ("anthropic", "claude-sonnet-4-5", "1h", (3_600, 3_600)),
+        ("bedrock", "anthropic.claude-sonnet-4-5", "", (300, 300)),
+        ("bedrock", "amazon.nova-pro-v1:0", "", None),
+        ("openai", "gpt-5.1", "", (300, 600)),
+        ("openai", "gpt-5.1", "1h", None),
+        ("gemini", "gemini-2.5-pro", "", None),
+        ("deepseek", "deepseek-chat", "", None),
+        ("ollama", "qwen3", "", None),
+    ],
+)
+def test_how_long_a_prompt_stays_cached_is_known_or_none(
+    provider: str, name: str, marked_for: str, seconds: tuple[int, int] | None
+) -> None:
+    known = profile(ModelRef(provider=provider, name=name))
+
+    assert known.cache_lifetime(marked_for) == seconds

@@ -19,9 +19,11 @@ RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
 """Runs a coroutine on the engine and returns its result."""
 
 CHOICES = (
-    "1 send   3 stop   items lists all   off ends step mode; or change it first: {numbers}"
+    "1 send   3 stop   items lists all   {another}off ends step mode; or change it first: {numbers}"
     "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
 )
+ANOTHER = "another asks for another summary   "
+OLDER = "older uses the summary that was put aside   "
 UNKNOWN = "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
 NEWER_SECONDS = 1.0
 """How long a change is waited for to be in the proposal; one that changes nothing is not."""
@@ -34,7 +36,10 @@ Outcome = Literal["over", "changed", "unknown", "items"]
 def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
     """Return a held request and what may be typed, as text."""
     numbers = "".join(f"{one.name}={one.value:g}, " for one in proposal.numbers)
-    return f"{held_request_text(proposal, items=items)}\n{CHOICES.format(numbers=numbers)}\n> "
+    another = ANOTHER if proposal.new_summary is not None else ""
+    another += OLDER if proposal.older_summary is not None else ""
+    choices = CHOICES.format(numbers=numbers, another=another)
+    return f"{held_request_text(proposal, items=items)}\n{choices}\n> "
 
 
 def carry_out(
@@ -53,25 +58,37 @@ def carry_out(
         case "off":
             session.step_mode.switch(on=False)
             return "over"
+        case "another":
+            session.step_mode.another_summary(proposal.id)
+            return "over"
+        case "older":
+            session.step_mode.older_summary(proposal.id)
+            return "over"
         case "items":
             return "items"
         case _:
-            return _change(line.strip(), word, words, session, run)
+            return _change(line.strip(), word, words, proposal, session, run)
 
 
 def _change(
-    line: str, word: str, words: list[str], session: KernelSession, run: RunCoroutine
+    line: str,
+    word: str,
+    words: list[str],
+    proposal: ProposedRequest,
+    session: KernelSession,
+    run: RunCoroutine,
 ) -> Outcome:
     """Change what the request is made of, and wait until it is proposed anew."""
     newer = threading.Event()
     forget = session.on_problem(newer.set)
     try:
         if word in EDITS and len(words) == 2:
-            session.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
+            changed = session.step_mode.session_of(proposal.id)
+            changed.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
         elif word == "budget":
             _limit(" ".join(words[1:]), session)
         elif "=" in line:
-            run(session.use_policy(*policy_words(line)))
+            run(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
         else:
             return "unknown"
         newer.wait(NEWER_SECONDS)

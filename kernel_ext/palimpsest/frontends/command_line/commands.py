@@ -38,7 +38,7 @@ def run_command(given: Namespace) -> int:
     report = _COMMANDS[given.command](given)
     over = failed(conditions, report.json(), baseline) if conditions else []
     write(report.written(_form(given)))
-    tell(f"{one.where}: {one.what}" if one.where else one.what for one in report.problems)
+    tell(one.sentence for one in report.problems)
     tell(over)
     return FAILED if over else 0
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, shown_cell
+from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, marked, shown_cell
 from palimpsest.review.comparison.cache_breaks import CacheBreaks
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import SessionReview
@@ -59,10 +59,12 @@ class SessionReport:
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:
             words = f"{title}, {one.unit}" if key in ("cost", "break_cost") else title
-            rows.append((words, shown_cell(getattr(one, key), TableColumn(key, title, form))))
+            shown = shown_cell(getattr(one, key), TableColumn(key, title, form))
+            rows.append((words, marked(shown, key in one.estimates)))
         if len(self.subagents):
             whole = self.subagents.together
             cost = shown_cell(whole.cost, TableColumn("cost", "cost", "usd"))
+            cost = marked(cost, not whole.cost_is_fact)
             rows += [
                 ("subagents", f"{len(self.subagents):,}"),
                 ("requests with theirs", f"{whole.requests:,}"),
@@ -72,8 +74,16 @@ class SessionReport:
         for name, number in one.tools.items():
             rows.append((f"calls of {name}", f"{number:,}"))
         notes = list(self.gaps)
-        if one.basis == "estimate":
+        if not one.requests:
+            notes.insert(
+                0, "The session has no request, so nothing was sent and nothing cost anything."
+            )
+        elif one.basis == "estimate":
             notes.insert(0, "No usage was reported; tokens and cost are estimates.")
+        if one.clock:
+            notes.append(one.clock)
+        if one.estimates & {"cost", "break_cost"}:
+            notes.append(one.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
         return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes))
 

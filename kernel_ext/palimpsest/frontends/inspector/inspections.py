@@ -36,6 +36,13 @@ class _Opened:
     lines: dict[str, QuestionLine] = field(default_factory=dict)
     close: asyncio.TimerHandle | None = None
 
+    def line(self, session: str) -> QuestionLine:
+        """Return the line of a session, the recording's first one where it is empty; raises NotFound."""
+        line = self.lines.get(session)
+        if line is None:
+            line = self.lines[session] = QuestionLine(self.recording.answers(session))
+        return line
+
 
 class Inspections:
     """Answers the questions of all inspectors of a kernel.
@@ -70,7 +77,8 @@ class Inspections:
     ) -> ViewAnswer:
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
         try:
-            line = await self._line_in(path, session, is_view=isinstance(query, AskView))
+            opened = await self._opened(path, is_view=isinstance(query, AskView))
+            line = opened.line(session)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_sentence(error))
         return await self._queue.answer(line, query, asker)
@@ -83,7 +91,13 @@ class Inspections:
 
     def answers(self, session: str) -> SessionAnswers:
         """Return what answers the questions about a session of the project; nothing is kept."""
-        return SessionAnswers(self._store, session, self._price_of, lambda: self._place(session))
+        return SessionAnswers(
+            self._store,
+            session,
+            self._price_of,
+            lambda: self._place(session),
+            problems_of=self._store.problems,
+        )
 
     def _line(self, session: str) -> QuestionLine:
         line = self._sessions.pop(session, None)
@@ -104,7 +118,7 @@ class Inspections:
         is_own = kept is not None and kept.parent_id is None and not kept.read_only
         return SessionPlace(state.seq, own=is_own)
 
-    async def _line_in(self, path: str, session: str, *, is_view: bool) -> QuestionLine:
+    async def _opened(self, path: str, *, is_view: bool) -> _Opened:
         target = self._target(path)
         async with self._opening:
             opened = self._recordings.pop(target, None)
@@ -117,10 +131,7 @@ class Inspections:
                     opened.close.cancel()
                 opened = _Opened(recording, stamp)
             self._keep(target, opened)
-        line = opened.lines.get(session)
-        if line is None:
-            line = opened.lines[session] = QuestionLine(opened.recording.answers(session))
-        return line
+        return opened
 
     def _target(self, path: str) -> Path:
         return self._folder / Path(path).expanduser()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 NEXT_SECONDS = 0.1
-"""A cell that begins sooner after the one before it belongs to the same batch."""
+"""A cell that begins or was sent sooner after the one before it belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
 """How much earlier than the end of the cell before it a cell must have been sent to belong to its batch."""
 ANNOUNCED_SECONDS = 2.0
@@ -40,6 +40,8 @@ class CellBatches:
         self._wall = wall
         self._announced_at = float("-inf")
         self._ended: tuple[float, float] | None = None
+        self._sent = float("-inf")
+        """When the cell before was sent, by the sender's clock."""
         self._delay = float("inf")
         """The shortest time from the sender's clock to ours that was seen: their difference, and the way."""
 
@@ -56,7 +58,10 @@ class CellBatches:
         follows = self._ended is not None and (
             self._steady() - self._ended[0] < NEXT_SECONDS
             or (sent is not None and sent + self._delay < self._ended[1] - ALLOWANCE_SECONDS)
+            # What was sent together is, however long a machine under load takes from one cell to the next.
+            or (sent is not None and 0 <= sent - self._sent < NEXT_SECONDS)
         )
+        self._sent = float("-inf") if sent is None else sent
         if follows:
             self.position += 1
             return

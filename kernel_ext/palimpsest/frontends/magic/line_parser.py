@@ -100,7 +100,7 @@ COMMANDS: dict[str, str] = {
     "permissions": "what is always allowed, and every rule; %agent permissions revoke N or all",
     "budget": "what the session may spend: %agent budget 2usd, 500k tokens, or off",
     "trust": "what the session's log claims and does not hold; %agent trust session allows it",
-    "step": "hold each request until you let it go: %agent step on, off, status or send",
+    "step": "hold each request until you let it go: %agent step on, off, status, send, another or older",
     "agents": "who can answer, and to whom work can be handed, with where they come from",
     "commands": "prompts of your own under a name: %agent /NAME sends one",
     "skills": "texts that the model loads for one kind of task",

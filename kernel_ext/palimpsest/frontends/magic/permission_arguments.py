@@ -9,7 +9,7 @@ import re
 WORDS = {
     "config": ("trust", "distrust"),
     "mcp": ("connect",),
-    "step": ("on", "off", "status", "send"),
+    "step": ("on", "off", "status", "send", "another", "older"),
     "trust": ("session",),
 }
 """The keywords that may follow each command."""

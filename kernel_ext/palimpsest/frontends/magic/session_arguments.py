@@ -8,7 +8,7 @@ import re
 
 SESSION = re.compile(r"ses_\w+")
 PIECE = re.compile(r"\w{4,}")
-NUMBER = re.compile(r"[1-9]\d{0,5}")
+ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
 SESSIONS_OPTIONS = frozenset({"--all", "--archived", "--page"})
 
 SESSION_COMMANDS: dict[str, str] = {
@@ -56,7 +56,8 @@ def _is_fork(words: list[str]) -> bool:
     if words and SESSION.fullmatch(words[0]):
         words = words[1:]
     if words[:2] == ["at", "request"]:
-        return len(words) == 3 and NUMBER.fullmatch(words[2]) is not None
+        # Also a number that no request has, which is answered with those that there are.
+        return len(words) == 3 and ANY_NUMBER.fullmatch(words[2]) is not None
     return not words or (
         len(words) == 2 and words[0] == "at" and PIECE.fullmatch(words[1]) is not None
     )

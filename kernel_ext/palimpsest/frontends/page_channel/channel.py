@@ -56,12 +56,14 @@ from palimpsest.frontends.protocol.context import ApplyContextEdit
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.permissions import (
+    AskForAnotherSummary,
     ListApprovals,
     ReleaseRequest,
     SetBudget,
     SetMode,
     SetStepMode,
     TrustProject,
+    UseOlderSummary,
 )
 from palimpsest.frontends.protocol.prompts import (
     AnswerAsk,
@@ -139,6 +141,8 @@ class Channel:
             SetBudget: self._allow,
             SetStepMode: self._allow,
             ReleaseRequest: self._allow,
+            AskForAnotherSummary: self._allow,
+            UseOlderSummary: self._allow,
             ListApprovals: self._allow,
             TrustProject: self._allow,
             Revert: self._revert,
@@ -374,7 +378,8 @@ class Channel:
     async def _choose(self, command: ApplyContextEdit) -> None:
         session = await self._session(command.session)
         # In a worker thread, because it may first read older messages from the log.
-        await asyncio.to_thread(session.edit_context, command.action, command.target)
+        changed = session.step_mode.session_of(command.hold) if command.hold else session
+        await asyncio.to_thread(changed.edit_context, command.action, command.target)
         self._publish(OutcomeNotice(id=command.id))
 
     async def _revert(self, command: Revert) -> None:
@@ -430,9 +435,11 @@ class Channel:
         future.add_done_callback(self._tasks.discard)
 
     def _reply(self, command: Command, **fields: Any) -> CommandReply:
-        named = getattr(command, "session", None) or self._current
-        session = self._sessions.get(named) if named is not None else None
-        head = head_of(session) if session is not None else None
+        with self._lock:
+            # With the lock, since a head of the former session must not have a higher order than one of the present.
+            named = getattr(command, "session", None) or self._current
+            session = self._sessions.get(named) if named is not None else None
+            head = head_of(session) if session is not None else None
         return CommandReply(
             **{
                 "status": "ok",

@@ -3,7 +3,10 @@
 Border: values to values; publishing is the channel's work.
 """
 
+import itertools
 import json
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +26,12 @@ from palimpsest.transcript.errors import ConfigError
 NOTICE_CHARS = 250_000
 """About the size of one notice; a browser can draw between two of them."""
 
+_ORDER = itertools.count(time.time_ns() // 1_000)
+"""The order of the next head. It begins at this kernel's start in microseconds, so that a page which did not hear of
+a restart takes the heads of the new kernel for newer ones."""
+_ORDERED = threading.Lock()
+"""Held while a head's order and what it says are taken, so that the head with the higher order is the newer one."""
+
 
 def head_of(session: KernelSession) -> SessionHead:
     """Return the summary of a session that a page shows before it has the session's messages."""
@@ -30,6 +39,8 @@ def head_of(session: KernelSession) -> SessionHead:
 
 
 def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
+    with _ORDERED:
+        order, stepping, held = next(_ORDER), session.stepping, session.held
     return SessionHead(
         session=session.id,
         title=picture.session.title if picture.session else "",
@@ -39,18 +50,25 @@ def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
         status=picture.status,
         asks=picture.asks,
         questions=picture.questions,
-        stepping=session.stepping,
-        held=tuple(_with_sentences(one) for one in session.held),
+        stepping=stepping,
+        held=tuple(_with_sentences(one) for one in held),
         waiting=len(picture.inbox),
         partial=picture.partial,
         problem=picture.problem or None,
+        order=order,
     )
 
 
 def _with_sentences(held: ProposedRequest) -> ProposedRequest:
     """Return a held request whose decisions have their sentences."""
     decisions = tuple(with_sentence(one) for one in held.decisions)
-    return held.model_copy(update={"decisions": decisions})
+    new, older = held.new_summary, held.older_summary
+    update = {
+        "decisions": decisions,
+        "new_summary": with_sentence(new) if new is not None else None,
+        "older_summary": with_sentence(older) if older is not None else None,
+    }
+    return held.model_copy(update=update)
 
 
 def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:

@@ -62,14 +62,18 @@ class PageCells:
         """Record that a page went away; from any thread."""
         self._heard = {one: at for one, at in self._heard.items() if one != client}
 
-    async def read(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
-        """Return the notebooks that pages show now; None where none answers within so many seconds."""
+    def clients(self, seconds: float) -> frozenset[str]:
+        """Return the pages that may answer within so many seconds."""
         now = self._clock()
-        clients = frozenset(
+        return frozenset(
             one
             for one, at in self._heard.items()
             if now - at < FORGOTTEN_SECONDS and self._silent.get(one, 0.0) < seconds
         )
+
+    async def read(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
+        """Return the notebooks that pages show now; None where none answers within so many seconds."""
+        clients = self.clients(seconds)
         if not clients:
             return None
         question = _Question(clients)

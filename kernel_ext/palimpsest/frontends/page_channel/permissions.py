@@ -7,18 +7,28 @@ from typing import Any
 
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.permissions import (
+    AskForAnotherSummary,
     ListApprovals,
     ReleaseRequest,
     SetBudget,
     SetMode,
     SetStepMode,
     TrustProject,
+    UseOlderSummary,
 )
 from palimpsest.frontends.subcommands.permissions import approvals_of, rules_of
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.interfaces.kernel_session import KernelSession
 
 PermissionCommand = (
-    SetMode | SetBudget | SetStepMode | ReleaseRequest | ListApprovals | TrustProject
+    SetMode
+    | SetBudget
+    | SetStepMode
+    | ReleaseRequest
+    | AskForAnotherSummary
+    | UseOlderSummary
+    | ListApprovals
+    | TrustProject
 )
 
 
@@ -36,8 +46,8 @@ def answer_permission_command(
         case SetStepMode():
             session.step_mode.switch(on=command.on)
             return OutcomeNotice(id=command.id)
-        case ReleaseRequest():
-            first = session.step_mode.release(command.hold)
+        case ReleaseRequest() | AskForAnotherSummary() | UseOlderSummary():
+            first = _decide_held(command, session.step_mode)
             return OutcomeNotice(id=command.id, late=not first)
         case ListApprovals():
             if command.revoke is not None:
@@ -52,3 +62,16 @@ def answer_permission_command(
             if callable(decide):
                 decide()
             return OutcomeNotice(id=command.id)
+
+
+def _decide_held(
+    command: ReleaseRequest | AskForAnotherSummary | UseOlderSummary, step_mode: StepMode
+) -> bool:
+    """Answer a held request; returns whether it was still held."""
+    match command:
+        case ReleaseRequest():
+            return step_mode.release(command.hold)
+        case AskForAnotherSummary():
+            return step_mode.another_summary(command.hold)
+        case UseOlderSummary():
+            return step_mode.older_summary(command.hold)

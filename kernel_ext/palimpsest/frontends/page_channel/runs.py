@@ -51,5 +51,6 @@ class RunsChannel:
 
     async def _use_policy(self, command: UsePolicy) -> None:
         session = await self._find(command.session)
-        await session.use_policy(*command.words)
+        changed = session.step_mode.session_of(command.hold) if command.hold else session
+        await changed.use_policy(*command.words)
         self._publish(OutcomeNotice(id=command.id))

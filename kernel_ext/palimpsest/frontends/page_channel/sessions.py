@@ -1,15 +1,17 @@
-"""Handle the page commands about stored sessions: list, search, rename, archive, delete, fork.
+"""Handle the page commands about stored sessions: list, search, rename, archive, delete, fork, compare branches.
 
 Border: does the work of these commands on the engine and publishes the results;
 ``frontends/page_channel/channel.py`` receives the commands.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
 from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.protocol.branches import BranchColumn, BranchTable, ListBranches
 from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.sessions import (
@@ -21,6 +23,7 @@ from palimpsest.frontends.protocol.sessions import (
     Retitle,
     SessionRow,
 )
+from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.interface import SessionSummary
 
@@ -38,6 +41,7 @@ class SessionsChannel:
             Archive: self._archive,
             Delete: self._delete,
             Fork: self._fork,
+            ListBranches: self._branches,
         }
 
     async def _list(self, command: ListSessions) -> None:
@@ -79,9 +83,44 @@ class SessionsChannel:
         self._channel.adopt(session)
         self._channel.publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
+    async def _branches(self, command: ListBranches) -> None:
+        workspace, submit = self._services.workspace, self._services.engine.submit
+        found = await asyncio.to_thread(
+            compare_branches,
+            workspace.sessions(),
+            lambda one: submit(workspace.records(one)).result(),
+            command.session,
+        )
+        self._channel.publish(OutcomeNotice(id=command.id, branches=branch_table(found)))
+
 
 MOST_ROWS = 100
 """Sessions in one answer; a page asks for more when a person scrolls down."""
+
+
+def branch_table(found: BranchComparison) -> BranchTable:
+    """Return branches side by side in the form of the protocol."""
+    columns = (
+        BranchColumn(
+            session=one.session,
+            title=one.title,
+            models=one.models,
+            policy=one.policy,
+            requests=one.requests,
+            usage=one.usage,
+            cost=one.cost,
+            decisions=one.decisions,
+            answer=one.text,
+            sizes=one.sizes,
+            estimated=one.largest_is_estimate,
+            window=one.window,
+            parent=one.parent or None,
+            parent_title=one.parent_title,
+            forked_after=one.forked_after,
+        )
+        for one in found.branches
+    )
+    return BranchTable(parted_at=found.parted_at, branches=tuple(columns), left_out=found.left_out)
 
 
 def row_of(one: SessionSummary) -> SessionRow:

@@ -10,6 +10,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field, TypeAdapter
 
+from palimpsest.frontends.protocol.branches import ListBranches
 from palimpsest.frontends.protocol.choices import ListChoices
 from palimpsest.frontends.protocol.connection import (
     AnnounceRun,
@@ -22,12 +23,14 @@ from palimpsest.frontends.protocol.context import ApplyContextEdit, Compact, Sho
 from palimpsest.frontends.protocol.inspector import Inspect
 from palimpsest.frontends.protocol.mentions import ListMentions, PreviewMentions
 from palimpsest.frontends.protocol.permissions import (
+    AskForAnotherSummary,
     ListApprovals,
     ReleaseRequest,
     SetBudget,
     SetMode,
     SetStepMode,
     TrustProject,
+    UseOlderSummary,
 )
 from palimpsest.frontends.protocol.project import ListExtensions, ListSettings, ShowStorage
 from palimpsest.frontends.protocol.prompts import (
@@ -92,6 +95,7 @@ Command = Annotated[
     | Archive
     | Delete
     | Fork
+    | ListBranches
     | OpenSession
     | NewSession
     | RenameNotebook
@@ -99,6 +103,8 @@ Command = Annotated[
     | SetBudget
     | SetStepMode
     | ReleaseRequest
+    | AskForAnotherSummary
+    | UseOlderSummary
     | ListApprovals
     | TrustProject
     | ApplyContextEdit

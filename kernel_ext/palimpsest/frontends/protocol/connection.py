@@ -87,6 +87,9 @@ class SessionHead(Value):
     """Messages that a summary replaced were not loaded: one that is missing may still be in the log."""
     problem: str | None = None
     """One sentence while nothing can be written, since the disk does not respond."""
+    order: int = 0
+    """Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
+    other way round, since replies and notices have channels of their own. 0 by an older kernel."""
 
 
 class CommandReply(Value):

@@ -26,6 +26,8 @@ class UsePolicy(CommandBase):
 
     type: Literal["policy"] = "policy"
     session: str | None = None
+    hold: str | None = Field(default=None, max_length=100)
+    """A held request whose own session is meant, such as a subagent's."""
     words: tuple[str, ...] = Field(min_length=1)
     """The name of a preset, ``name=value`` for one number, or ``default``."""
 
@@ -42,6 +44,8 @@ class ApplyContextEdit(CommandBase):
 
     type: Literal["context-edit"] = "context-edit"
     session: str | None = None
+    hold: str | None = Field(default=None, max_length=100)
+    """A held request whose own session is meant, such as a subagent's."""
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: str = Field(default="", max_length=200)
     """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""

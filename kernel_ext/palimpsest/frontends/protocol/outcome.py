@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from palimpsest.frontends.protocol.branches import BranchTable
 from palimpsest.frontends.protocol.choices import Choices
 from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
@@ -27,6 +28,7 @@ class OutcomeNotice(Value):
     """How many sessions there are in all."""
     cursor: str | None = None
     """Where the next page of sessions begins."""
+    branches: BranchTable | None = None
     choices: Choices | None = None
     mentions: MentionList | None = None
     """What a prompt may name."""

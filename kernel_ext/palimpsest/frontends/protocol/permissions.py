@@ -43,6 +43,24 @@ class ReleaseRequest(CommandBase):
     """The id of the held request."""
 
 
+class AskForAnotherSummary(CommandBase):
+    """Put the new summary aside that a held request would be the first to use, and request another."""
+
+    type: Literal["another-summary"] = "another-summary"
+    session: str | None = None
+    hold: str = Field(max_length=100)
+    """The id of the held request."""
+
+
+class UseOlderSummary(CommandBase):
+    """Use the summary that was put aside, in place of a newer one or of the held request for one."""
+
+    type: Literal["older-summary"] = "older-summary"
+    session: str | None = None
+    hold: str = Field(max_length=100)
+    """The id of the held request."""
+
+
 class ListApprovals(CommandBase):
     """List what is always allowed here, after revoking the given entries."""
 

@@ -165,7 +165,7 @@ class Subcommands:
         if session.id not in self._unreadable:
             services = self._services
             found = services.engine.submit(services.workspace.problems(session.id)).result()
-            first = f"{found[0].where}: {found[0].what}" if found else ""
+            first = found[0].sentence if found else ""
             words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
             self._unreadable[session.id] = words if found else ""
         return self._unreadable[session.id]

@@ -207,7 +207,7 @@ class CellOutput:
 
     def _close(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> None:
         self._show(messages, closed, snapshot, "")
-        if _runs(messages, closed):
+        if self._may_change(messages, closed, snapshot):
             self._unsettled.append(closed)
         else:
             self._leave(messages, closed)
@@ -217,7 +217,7 @@ class CellOutput:
         """Show closed segments again whose tool calls progressed, or whose message was completed since."""
         for closed in list(self._unsettled):
             self._show(messages, closed, snapshot, "")
-            if not _runs(messages, closed):
+            if not self._may_change(messages, closed, snapshot):
                 self._unsettled.remove(closed)
                 self._leave(messages, closed)
         if not self._incomplete:
@@ -230,6 +230,10 @@ class CellOutput:
             else:
                 self._show(messages, closed, snapshot, "")
                 self._last.pop(closed.index, None)
+
+    def _may_change(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> bool:
+        """Return whether a call of a closed segment runs, or may have an answer that was not received yet."""
+        return _runs(messages, closed) or not self._feed.has_told(snapshot)
 
     def _leave(self, messages: Sequence[Message], closed: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""

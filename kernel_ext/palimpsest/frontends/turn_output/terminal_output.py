@@ -87,7 +87,12 @@ class TerminalOutput:
             return
         self._problem(snapshot)
         self._retry(snapshot)
+        has_told = self._feed.has_told(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
+            failed = any(self._may_be_refused(part) for part in message.parts)
+            if failed and not has_told:
+                # Printed once only, so not before it is known whether it was refused, and by whom.
+                break
             self._message(message)
         self._reductions()
 
@@ -111,6 +116,11 @@ class TerminalOutput:
             # A user's text was typed here, or is shown where it was typed.
             if answers or isinstance(part, CompactionPart):
                 self._part(part, over=over)
+
+    def _may_be_refused(self, part: Part) -> bool:
+        """Return whether a part is a failed call that is still to be printed."""
+        is_failed = isinstance(part, ToolPart) and isinstance(part.state, ToolFailed)
+        return is_failed and part.id not in self._printed
 
     def _part(self, part: Part, *, over: bool) -> None:
         if part.id in self._printed and not isinstance(part, TextPart):
@@ -206,12 +216,28 @@ class TerminalOutput:
             self._column = 0 if text.endswith("\n") else 1
 
 
+FAILED = "failed"
+REFUSED = "refused by you"
+
+
+def _outcome(item: OutlineCall) -> str:
+    """Return how a call ended and who decided that, in words: a sign alone does not tell a refusal from a failure."""
+    remark = item.remark
+    if item.status == "error":
+        return " · ".join(word for word in (FAILED, remark) if word)
+    if item.status == "refused" and remark.startswith("refused"):
+        rest = remark.removeprefix("refused")
+        return remark if rest.startswith((" by", ", nobody")) else REFUSED + rest
+    return remark
+
+
 def _item_lines(item: Item) -> list[str]:
     """Return an item as lines; none for what is streamed or printed elsewhere."""
     match item:
         case OutlineCall():
             row = [SIGNS[item.status], item.tool, item.subject]
             row += [duration(item.seconds)] if item.seconds is not None else []
+            row += [f"· {words}"] if (words := _outcome(item)) else []
             lines = [" ".join(word for word in row if word)]
             for piece in (item.input, item.output):
                 if piece is not None and piece.text.strip():

@@ -68,6 +68,7 @@ class TurnFeed:
         self.session = session
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
+        self._told_seq = snapshot.seq
         self._older = frozenset(message.id for message in snapshot.messages)
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             asked.question_id for asked in snapshot.questions
@@ -87,6 +88,10 @@ class TurnFeed:
             if self._told_seq < seq:
                 await asyncio.wait_for(came.wait(), CATCH_UP_SECONDS)
         self._awaited = None
+
+    def has_told(self, snapshot: Snapshot) -> bool:
+        """Return whether all records of a snapshot were received: they come up to a tick after it."""
+        return self._told_seq >= snapshot.seq
 
     def detach(self) -> None:
         """Stop following."""

@@ -7,13 +7,18 @@ that saves too little carries an error, and the history stays as it was before (
 """
 
 import asyncio
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import usable
 from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
-from palimpsest.context.compaction.quality_check import RejectedSummary, summary_report
+from palimpsest.context.compaction.quality_check import (
+    RejectedSummary,
+    rejected_summary,
+    summary_report,
+)
 from palimpsest.context.compaction.quality_check import messages_tokens as size_of
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
@@ -23,7 +28,7 @@ from palimpsest.loop.context_management.failed_compaction import (
     roll_back,
     show_marker_again,
 )
-from palimpsest.loop.context_management.summary_writer import SummaryWriter
+from palimpsest.loop.context_management.summary_writer import TAKEN_BACK, SummaryWriter
 from palimpsest.loop.model_requests.answer_stream import add_to_session, write_notices
 from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
@@ -91,8 +96,9 @@ def write_marker(
     return marked
 
 
-Outcome = Literal["continue", "stop", "failed"]
-"""``stop``: no work is left, or the user stopped it; ``failed``: no summary, nothing cut."""
+Outcome = Literal["continue", "stop", "failed", "older-summary"]
+"""``stop``: no work is left, or the user stopped it; ``failed``: no summary, nothing cut; ``older-summary``: it was
+not requested, since a person took the summary back that was put aside for it."""
 
 
 async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
@@ -122,7 +128,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             outcome = _go_on(run_context, setup, user, part, made)
         else:
             roll_back(run_context, setup, user.id, part, before, error)
-            outcome = "stop" if isinstance(error, AbortedError) else "failed"
+            outcome = _outcome_of(error)
     finally:
         _note(run_context, None)
         state.ended(
@@ -131,6 +137,12 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             aborted=isinstance(error, AbortedError),
         )
     return outcome
+
+
+def _outcome_of(error: ErrorValue) -> Outcome:
+    if isinstance(error, AbortedError):
+        return "stop"
+    return "older-summary" if error == TAKEN_BACK else "failed"
 
 
 async def _summarise(
@@ -147,10 +159,10 @@ async def _summarise(
     error: ErrorValue | None = None
     try:
         await summary_system_prompt.write()
-        unfit = judge(run_context, setup, summary_system_prompt.message, before)
+        unfit = await judge(run_context, setup, summary_system_prompt.message, before)
         if unfit is not None and unfit.lacks and run_context.compactions.may_write_again:
             await summary_system_prompt.write_again(unfit.lacks)
-            unfit = judge(run_context, setup, summary_system_prompt.message, before)
+            unfit = await judge(run_context, setup, summary_system_prompt.message, before)
         error = UnknownError(message=unfit.problem, explained=True) if unfit is not None else None
     except Aborted:
         error = AbortedError(message=run_context.abort.reason or "Stopped.")
@@ -161,7 +173,6 @@ async def _summarise(
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
-    await _observe(run_context, marker_id, wanted=error is None)
     summary_system_prompt.close(error)
     add_to_session(run_context, summary_system_prompt.message)
     return made, error
@@ -181,9 +192,9 @@ def _plan(
     return made
 
 
-async def _observe(run_context: RunContext, marker_id: str, *, wanted: bool) -> None:
+async def _observe(run_context: RunContext, marker_id: str) -> None:
     """Write the kernel's variables beside the marker, as they are now: they are observed, not summarised."""
-    if not wanted or run_context.namespace is None:
+    if run_context.namespace is None:
         return
     named = mentioned_words(run_context.log.state.messages())
     shown = ShownVariables(run_context.extra.get("variables", TYPES.detail), named)
@@ -269,13 +280,27 @@ def _note(run_context: RunContext, compacting: int | None) -> None:
         run_context.write(SessionUpdated(session=session.model_copy(update={"time": time})))
 
 
-def judge(
+async def judge(
     run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
-    """Return why a summary is rejected; for a good one, journal its report and return None."""
-    name = run_context.ids.new("dec")
+    """Return why a summary is rejected; for a good one, journal its report and return None.
+
+    The kernel's variables are told beside a good one, and so count as kept. The names of a long conversation take
+    a while to find, so that is done in another thread.
+    """
+    info, policy, count = setup.info, setup.policy, setup.count
+    rejected = rejected_summary(run_context.view(), message, policy, info, count, before)
+    if rejected is not None:
+        return rejected
+    await _observe(run_context, message.parent_id)
     view = run_context.view()
-    found = summary_report(view, message, setup.policy, setup.info, setup.count, before, name)
+    # What the summary covers is among the texts only while no summary stands in its place.
+    earlier = run_context.view(messages_before(view.messages, message.parent_id))
+    view = dataclasses.replace(view, texts={**view.texts, **earlier.texts})
+    name = run_context.ids.new("dec")
+    found = await asyncio.to_thread(
+        summary_report, view, message, policy, info, count, before, name
+    )
     if isinstance(found, RejectedSummary):
         return found
     run_context.write(DecisionMade(decision=found))

@@ -5,29 +5,35 @@ the view. What a person then lets go is decided anew, with the clock of that mom
 """
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, BudgetCheck, block_tokens
 from palimpsest.context.budget.request_tokens import check_budget as checked
+from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
 from palimpsest.context.policy_overrides import meanings, policy_numbers
+from palimpsest.context.reduction.pruning import BEFORE_REQUESTS
 from palimpsest.context.request_assembly.fit import (
+    Cause,
     DecisionBatch,
-    Fit,
     FitAttempts,
-    FitEvent,
     FitInputs,
+    FitOutcome,
     FittedRequest,
-    SummaryNeeded,
+    ResultsShortened,
     fit,
     stored_full,
 )
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
+from palimpsest.loop.context_management.postponed_pruning import postponed_batches
 from palimpsest.loop.model_requests.hook_decisions import hook_decisions
+from palimpsest.loop.model_requests.own_policy import propose_own_policy
 from palimpsest.loop.model_requests.request_builder import assembly_of_view, facts_for
 from palimpsest.loop.run_inputs.request_chunks import Assembly, summaries
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     Decision,
@@ -52,16 +58,16 @@ from palimpsest.transcript.context_values.proposed_request import (
     ProposedRequest,
 )
 from palimpsest.transcript.parts import StepStartPart
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, Usage
 
-CACHE_SECONDS = 300.0
-"""How long a prompt stays in a provider's cache after it was last read, in seconds: what Anthropic promises, and the
-least of what OpenAI does."""
 CACHE_MINIMUM_TOKENS = 1_024
-"""Shorter prompts are not cached, by Anthropic's and OpenAI's documentation of 2025."""
+"""Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
 MOST_ITEMS = 150
 """Items that are listed, the newest; a page draws them all at once."""
 LABEL_CHARS = 80
+NOT_AFTER = BEFORE_REQUESTS | {"none"}
+"""Rules of pruning that do nothing when a turn has ended."""
 
 NUMBERS = {
     "batch": ("prune.protect_tokens", "prune.minimum_tokens"),
@@ -86,18 +92,51 @@ class _Proposed:
 
 
 async def propose_step(
-    run_context: RunContext, setup: StepSetup, tries: FitAttempts, *, last: bool = False
+    run_context: RunContext,
+    setup: StepSetup,
+    tries: FitAttempts,
+    cause: Cause = "size",
+    *,
+    last: bool = False,
 ) -> ProposedRequest:
-    """Return the request that a step would send now."""
+    """Return the request that a step would send now; ``cause`` says why the context must shrink first."""
     view = run_context.view()
+    ids = _ids()
+    new_id = functools.partial(next, ids)
     made: list[Decision] = []
+    for batch in postponed_batches(run_context, setup, view, new_id):
+        made += batch.decisions
     if run_context.hooks.any("decide"):
-        made += await hook_decisions(run_context, setup, _ids())
-    found = _fitted(run_context, setup, view, made, dataclasses.replace(tries))
+        made += await hook_decisions(run_context, setup, ids)
+    own = await propose_own_policy(run_context, setup, view.decided(*made), new_id)
+    made += own.decisions
+    found = _fitted(run_context, setup, view, made, dataclasses.replace(tries), cause)
     proposed = _described(run_context, setup, found, "step")
-    numbers = () if proposed.subagent else _numbers(setup.policy)
-    hooked = run_context.hooks.any("request")
-    return proposed.model_copy(update={"numbers": numbers, "hooked": hooked, "last": last})
+    summary = unused_summary(view)
+    update = {
+        "numbers": _numbers(setup.policy),
+        "hooked": run_context.hooks.any("request"),
+        "last": last,
+        "policy_problem": run_context.clean(own.problem),
+        "again": cause != "size",
+        "new_summary": summary,
+        "older_summary": summary_put_aside(view),
+    }
+    return proposed.model_copy(update=update)
+
+
+def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
+    """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
+    running = fit(
+        run_context.view(),
+        _inputs(run_context, setup, lambda seen: assembly_of_view(seen, setup).projection, _ids()),
+        dataclasses.replace(tries),
+        cause,
+    )
+    try:
+        return isinstance(next(running, None), DecisionBatch)
+    finally:
+        running.close()
 
 
 def propose_summary(
@@ -109,7 +148,8 @@ def propose_summary(
     facts = facts_for(run_context, setup, assembly.projection.total)
     route = checked(assembly.projection.total, facts)
     found = _Proposed(assembly, facts, route, (decision,), view)
-    return _described(run_context, setup, found, "compaction")
+    proposed = _described(run_context, setup, found, "compaction")
+    return proposed.model_copy(update={"older_summary": summary_put_aside(view)})
 
 
 def _fitted(
@@ -118,6 +158,7 @@ def _fitted(
     view: View,
     made: Sequence[Decision],
     tries: FitAttempts,
+    cause: Cause,
 ) -> _Proposed:
     """Run the deciders over the view until the request fits, or a summary comes first."""
     decisions = list(made)
@@ -128,24 +169,27 @@ def _fitted(
         assemblies.append(assembly_of_view(seen, setup))
         return assemblies[-1].projection
 
-    before = run_context.log.state.request
-    facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
-    ids = _ids(len(decisions))
-    inputs = FitInputs(setup.policy, facts, setup.count, project, lambda: next(ids))
-    full = stored_full(view.messages, setup.info, setup.policy)
-    running = fit(view, inputs, tries, "full" if full else "size")
+    inputs = _inputs(run_context, setup, project, _ids(len(decisions)))
+    facts = inputs.facts
+    if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
+        cause = "full"
+    running = fit(view, inputs, tries, cause)
     fitted: FittedRequest | None = None
     summary_first = False
+    outcome: FitOutcome | None = None
     try:
-        for event in _events(running):
+        while fitted is None and not summary_first:
+            event = running.send(outcome)
+            outcome = None
             if isinstance(event, DecisionBatch):
                 decisions += event.decisions
                 view = view.decided(*event.decisions)
-            elif isinstance(event, FittedRequest):
-                fitted = event
+            elif isinstance(event, ResultsShortened):
+                outcome = FitOutcome(view, inputs)
             else:
-                summary_first = isinstance(event, SummaryNeeded)
-                break
+                summary_first = True
+    except StopIteration as ended:
+        fitted = ended.value
     finally:
         running.close()
     if not assemblies:
@@ -158,15 +202,15 @@ def _fitted(
     return _Proposed(assembly, facts, route, tuple(decisions), view, summary_first)
 
 
-def _events(running: Fit) -> Iterator[FitEvent | FittedRequest]:
-    """Yield what the deciders yield, and last what they return."""
-    while True:
-        try:
-            yield next(running)
-        except StopIteration as ended:
-            if ended.value is not None:
-                yield ended.value
-            return
+def _inputs(
+    run_context: RunContext,
+    setup: StepSetup,
+    project: Callable[[View], Projection],
+    ids: Iterator[str],
+) -> FitInputs:
+    before = run_context.log.state.request
+    facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
+    return FitInputs(setup.policy, facts, setup.count, project, functools.partial(next, ids))
 
 
 def _ids(first: int = 0) -> Iterator[str]:
@@ -194,6 +238,7 @@ def _described(
         model=setup.info.ref.id,
         policy=setup.policy.name,
         now=facts.now,
+        sha256=request_hash(assembly.hashes),
         tokens=tokens,
         tokens_before=_scaled(before.tokens, facts) if alike and before is not None else None,
         window=facts.window,
@@ -208,6 +253,7 @@ def _described(
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
         cost_cold=_cost(setup.info, tokens, 0),
+        prunes_after=setup.policy.prune.rule not in NOT_AFTER,
     )
 
 
@@ -223,11 +269,11 @@ def _scaled(tokens: int, facts: Facts) -> int:
 
 
 def _cache(run_context: RunContext, setup: StepSetup, found: _Proposed) -> CacheForecast:
-    """Return what equals the beginning of the request before, while that is taken to be cached."""
+    """Return what equals the beginning of the request before, as long as that may be cached."""
     state, facts = run_context.log.state, found.facts
     before = state.request
     if before is None or facts.cache_age_seconds is None:
-        return CacheForecast(lifetime_seconds=CACHE_SECONDS if setup.info.caching else 0.0)
+        return CacheForecast()
     same = 0
     for old, new in zip(state.items, found.assembly.items, strict=False):
         if old.sha256 != new.sha256:
@@ -235,13 +281,18 @@ def _cache(run_context: RunContext, setup: StepSetup, found: _Proposed) -> Cache
         same += new.tokens
     if same:
         same += min(found.assembly.projection.tools_tokens, before.kinds.get("tools", 0))
-    tokens = _scaled(same, facts)
+    tokens = _scaled(min(same, before.tokens), facts)
     if tokens < CACHE_MINIMUM_TOKENS:
-        return CacheForecast(lifetime_seconds=CACHE_SECONDS)
-    cools_at = before.facts.now + round(CACHE_SECONDS * 1000)
-    is_cold = facts.cache_age_seconds > CACHE_SECONDS
+        return CacheForecast()
+    lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
+    if lifetime is None:
+        return CacheForecast(tokens=tokens)
+    least, most = lifetime
+    sent = before.facts.now
     return CacheForecast(
-        tokens=0 if is_cold else tokens, cools_at=cools_at, lifetime_seconds=CACHE_SECONDS
+        tokens=0 if facts.cache_age_seconds > most else tokens,
+        cools_at=sent + round(least * 1000),
+        cold_at=sent + round(most * 1000),
     )
 
 

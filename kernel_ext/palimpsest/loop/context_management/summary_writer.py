@@ -30,6 +30,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     ModelFailed,
     UnknownError,
+    UserError,
 )
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -65,6 +66,11 @@ TOO_SLOW = (
     "The summary did not come within {seconds:g} seconds, so nothing was cut. Try again, or name a faster "
     "model for summaries: compaction.model in the settings."
 )
+TAKEN_BACK = UnknownError(
+    message="The summary that was put aside is used after all, so this one was not requested.",
+    explained=True,
+)
+"""The error of a summary whose request was held when a person took the one before it back."""
 NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
 
 
@@ -233,7 +239,8 @@ class SummaryWriter:
 
         hold = run_context.hold()
         if hold is not None:
-            await hold.hold(propose, run_context.abort)
+            if await hold.hold(propose, run_context.abort) == "older-summary":
+                raise UserError(TAKEN_BACK.message)
             if run_context.afford is not None:
                 await run_context.afford(summary_setup.info)
         numbers = content()

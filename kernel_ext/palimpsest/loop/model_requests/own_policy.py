@@ -8,11 +8,13 @@ import functools
 from collections.abc import Callable, Iterator
 
 from palimpsest.context.budget.request_tokens import tools_tokens
+from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for
-from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyStage
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.context_values.decisions import (
     Decision,
+    Facts,
     effective_reductions,
     is_of_own_policy,
 )
@@ -21,11 +23,44 @@ from palimpsest.transcript.session_record.events import DecisionMade
 
 async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: PolicyStage) -> None:
     """Let a person's own policy decide what the coming requests show."""
+    facts = _facts(run_context, setup)
+    new_id = functools.partial(run_context.ids.new, "dec")
+    made = await stage.decide(_moment(run_context, setup, run_context.view(), facts, new_id))
+    run_context.policy_notices.extend(stage.told())
+    if made:
+        first, *others = made
+        run_context.write(
+            DecisionMade(decision=first, facts=facts),
+            *(DecisionMade(decision=one) for one in others),
+        )
+
+
+async def propose_own_policy(
+    run_context: RunContext, setup: StepSetup, view: View, new_id: Callable[[], str]
+) -> PolicyProposal:
+    """Return what a person's own policy would decide about a view now; nothing is journaled."""
+    stage = run_context.own_policy()
+    if stage is None:
+        return PolicyProposal()
+    facts = _facts(run_context, setup)
+    return await stage.propose(_moment(run_context, setup, view, facts, new_id))
+
+
+def _facts(run_context: RunContext, setup: StepSetup) -> Facts:
     request = run_context.log.state.request
-    facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
-    moment = PolicyMoment(
+    return facts_for(run_context, setup, request.tokens if request is not None else 0)
+
+
+def _moment(
+    run_context: RunContext,
+    setup: StepSetup,
+    view: View,
+    facts: Facts,
+    new_id: Callable[[], str],
+) -> PolicyMoment:
+    return PolicyMoment(
         session_id=run_context.session_id,
-        view=run_context.view(),
+        view=view,
         compact=setup.policy.compact,
         model=setup.info,
         reserve=facts.reserve,
@@ -34,16 +69,8 @@ async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: Polic
         tools="\n".join(spec.model_dump_json() for spec in setup.specs),
         tools_tokens=tools_tokens(setup.specs, setup.count),
         count=setup.count,
-        new_id=functools.partial(run_context.ids.new, "dec"),
+        new_id=new_id,
     )
-    made = await stage.decide(moment)
-    run_context.policy_notices.extend(stage.told())
-    if made:
-        first, *others = made
-        run_context.write(
-            DecisionMade(decision=first, facts=facts),
-            *(DecisionMade(decision=one) for one in others),
-        )
 
 
 def lifted_decisions(

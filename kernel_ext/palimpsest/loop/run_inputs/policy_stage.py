@@ -34,6 +34,15 @@ class PolicyMoment:
     new_id: Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyProposal:
+    """What a person's own policy would decide now, or why it cannot."""
+
+    decisions: tuple[Decision, ...] = ()
+    problem: str = ""
+    """One sentence where it breaks a law, fails, takes too long or is switched off; nothing is decided then."""
+
+
 class PolicyStage(Protocol):
     """A person's own policy in a live session.
 
@@ -52,6 +61,10 @@ class PolicyStage(Protocol):
 
     async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:
         """Return what is shown otherwise from this request on."""
+        ...
+
+    async def propose(self, moment: PolicyMoment) -> PolicyProposal:
+        """Return what ``decide`` would return now; changes nothing, and switches nothing off."""
         ...
 
     def told(self) -> tuple[str, ...]:

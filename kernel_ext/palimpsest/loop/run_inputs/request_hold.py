@@ -4,12 +4,27 @@ Border: a protocol. ``loop/context_management/request_proposals.py`` makes the p
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 
 Propose = Callable[[], Awaitable[ProposedRequest]]
+
+Release = Literal["send", "another-summary", "older-summary"]
+"""``another-summary``: the new summary that the request would be the first to use is put aside, and another is
+requested; ``older-summary``: the one that was put aside is used, and nothing else is requested in its place."""
+
+
+@dataclass(slots=True)
+class PostponedPruning:
+    """What a policy prunes when a turn has ended, while requests are held: it waits for the next released one."""
+
+    until: str = ""
+    """The id of the newest message of that turn; empty where nothing waits."""
+    keep: Callable[[str], None] = lambda _until: None
+    """Keeps it beyond the kernel, outside the log."""
 
 
 class RequestHold(Protocol):
@@ -24,8 +39,8 @@ class RequestHold(Protocol):
         """Whether requests are held."""
         ...
 
-    async def hold(self, propose: Propose, abort: Abort) -> None:
-        """Return when a person lets the request go; ``propose`` is called again after each change.
+    async def hold(self, propose: Propose, abort: Abort) -> Release:
+        """Return what a person decides about the request; ``propose`` is called again after each change.
 
         Raises Aborted, and whatever ``propose`` raises.
         """

@@ -15,7 +15,7 @@ from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
-from palimpsest.loop.run_inputs.request_hold import RequestHold
+from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
@@ -218,6 +218,8 @@ class RunContext:
     """Sentences about it for the user, which the next answer takes."""
     hold: Callable[[], RequestHold | None] = lambda: None
     """Returns what holds each request before it is sent; None where step mode is off."""
+    postponed: PostponedPruning = field(default_factory=PostponedPruning)
+    """What the session's last turn left for the next request that is let go."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 

@@ -7,7 +7,9 @@ takes a few milliseconds and keeps nothing but the entries that were asked for.
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from json import JSONDecoder
 from pathlib import Path
@@ -30,6 +32,20 @@ def path() -> Path | None:
         return None
     found = Path(next(iter(spec.submodule_search_locations)), TABLE_FILE)
     return found if found.is_file() else None
+
+
+@cache
+def list_words() -> str:
+    """Return which list this is: litellm's version, and the day since which it is on this disk; empty without one."""
+    found = path()
+    if found is None:
+        return ""
+    try:
+        known = f"litellm {version('litellm')}'s list of prices"
+        day = datetime.fromtimestamp(found.stat().st_mtime, UTC).date()
+    except (PackageNotFoundError, OSError, ValueError, OverflowError):
+        return "litellm's list of prices"
+    return f"{known}, on this disk since {day.isoformat()}"
 
 
 def _text() -> str:

@@ -38,6 +38,8 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 SEPARATOR = "\n\n"
 MARK = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
+MARKED_FOR = CACHE_MARK.get("ttl", "")
+"""How long a mark asks a provider to keep a prompt, in its words such as ``1h``; empty for the provider's default."""
 MEDIA_NOTICE = "Attached media from tool result:"
 BETWEEN = "Done."
 """Text of an assistant message put where a user message may not directly follow a tool result."""

@@ -11,7 +11,9 @@ from typing import TypeGuard, assert_never
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
+    ANOTHER,
     EXCLUDE,
+    OLDER,
     OWN_POLICY,
     OWN_RULES,
     Decision,
@@ -20,16 +22,20 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
 )
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
+from palimpsest.transcript.ids import short
 from palimpsest.transcript.strings.number_words import (
     Numbers,
     count,
     joined_sentences,
     kept_ends_text,
     number,
+    quantity,
 )
 
 MOST_NAMES = 5
 """How many lost names a sentence lists; the decision holds more."""
+NAME_CHARS = 48
+"""Longest lost name in a sentence, such as an error with its message."""
 
 PINNED = "Pinned: kept in every request"
 LEFT_OUT = "Excluded from every request, as asked; it is kept here"
@@ -125,10 +131,10 @@ def _why(rule: OwnRule, numbers: Numbers) -> str:
         case "import":
             return "It was cleared before the session was brought here."
         case _:
-            return _by_hand(rule)
+            return _by_hand(rule, numbers)
 
 
-def _by_hand(rule: PersonRule) -> str:
+def _by_hand(rule: PersonRule, numbers: Numbers) -> str:
     match rule:
         case "user/pin":
             return "A person keeps this in every request."
@@ -138,6 +144,12 @@ def _by_hand(rule: PersonRule) -> str:
             return "A person left this out of what the model sees."
         case "user/restore":
             return "A person brought this back."
+        case "user/redo-compaction":
+            return "A person took this summary back, which had been put aside."
+        case "user/undo-compaction" if numbers.get(OLDER):
+            return "A person put this summary aside and took the one before it back."
+        case "user/undo-compaction" if numbers.get(ANOTHER):
+            return "A person put this summary aside and asked for another."
         case "user/undo-compaction":
             return "A person undid the compaction, so that the model sees again what it had summarised."
         case _:
@@ -160,23 +172,90 @@ def _oversized(numbers: Numbers) -> str:
 
 
 def _summary(numbers: Numbers) -> str:
+    """Return the grade of a summary: what it keeps and loses by kind, and what of that is likely to be needed."""
     found = numbers.get("retention")
     if not isinstance(found, Mapping):
-        return ""
-    lost = [words for kind, told in found.items() if (words := _lost(str(kind), told))]
+        return _summary_request(numbers)
+    kinds = {str(kind): told for kind, told in found.items() if isinstance(told, Mapping)}
+    lost = {kind: told for kind, told in kinds.items() if quantity(told, "lost")}
     if not lost:
         return "Every path, identifier, error and number of them is still in view."
-    return f"No longer in view: {'; '.join(lost)}."
+    kept = [words for kind, told in kinds.items() if (words := _kept(kind, told))]
+    names = "; ".join(words for told in lost.values() if (words := _names(told)))
+    not_kept = f"; not kept: {names}" if names else ""
+    return joined_sentences(f"Keeps {', '.join(kept)}{not_kept}.", _likely(lost, numbers))
 
 
-def _lost(kind: str, told: object) -> str:
-    if not isinstance(told, Mapping) or not number(told, "lost") or not told.get("lost"):
+def _summary_request(numbers: Numbers) -> str:
+    """Return what a request for a summary contains; empty for a report of an older log, which says nothing of that."""
+    limit = number(numbers, "result_chars")
+    if not limit:
         return ""
+    text = f"where they are sent as a text, at most {limit} characters of each tool output"
+    stage = quantity(numbers, "stage")
+    lacks = numbers.get("lacks")
+    again = (
+        f"It is requested once more, since the one before lacked: {' '.join(map(str, lacks))}"
+        if isinstance(lacks, list | tuple) and lacks
+        else ""
+    )
+    if stage is None:
+        return joined_sentences(
+            f"One request for the summary holds all messages that it replaces; {text}.", again
+        )
+    first, last = str(numbers.get("first") or ""), str(numbers.get("last") or "")
+    what = f"the messages from {short(first)} to {short(last)}" if first and last else "no message"
+    place = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
+    goes_on = ", and the summary of the parts before it" if numbers.get("prior") else ""
+    return joined_sentences(
+        f"{place}: the request for the summary holds {what}{goes_on}; {text}.",
+        _left_out(numbers.get("left_out")),
+        again,
+    )
+
+
+def _left_out(given: object) -> str:
+    """Return how much was too large for any request for a summary."""
+    if not isinstance(given, Mapping) or not given:
+        return ""
+    tokens = sum(one for one in given.values() if isinstance(one, int | float))
+    messages = f"{count(len(given))} message{'' if len(given) == 1 else 's'}"
+    return f"Left out, too large for any request: {messages} of {count(round(tokens))} tokens."
+
+
+def _kept(kind: str, told: Numbers) -> str:
+    found, lost = quantity(told, "found"), quantity(told, "lost") or 0
+    if found is None:
+        return f"not {number(told, 'lost')} {kind}" if lost else ""
+    return f"{count(max(0, round(found - lost)))} of {count(round(found))} {kind}"
+
+
+def _names(told: Numbers) -> str:
     given = told.get("names")
-    names = [str(name) for name in given][:MOST_NAMES] if isinstance(given, list | tuple) else []
+    listed = given[:MOST_NAMES] if isinstance(given, list | tuple) else ()
+    names = [_short(str(name)) for name in listed]
     more = ", …" if names and len(names) < told["lost"] else ""
-    listed = f" ({', '.join(names)}{more})" if names else ""
-    return f"{number(told, 'lost')} of {number(told, 'found') or 'all'} {kind}{listed}"
+    return f"{', '.join(names)}{more}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}…"
+
+
+def _likely(lost: Mapping[str, Numbers], numbers: Numbers) -> str:
+    """Return which lost names the newest answers use: those stand first among the names."""
+    names = [
+        _short(str(name))
+        for told in lost.values()
+        if isinstance(given := told.get("names"), list | tuple)
+        for name in given[: max(0, round(quantity(told, "likely") or 0))]
+    ]
+    answers = number(numbers, "recent")
+    if not names or not answers:
+        return ""
+    more = ", …" if len(names) > MOST_NAMES else ""
+    listed = f"{', '.join(names[:MOST_NAMES])}{more}"
+    return f"Likely to be needed, by the last {answers} answers (an estimate): {listed}."
 
 
 def _steered(numbers: Numbers) -> str:

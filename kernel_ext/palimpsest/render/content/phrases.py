@@ -3,6 +3,7 @@
 Border: pure; plain text, which each view escapes in its own way.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, assert_never
 
@@ -37,6 +38,10 @@ _SUBJECT_KEYS = (
 )
 _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
+LEAST_CENT = 0.01
+"""US dollars; a smaller amount is told by its first digit, since two decimals would round it away."""
+MOST_USD_DIGITS = 9
+"""A billionth of a dollar is less than a token of any model costs."""
 
 
 def some(number: int, thing: str) -> str:
@@ -58,6 +63,18 @@ def size_text(number: int) -> str:
     if number < 1_000:
         return f"{number} bytes"
     return f"{number / 1_000:.1f} kB" if number < 999_950 else f"{number / 1_000_000:.1f} MB"
+
+
+def usd_digits(value: float) -> int:
+    """Return the decimals that an amount in US dollars needs: two, and below a cent enough for its first digit."""
+    if not value or not math.isfinite(value) or abs(value) >= LEAST_CENT:
+        return 2
+    return min(-int(f"{value:.0e}".partition("e")[2]), MOST_USD_DIGITS)
+
+
+def usd_text(value: float, digits: int = 0) -> str:
+    """Return an amount in US dollars without its unit: ``0.41``, ``0.0004``; ``digits`` are those of a column."""
+    return f"{value:,.{max(digits, usd_digits(value))}f}"
 
 
 def money(cost: float | None) -> str:

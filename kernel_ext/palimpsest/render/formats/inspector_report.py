@@ -46,7 +46,8 @@ h1 { font-size: 20px; margin: 0 0 8px; overflow-wrap: anywhere; }
 #saved :is(th, td) { padding: 3px 10px; border-bottom: 1px solid #8886; text-align: start; }
 .about, footer { color: #63636b; font-size: 12px; max-width: 80ch; }
 [hidden] { display: none; }
-@media (prefers-color-scheme: dark) { body { background: #111216; color: #ececf0; }
+#inspector .plm-Inspector-title { position: absolute; width: 1px; height: 1px; clip-path: inset(50%); }
+@media screen and (prefers-color-scheme: dark) { body { background: #111216; color: #ececf0; }
   .about, footer { color: #a0a1ab; } }
 """
 

@@ -9,11 +9,20 @@ from palimpsest.render.content.decision_reasons import decision_sentence, reason
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.proposed_request import ProposedItem, ProposedRequest
+from palimpsest.transcript.context_values.proposed_request import (
+    CacheForecast,
+    ProposedItem,
+    ProposedRequest,
+)
+from palimpsest.transcript.ids import short
 
 MOST_LINES = 8
 """New items, and decisions, that are listed; further ones are counted."""
 SENTENCE_CHARS = 300
+SUMMARY_CHARS = 900
+PRUNES_AFTER = (
+    "Its policy prunes when the turn has ended; in step mode, with the next request that is let go."
+)
 PURPOSES = {
     "step": "",
     "compaction": "for a summary",
@@ -46,15 +55,26 @@ def clock(seconds: float) -> str:
 
 def _cached(proposal: ProposedRequest) -> str:
     cache = proposal.cache
-    if not cache.tokens or cache.cools_at is None:
+    if not cache.tokens:
         return ""
-    left = clock((cache.cools_at - proposal.now) / 1000)
     cold = (
-        f"; {money(proposal.cost_cold)} after that"
+        f"; {money(proposal.cost_cold)} without it"
         if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost
         else ""
     )
-    return f" ({count(cache.tokens)} from the cache, which cools in {left}{cold})"
+    return f" ({count(cache.tokens)} from the cache, {_cooling(cache, proposal.now)}{cold})"
+
+
+def _cooling(cache: CacheForecast, now: int) -> str:
+    """Return how long the provider keeps a prompt from now on, in words."""
+    if cache.cools_at is None or cache.cold_at is None:
+        return "whose lifetime is not known"
+    if now >= cache.cools_at:
+        return f"which may be cold, and is in {clock((cache.cold_at - now) / 1000)}"
+    left = clock((cache.cools_at - now) / 1000)
+    if cache.cold_at > cache.cools_at:
+        return f"which cools in {left} to {clock((cache.cold_at - now) / 1000)}"
+    return f"which cools in {left}"
 
 
 def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
@@ -62,11 +82,30 @@ def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
     yield f"  model {one_line(proposal.model, 80)}, policy {one_line(proposal.policy, 60)}"
     yield from (f"  {words}" for words in notes(proposal))
     yield f"  {difference(proposal)}"
+    yield from _new_summary(proposal)
     shown = proposal.items if items else tuple(item for item in proposal.items if item.new)
     yield from _listed(shown, limit=None if items else MOST_LINES)
     if proposal.decisions:
         yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
         yield from _decided(proposal.decisions)
+
+
+def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
+    """Yield what a summary keeps and loses that the request would be the first to use, and the ways back."""
+    report, older = proposal.new_summary, proposal.older_summary
+    if report is not None and report.message_id is not None:
+        yield "  It would be the first to use a new summary:"
+        yield f"    {one_line(decision_sentence(report), SUMMARY_CHARS)}"
+    if older is not None:
+        is_for_it = report is not None or proposal.purpose == "compaction"
+        yield f"  The summary that you put aside{' for it' if is_for_it else ''}:"
+        yield f"    {one_line(decision_sentence(older), SUMMARY_CHARS)}"
+    ways = ["older uses the summary that was put aside"] if older is not None else []
+    if report is not None and report.message_id is not None:
+        ways.append("another asks for another summary")
+        ways.append(f"restore {short(report.message_id)} keeps the older context instead")
+    if ways:
+        yield f"    {'; '.join(ways)}."
 
 
 def notes(proposal: ProposedRequest) -> tuple[str, ...]:
@@ -76,12 +115,20 @@ def notes(proposal: ProposedRequest) -> tuple[str, ...]:
         found.append("A summary is requested first; that request is held, too.")
     elif not proposal.fits:
         found.append(f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent.")
+    if proposal.again:
+        found.append(
+            "The provider refused the request before as too long, or no summary came of it: results are cut first."
+        )
+    if proposal.policy_problem:
+        found.append(one_line(proposal.policy_problem, SENTENCE_CHARS))
     if proposal.last:
         found.append("It is the last step of its turn: no tool is offered.")
     if proposal.hooked:
         found.append("A hook may change its messages when it is sent.")
     if proposal.beside:
         found.append("A title or turn summary is requested with it.")
+    if proposal.prunes_after:
+        found.append(PRUNES_AFTER)
     return tuple(found)
 
 

@@ -8,13 +8,15 @@ import base64
 import html
 from collections.abc import Sequence
 
+from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
 from palimpsest.render.safety.escaping import in_html, one_line
 
 SAVED_CHARS = 64_000
 SENTENCE_CHARS = 400
-MOST_SENTENCES = 12
+MOST_SENTENCES = 24
+"""Room for the totals, what a recording lacks, and the eleven sentences about what could not be read of it."""
 
 
 def saved_inspector(
@@ -47,8 +49,9 @@ def saved_inspector(
 
 
 def sentence_list(sentences: Sequence[str]) -> str:
-    """Return sentences as a list in HTML; empty without any."""
-    rows = "".join(
-        f"<li>{in_html(one_line(one, SENTENCE_CHARS))}</li>" for one in sentences[:MOST_SENTENCES]
-    )
+    """Return sentences as a list in HTML, the last of which counts those left out; empty without any."""
+    shown = [*sentences[:MOST_SENTENCES]]
+    if len(sentences) > MOST_SENTENCES:
+        shown.append(f"{some(len(sentences) - MOST_SENTENCES, 'more sentence')} left out here.")
+    rows = "".join(f"<li>{in_html(one_line(one, SENTENCE_CHARS))}</li>" for one in shown)
     return f"<ul>{rows}</ul>" if rows else ""

@@ -4,11 +4,10 @@ Border: pure; values in, markup out. Facts and estimates are told apart in the h
 not by colour alone; a value that is not known is a dash, never 0.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
-from palimpsest.render.content.phrases import count
+from palimpsest.render.content.phrases import count, usd_digits, usd_text
 from palimpsest.render.safety.escaping import clean, in_html, inline
 
 ESTIMATED = "~"
@@ -84,6 +83,8 @@ class ReportTable(ShownAsTable):
     notes: tuple[str, ...] = ()
     links: tuple[str, ...] = field(default=())
     """A link for each row, which later views open; empty for none."""
+    estimates: frozenset[tuple[int, str]] = frozenset()
+    """Row and key of single values that are estimates, in columns that are not."""
 
     @property
     def table(self) -> "ReportTable":
@@ -99,7 +100,7 @@ class ReportTable(ShownAsTable):
     def text(self) -> str:
         """The table as plain text."""
         head = [_plain(_titled(column)) for column in self.columns]
-        body = [[_plain(cell) for cell in self._shown(row)] for row in self.rows]
+        body = [[_plain(cell) for cell in row] for row in self._shown()]
         widths = [max(map(len, one)) for one in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
@@ -117,7 +118,7 @@ class ReportTable(ShownAsTable):
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
         head = [_cell(_titled(column)) for column in self.columns]
         lines = [f"**{inline(self.title)}**", "", f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
-        lines += [f"| {' | '.join(_cell(one) for one in self._shown(row))} |" for row in self.rows]
+        lines += [f"| {' | '.join(_cell(one) for one in row)} |" for row in self._shown()]
         lines += [f"\n{inline(note)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -132,10 +133,10 @@ class ReportTable(ShownAsTable):
             "<tr>"
             + "".join(
                 f"<td {_style(column)}>{in_html(clean(cell))}</td>"
-                for cell, column in zip(self._shown(row), self.columns, strict=True)
+                for cell, column in zip(row, self.columns, strict=True)
             )
             + "</tr>"
-            for row in self.rows
+            for row in self._shown()
         )
         notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
         title = in_html(clean(self.title))
@@ -153,6 +154,7 @@ class ReportTable(ShownAsTable):
                 for one in self.columns
             ],
             "rows": self.records(),
+            "estimates": [{"row": row, "key": key} for row, key in sorted(self.estimates)],
             "notes": list(self.notes),
         }
 
@@ -162,12 +164,37 @@ class ReportTable(ShownAsTable):
 
         return pd.DataFrame(self.records(), columns=[column.key for column in self.columns])
 
-    def _shown(self, row: Sequence[Cell]) -> list[str]:
-        return [shown_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]
+    def _shown(self) -> list[list[str]]:
+        """Return the rows as they are shown; amounts of money in one column have as many decimals each."""
+        digits = [
+            max((usd_digits(one) for row in self.rows if _is_number(one := row[place])), default=0)
+            if column.form == "usd"
+            else 0
+            for place, column in enumerate(self.columns)
+        ]
+        return [
+            [
+                marked(shown_cell(cell, column, most), (number, column.key) in self.estimates)
+                for cell, column, most in zip(row, self.columns, digits, strict=True)
+            ]
+            for number, row in enumerate(self.rows)
+        ]
 
 
-def shown_cell(value: Cell, column: TableColumn) -> str:
-    """Return a value as it is shown in its column; a dash where it is not known."""
+def marked(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
+    """Return a shown value with the sign of an estimate, where it is one."""
+    return f"{ESTIMATED}{text}" if is_estimate and text != UNKNOWN else text
+
+
+def _is_number(value: Cell) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def shown_cell(value: Cell, column: TableColumn, digits: int = 0) -> str:
+    """Return a value as it is shown in its column; a dash where it is not known.
+
+    ``digits`` are the decimals of its column, for an amount in US dollars.
+    """
     if value is None:
         return UNKNOWN
     if isinstance(value, str | bool):
@@ -178,7 +205,7 @@ def shown_cell(value: Cell, column: TableColumn) -> str:
         case "share":
             return f"{value:.3f}".lstrip("0") if 0 < value < 1 else f"{value:.3f}"
         case "usd":
-            return f"{value:,.2f}"
+            return usd_text(value, digits)
         case "decimal":
             return f"{value:,.1f}"
         case "seconds":

@@ -28,7 +28,14 @@ _HARMFUL = re.compile(
 _MARKUP = re.compile(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = re.compile(r"\$\$|\\end\{|\\\\[\])]")
 _LONGEST_FENCE = 24
-_INLINE = re.compile(r"[\\`*\[\]{}|~$#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_INLINE = re.compile(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+DOLLAR = "<span>&#36;</span>"
+"""A dollar sign in Markdown that no reader takes for the beginning or end of maths.
+
+Behind a backslash it is a plain sign again once JupyterLab has made HTML of it, and MathJax, which reads that
+HTML, typesets what lies between two of them. MathJax never pairs signs of different elements, and an entity is
+no sign to those who look for maths in the Markdown.
+"""
 _NO_ENTITY = re.compile(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
 _LANGUAGES = frozenset(
     [
@@ -90,7 +97,7 @@ def one_line(text: str, longest: int = 160) -> str:
 def inline(text: str) -> str:
     """Escape text so that it is shown unchanged inside a Markdown line."""
     line = " ".join(clean(text).split())
-    escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False))
+    escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False)).replace("$", DOLLAR)
     return re.sub(r"^([-+]|\d+(?=[.)](?: |$)))", _entity, escaped)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex_without_commands
-from palimpsest.render.safety.escaping import clean, code_block, code_span
+from palimpsest.render.safety.escaping import DOLLAR, clean, code_block, code_span
 
 _FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 _NESTED = re.compile(
@@ -32,6 +32,8 @@ _MATHS = re.compile(
 )
 _LOOKS_LIKE_MATHS = re.compile(r"[\\^_={}]")
 _OPENS_MATHS = re.compile(r"\${2,}|\\begin(?=\{)|\\\\(?=[\[(])")
+_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)\\?\$")
+"""A dollar sign, with the backslash that escapes it."""
 _FENCES = re.compile(r"`{3,}|~{3,}")
 _DESTINATION = r"[ \t]*\n?[ \t]*(?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
@@ -249,7 +251,21 @@ def _plain(text: str) -> str:
     text = _IMAGE.sub(_image, text)
     text = text.replace("![", "&#33;[")
     text = _LINK.sub(_link, text)
-    return _ANY_LINK.sub(_disarm, text)
+    return _without_signs(_ANY_LINK.sub(_disarm, text))
+
+
+def _without_signs(text: str) -> str:
+    """Return text whose dollar signs no reader takes for the beginning or end of maths.
+
+    What is meant as maths was taken out before: signs that enclose it without a blank and without a digit behind.
+    JupyterLab pairs any two of a paragraph, such as those of two prices.
+    """
+    safe, at = "", 0
+    for link in _LINK.finditer(text):
+        safe += _SIGN.sub(r"\g<1>" + DOLLAR, text[at : link.start()])
+        safe += link[0].replace("$", "&#36;")
+        at = link.end()
+    return safe + _SIGN.sub(r"\g<1>" + DOLLAR, text[at:])
 
 
 def _opener(match: re.Match[str]) -> str:

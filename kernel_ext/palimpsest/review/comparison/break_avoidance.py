@@ -3,7 +3,8 @@
 import math
 
 from palimpsest.review.comparison.cache_breaks import CacheBreak
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.comparison.recorded_clock import behind_the_clock
+from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.transcript.timeline import Timeline
 
 MOST_WARMINGS = 12
@@ -26,15 +27,15 @@ def avoided_by(
     """Return what would have avoided a break; empty where nothing is known to, or it would cost more."""
     if broken.cause != "idle":
         return _WORDS.get(broken.cause, "")
-    before, request = timeline.requests[broken.request - 1], timeline.requests[broken.request]
+    before, request = timeline.requests[broken.before], timeline.requests[broken.request]
     started, ended = request.started, before.ended or before.started
-    if started is None or ended is None:
+    if started is None or ended is None or before.index in behind_the_clock(timeline):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it as long again.
     times = math.ceil((started - ended) / 1000 / lifetime) - 1
     cost = times * price.cost(0, broken.expected, 0, 0)
     if not 0 < times <= MOST_WARMINGS or cost >= broken.cost:
         return ""
-    money = f"{cost:.2f} USD" if price.unit == "USD" else f"{cost:,.0f} units"
     requests = "a request" if times == 1 else f"{times} requests"
-    return f"{requests} to keep the cache warm ({money})"
+    amount = money_words(cost, price.unit, "estimate")
+    return f"{requests} to keep the cache warm ({amount})"

@@ -1,21 +1,23 @@
 """Where a recorded session lost the provider's cache, why, as far as can be known, and at what price.
 
-From the reported usage alone: a request was expected to read from the cache what it shares with the one
-before; what it did not read is the loss. Causes are looked for in a fixed order (spec/review.md 5, 12), and
+From the reported usage alone: a request was expected to read from the cache what the one before left there:
+what that read and wrote, or all of it where the provider reports no writes. What it did not read is the loss. Causes are looked for in a fixed order (spec/review.md 5, 12), and
 what none of them explains is called unexplained, with what else is true of it beside.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.recorded_clock import behind_the_clock
 from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 LEAST_LOSS = 1_024
@@ -34,12 +36,12 @@ BreakCause = Literal[
     "unexplained",
 ]
 _WORDS: dict[str, str] = {
-    "idle": "{seconds:,.0f} s passed since the request before; the cache is kept for {lifetime:,.0f} s",
+    "idle": "{seconds:,.0f} s passed since {since}; the cache is kept for {lifetime:,.0f} s",
     "model": "the model changed from {before} to {now}",
     "tools": "the tool definitions changed",
     "system prompt": "the system prompt changed",
     "compacted": "a summary replaced earlier messages",
-    "pruned": "{items} earlier items were shown otherwise",
+    "pruned": "{items} shown otherwise",
     "reverted": "the user took messages back",
     "effort": "the reasoning effort changed from {before} to {now}",
     "effort again": "the reasoning effort was changed {times} and is {now} again",
@@ -49,9 +51,11 @@ _WORDS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CacheBreak:
-    """A request that did not read from the cache what it shares with the request before."""
+    """A request that did not read from the cache what the request before left there."""
 
     request: int
+    before: int
+    """The request that it is compared with: the one before, or the last before it that reported usage."""
     turn: int
     cause: BreakCause
     words: str
@@ -65,6 +69,8 @@ class CacheBreak:
     """What the loss cost beyond reading it, in the profile's money."""
     first_of_turn: bool
     """It comes right after a prompt: a correlation, not a cause."""
+    written: bool
+    """The provider reported that it wrote to the cache; else what was lost was paid in full."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +131,12 @@ class CacheBreaks(ShownAsTable):
     def table(self) -> ReportTable:
         """The breaks as a table for any renderer."""
         unit = "USD" if self.price.unit == "USD" else "units"
+        # The loss is a fact; what it cost is one only at prices that the recording holds.
+        basis = self.price.basis
         told = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
         many = "break" if len(self) == 1 else "breaks"
-        title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.cost:,.{2 if unit == 'USD' else 0}f} {unit}"
+        priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
+        title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.price.words(self.cost)}"
         return ReportTable(
             title=title,
             columns=(
@@ -137,7 +146,7 @@ class CacheBreaks(ShownAsTable):
                 TableColumn("expected", "expected", "count", "fact"),
                 TableColumn("read", "read", "count", "fact"),
                 TableColumn("loss", "lost", "count", "fact"),
-                TableColumn("cost", unit, "usd" if unit == "USD" else "count", "fact"),
+                TableColumn("cost", unit, "usd" if unit == "USD" else "count", basis),
                 TableColumn("words", "why"),
             ),
             rows=tuple(
@@ -153,7 +162,7 @@ class CacheBreaks(ShownAsTable):
                 )
                 for one in self.breaks
             ),
-            notes=(*((told,) if told else ()), *self._unexplained(), *self.correlations),
+            notes=(*((told,) if told else ()), *self._unexplained(), *self.correlations, *priced),
             links=tuple(link_to(self.timeline.session, one.request) for one in self.breaks),
         )
 
@@ -167,44 +176,109 @@ def cache_breaks(timeline: Timeline, price: PriceProfile, lifetime: float = 300)
 
     A break is a loss over 1,024 tokens and over 5 per cent of what was expected.
     """
-    known = [one for one in timeline.requests if one.reported is not None]
-    caches = any(one.usage is not None and one.usage.cache_read for one in known)
-    found: list[CacheBreak] = []
-    starts = kept = 0
-    for before, request in pairwise(known) if caches else ():
-        cause, words = _cause(timeline, before, request, lifetime)
-        lost = _loss(before, request)
-        first = request.items > 0 and timeline.items[request.items - 1].kind == "user"
-        if first:
-            starts += 1
-            kept += lost is None
-        if lost is None:
-            continue
-        expected, read = lost
-        usage = request.usage
-        write = price.write if usage is not None and usage.cache_write else price.input
-        cost = (expected - read) * (write - price.read) / 1_000_000
-        found.append(
-            CacheBreak(
-                request.index,
-                request.turn,
-                cause,
-                words,
-                expected,
-                read,
-                expected - read,
-                cost,
-                first,
-            )
-        )
-    return CacheBreaks(timeline, price, tuple(found), max(len(known) - 1, 0), starts, kept)
+    known = [
+        one
+        for one, reported in zip(timeline.requests, timeline.reported, strict=True)
+        if reported is not None
+    ]
+    usages = [(one.model, one.usage) for one in known if one.usage is not None]
+    writers = frozenset(model for model, usage in usages if usage.cache_write)
+    caches = bool(writers) or any(usage.cache_read for _, usage in usages)
+    alike = bisect_left(known, _changed_from(timeline), key=lambda one: one.index)
+    grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
+    rows = grown.of(
+        lambda at, _: _follower(
+            timeline, known[max(at - 1, 0)], known[at], price, lifetime, writers
+        ),
+        known,
+        about=(price, lifetime, writers),
+        most=alike,
+    )
+    followers = rows[1:] if caches else ()
+    starts = [one for one in followers if one.first_of_turn]
+    return CacheBreaks(
+        timeline,
+        price,
+        tuple(one.broken for one in followers if one.broken is not None),
+        max(len(known) - 1, 0),
+        len(starts),
+        sum(one.broken is None for one in starts),
+    )
 
 
-def _loss(before: TimelineRequest, request: TimelineRequest) -> tuple[int, int] | None:
-    """Return what was expected to be read and what was, where that is a break."""
-    if before.reported is None or request.reported is None or request.usage is None:
+class _FollowingRequest(NamedTuple):
+    """A request with reported usage behind another one."""
+
+    first_of_turn: bool
+    broken: CacheBreak | None
+
+
+def _changed_from(timeline: Timeline) -> int:
+    """Return the first request before which something happened otherwise than when this was asked before."""
+    now = (timeline.transitions, timeline.events)
+    before = timeline.earlier.get("happened before followers", ((), ()))
+    timeline.earlier["happened before followers"] = now
+    first = len(timeline.requests)
+    for known, newest in zip(before, now, strict=True):
+        same = common_beginning(known, newest)
+        for one in (*known[same : same + 1], *newest[same : same + 1]):
+            first = min(first, one.request)
+    return first
+
+
+def _follower(
+    timeline: Timeline,
+    before: TimelineRequest,
+    request: TimelineRequest,
+    price: PriceProfile,
+    lifetime: float,
+    writers: frozenset[str],
+) -> _FollowingRequest:
+    """Return whether a request lost the cache, and why; ``writers`` are the models whose provider reports writes."""
+    lost = _loss(before, request, is_writer=before.model in writers)
+    first = _follows_prompt(timeline, request)
+    if lost is None:
+        return _FollowingRequest(first, None)
+    expected, read = lost
+    cause, words = _cause(timeline, before, request, lifetime)
+    usage = request.usage
+    write = price.write if usage is not None and usage.cache_write else price.input
+    broken = CacheBreak(
+        request=request.index,
+        before=before.index,
+        turn=request.turn,
+        cause=cause,
+        words=words,
+        expected=expected,
+        read=read,
+        loss=expected - read,
+        cost=(expected - read) * (write - price.read) / 1_000_000,
+        first_of_turn=first,
+        written=usage is not None and usage.cache_write > 0,
+    )
+    return _FollowingRequest(first, broken)
+
+
+def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
+    """Return whether a prompt is the last that a request shows; what the program wrote in its place is none."""
+    turn = timeline.requests[request.index - 1].turn if request.index else 0
+    last = timeline.items[request.items - 1] if request.items else None
+    return last is not None and last.kind == "user" and request.turn > turn
+
+
+def _loss(
+    before: TimelineRequest, request: TimelineRequest, *, is_writer: bool
+) -> tuple[int, int] | None:
+    """Return what was expected to be read and what was, where that is a break.
+
+    Where the provider reports writes, input after the last cache mark is in no cache, and nothing that can be lost.
+    """
+    if before.reported is None or before.usage is None:
         return None
-    expected = min(before.reported, request.reported)
+    if request.reported is None or request.usage is None:
+        return None
+    held = before.usage.cache_read + before.usage.cache_write if is_writer else before.reported
+    expected = min(held, request.reported)
     loss = expected - request.usage.cache_read
     is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
     return (expected, request.usage.cache_read) if is_break else None
@@ -214,13 +288,15 @@ def _cause(
     timeline: Timeline, before: TimelineRequest, request: TimelineRequest, lifetime: float
 ) -> tuple[BreakCause, str]:
     """Return the first cause that holds between two requests, in words."""
-    seconds = _seconds(before, request)
+    is_known = before.index not in behind_the_clock(timeline)
+    seconds = _seconds(before, request) if is_known else None
     between = range(before.index + 1, request.index + 1)
     kinds = {one.kind for one in timeline.events if one.request in between}
+    moves = timeline.transitions
+    first = bisect_left(moves, between.start, key=lambda one: one.request)
+    until = bisect_left(moves, between.stop, key=lambda one: one.request)
     changed = {
-        one.item
-        for one in timeline.transitions
-        if one.request in between and timeline.items[one.item].entered <= before.index
+        one.item for one in moves[first:until] if timeline.items[one.item].entered <= before.index
     }
     cause: BreakCause = "unexplained"
     if seconds is not None and seconds > lifetime:
@@ -246,9 +322,12 @@ def _cause(
     words = how.format(
         seconds=seconds or 0,
         lifetime=lifetime,
+        since="the request before"
+        if before.index == request.index - 1
+        else f"request {before.index + 1}, the last with reported usage",
         before=was,
         now=now,
-        items=len(changed),
+        items="1 earlier item was" if len(changed) == 1 else f"{len(changed)} earlier items were",
         times="once" if request.effort_changes == 1 else f"{request.effort_changes} times",
     )
     return cause, words

@@ -4,6 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.context_values.decisions import (
+    EXCLUDE,
+    OWN_POLICY,
+    PIN,
+    RESTORE,
+    UNDO,
+    UNPIN,
+)
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
 from palimpsest.transcript.timeline import Timeline, TimelineItem, Transition
 
 STATES: Mapping[str, str] = {
@@ -15,6 +25,17 @@ STATES: Mapping[str, str] = {
     "out": "left out",
     "reverted": "taken back",
 }
+BY_HAND: Mapping[str, str] = {
+    EXCLUDE: "as the user excluded it",
+    RESTORE: "as the user restored it",
+    PIN: "as the user pinned it",
+    UNPIN: "as the user unpinned it",
+    UNDO: "as the user undid the compaction",
+    "undo": "by a revert",
+    "compact": "by a compaction",
+}
+"""What stands in the place of a rule's name where it would say nothing to a reader."""
+NAMELESS = "a tool without a name"
 MOST_NUMBERS = 4
 
 
@@ -45,15 +66,35 @@ def why(
     found = timeline.at(item, request)
     weights = timeline.weights()
     if found is None:
-        since = f"since request {it.entered + 1}{_time(timeline, it.entered)}"
+        since = _since(timeline, item, request, factor)
         tail = _lost_later(timeline, item, request)
-        kept = " and the user keeps it (pinned)" if it.pinned else ""
+        pinned = (
+            ", and the user keeps it (pinned)"
+            if ";" in since
+            else " and the user keeps it (pinned)"
+        )
+        kept = pinned if it.pinned else ""
         tokens = weights[item] * factor
         return f"{name} is in {where} whole, ~{tokens:,.0f} tokens, {since}{kept}{tail}.{_used(request, uses)}"
     return (
         f"{name} is {STATES.get(found.state, found.state)} in {where}, since request {found.request + 1}"
         f"{_time(timeline, found.request)}, {transition_words(found, weights[item], found.tokens, factor)}."
         f"{_used(request, uses)}"
+    )
+
+
+def _since(timeline: Timeline, item: int, request: int, factor: float) -> str:
+    """Return since when a request shows an item whole: since it came, or since it was shown whole again."""
+    moves = [one for one in timeline.by_item.get(item, ()) if one.request <= request]
+    hidden = [place for place, one in enumerate(moves) if one.state != "whole"]
+    if not hidden:
+        entered = timeline.items[item].entered
+        return f"since request {entered + 1}{_time(timeline, entered)}"
+    before, again = moves[hidden[-1]], moves[hidden[-1] + 1]
+    told = transition_words(again, timeline.weights()[item], again.tokens, factor)
+    return (
+        f"again since request {again.request + 1}{_time(timeline, again.request)}, {told}; "
+        f"from request {before.request + 1} on it had been {STATES.get(before.state, before.state)}"
     )
 
 
@@ -78,7 +119,21 @@ def transition_words(
         if tokens is None
         else f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
     )
-    return f"by the rule {found.rule or 'of the recording'}{_numbers(found)}{shown}"
+    pruning = found.rule.removeprefix(PRUNE_RULE)
+    reason = why_pruned(pruning, found.numbers) if is_prune_rule(pruning) else ""
+    if pruning != found.rule and reason:
+        return f"{_by(found)}{shown}. {reason.removesuffix('.')}"
+    return f"{_by(found)}{_numbers(found)}{shown}"
+
+
+def _by(found: Transition) -> str:
+    """Return who decided it: a person, their own policy, or a rule by its name."""
+    if found.rule in BY_HAND:
+        return BY_HAND[found.rule]
+    own = found.rule.removeprefix(OWN_POLICY)
+    if own != found.rule:
+        return f"by the policy {one_line(own)}"
+    return f"by the rule {found.rule or 'of the recording'}"
 
 
 def _name(item: TimelineItem) -> str:
@@ -87,7 +142,7 @@ def _name(item: TimelineItem) -> str:
     )
     if item.kind in ("output", "call"):
         about = f" ({item.label})" if item.label and item.label != item.tool else ""
-        return f"{what} {item.tool}{about}"
+        return f"{what} {item.tool or NAMELESS}{about}"
     if what is not None:
         return what
     return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"

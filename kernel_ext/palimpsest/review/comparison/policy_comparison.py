@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
+from palimpsest.review.comparison.prices import cost_is_fact
 from palimpsest.review.comparison.references import References
+from palimpsest.review.comparison.request_totals import recorded_cost
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
+from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
@@ -165,16 +169,7 @@ class PolicyComparison(ShownAsTable):
         if ruler.measured:
             low, high = ruler.factor * ruler.low, ruler.factor * ruler.high
             notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
-        if price.unit == "USD":
-            rates = (price.input, price.read, price.write, price.output)
-            told = " / ".join(f"{one:g}" for one in rates)
-            notes.append(
-                f"Prices of {price.name}: {told} USD per million tokens in, read, written, out."
-            )
-        else:
-            notes.append(
-                "The price is not known: one unit is the price of an uncached input token."
-            )
+        notes.append(price.sentence)
         notes.append(COUNTERFACTUAL)
         stubs = [
             one.tokens
@@ -222,15 +217,30 @@ def compare_policies(
 
 def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, ...], ...]:
     """Return what the session reported as a row of the same columns; nothing where it reported no usage."""
-    usages = [one.usage for one in timeline.requests if one.usage is not None]
-    total = sum(one.prompt for one in usages)
+    grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
+    usage = grown.of(
+        timeline.requests,
+        {
+            "known": lambda one: one.usage is not None,
+            "prompt": lambda one: 0 if one.usage is None else one.usage.prompt,
+            "read": lambda one: 0 if one.usage is None else one.usage.cache_read,
+            "written": lambda one: 0 if one.usage is None else one.usage.cache_write,
+            "output": lambda one: (
+                0 if one.usage is None else one.usage.output + one.usage.reasoning
+            ),
+        },
+    )
+    total = sum(usage["prompt"])
     if not total:
         return ()
-    peak = max(one.prompt for one in usages)
-    read = sum(one.cache_read for one in usages)
-    breaks = cache_breaks(timeline, price)
-    known = [one.cost for one in timeline.requests if one.cost is not None]
-    output = sum(one.output + one.reasoning for one in usages)
+    peak = max(usage["prompt"])
+    read = sum(usage["read"])
+    breaks = timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price))
+    is_own = price.name in {one.model for one in timeline.requests}
+    cost = recorded_cost(timeline, price, asked=not is_own) if price.unit == "USD" else None
+    is_fact = cost_is_fact(timeline, price, asked=not is_own)
+    end = "." if is_fact or cost is None else "; the cost is an estimate."
+    output = sum(usage["output"])
     return (
         (
             REPORTED,
@@ -239,8 +249,9 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
             read / total,
             len(breaks),
             sum(one.loss for one in breaks),
-            (total - read) / peak,
-            sum(known) if known and price.unit == "USD" else None,
+            # Where the provider reports no writes, all that it did not read is what it may have written.
+            (sum(usage["written"]) or total - read) / peak,
+            cost,
             None,
             None,
             price.cost(total, 0, 0, output),
@@ -248,7 +259,7 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
             None,
             None,
             None,
-            f"Facts of {len(usages)} requests with reported usage.",
+            f"Facts of {some(sum(usage['known']), 'request')} with reported usage{end}",
         ),
     )
 

@@ -6,8 +6,10 @@ from itertools import pairwise
 
 from palimpsest.review.comparison.forgetting import forgotten, repair_cost
 from palimpsest.review.comparison.references import References
+from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import ProbeAt, RequestSize, Simulation
+from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
 
@@ -59,9 +61,10 @@ def policy_figures(
 ) -> PolicyFigures:
     """Return the figures of a replay."""
     sizes = simulation.sizes
-    total = sum(one.total for one in sizes)
-    peak = max((one.total for one in sizes), default=0.0)
-    read = sum(one.read for one in sizes)
+    costs = _costs(simulation, price)
+    total = sum(costs["total"])
+    peak = max(costs["total"], default=0.0)
+    read = sum(costs["read"])
     broken = [one for one in sizes if one.first_changed is not None and one.read]
     forgot = forgotten(simulation, references)
     return PolicyFigures(
@@ -73,13 +76,10 @@ def policy_figures(
         breaks=len(broken),
         break_tokens=_rewritten(sizes),
         rewrite=(total - read) / peak if peak else 0.0,
-        cost=sum(price.cost(0, one.read, one.written, one.output) for one in sizes),
-        summaries=sum(price.cost(0, one.summary_input, 0, one.summary_output) for one in sizes),
+        cost=sum(costs["cost"]),
+        summaries=sum(costs["summaries"]),
         repair=repair_cost(simulation, forgot, price),
-        cost_uncached=sum(
-            price.cost(one.total + one.summary_input, 0, 0, one.output + one.summary_output)
-            for one in sizes
-        ),
+        cost_uncached=sum(costs["cost_uncached"]),
         repeated=forgot.repeated_calls,
         retention=forgot.retention,
         fired=len(simulation.fired),
@@ -88,6 +88,28 @@ def policy_figures(
         verdict=verdict(simulation),
         facts_until=simulation.facts_until,
         retention_by_kind=forgot.retention_by_kind,
+    )
+
+
+def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[float, ...]]:
+    """Return what each request takes, in tokens and in money."""
+    grown: GrownColumns = simulation.timeline.earlier.setdefault("costs", GrownColumns())
+    return grown.of(
+        simulation.sizes,
+        {
+            "total": lambda one: one.total,
+            "read": lambda one: one.read,
+            "cost": lambda one: price.cost(0, one.read, one.written, one.output),
+            "summaries": lambda one: (
+                price.cost(0, one.summary_input, 0, one.summary_output)
+                if one.summary_output
+                else 0.0
+            ),
+            "cost_uncached": lambda one: price.cost(
+                one.total + one.summary_input, 0, 0, one.output + one.summary_output
+            ),
+        },
+        price,
     )
 
 
@@ -115,6 +137,8 @@ def verdict(simulation: Simulation) -> str:
         where = f"request {first + 1}{_turn(timeline, first)}"
         return f"Acted {times}, first before {where} of {len(timeline.requests)}."
     if not simulation.probes:
+        if simulation.policy == RecordedPolicy.name:
+            return "Nothing was cleared, cut or summarised."
         return "It has nothing to decide."
     last = simulation.probes[-1]
     probe = last.probe

@@ -1,4 +1,7 @@
-"""Two recorded sessions side by side, such as one task given to two agents: facts only, nothing is replayed."""
+"""Two recorded sessions side by side, such as one task given to two agents: nothing is replayed.
+
+Facts, but where no usage or no cost was recorded: those figures are marked as estimates.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +13,7 @@ from palimpsest.render.reports.table import (
     ReportTable,
     ShownAsTable,
     TableColumn,
+    marked,
     shown_cell,
 )
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
@@ -59,11 +63,14 @@ class RecordedComparison(ShownAsTable):
             is_comparable = key not in _MONEY or self.first.unit == self.second.unit
             ratio = _ratio(one, other) if is_comparable else None
             unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
-            rows.append((title + unit, _shown(one, form), _shown(other, form), ratio))
+            shown = (_shown(side, key, form) for side in (self.first, self.second))
+            rows.append((title + unit, *shown, ratio))
         for place, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * place // (GROWTH_POINTS - 1)
             words = f"context after {share} % of the requests"
-            rows.append((words, *(_shown(one, "count") for one in pair), _ratio(*pair)))
+            sides = zip(pair, (self.first, self.second), strict=True)
+            sizes = (marked(f"{one:,}", side.basis == "estimate") for one, side in sides)
+            rows.append((words, *sizes, _ratio(*pair)))
         for name in dict.fromkeys([*self.first.tools, *self.second.tools]):
             one, other = self.first.tools.get(name, 0), self.second.tools.get(name, 0)
             rows.append((f"calls of {name}", str(one), str(other), _ratio(one, other)))
@@ -84,6 +91,16 @@ class RecordedComparison(ShownAsTable):
             for one in (self.first, self.second)
             if one.basis == "estimate"
         ]
+        notes += [
+            f"{one.title or one.session}: {one.clock}"
+            for one in (self.first, self.second)
+            if one.clock
+        ]
+        notes += dict.fromkeys(
+            one.price
+            for one in (self.first, self.second)
+            if one.estimates & _MONEY and one.unit == "USD"
+        )
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
         return tuple(notes)
@@ -139,6 +156,6 @@ def _ratio(one: Any, other: Any) -> float | None:
     return None
 
 
-def _shown(value: Any, form: Form) -> str:
-    from_form = TableColumn("", "", form)
-    return shown_cell(value, from_form)
+def _shown(figures: SessionFigures, key: str, form: Form) -> str:
+    shown = shown_cell(getattr(figures, key), TableColumn(key, key, form))
+    return marked(shown, key in figures.estimates)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from palimpsest.review.comparison.prices import cost_is_fact
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -19,6 +20,8 @@ class RequestTotals:
     cost: float
     is_fact: bool
     """From reported usage; else an estimate."""
+    cost_is_fact: bool = False
+    """All of the cost was recorded; else it is an estimate, also where the usage was reported."""
 
 
 def request_totals(
@@ -39,6 +42,7 @@ def request_totals(
         peak=round(max(totals, default=0)),
         cost=cost,
         is_fact=bool(known),
+        cost_is_fact=cost_is_fact(timeline, profile, asked=asked),
     )
 
 

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.prices import cost_is_fact
+from palimpsest.review.comparison.recorded_clock import clock_sentence
 from palimpsest.review.comparison.request_totals import (
     estimated_cost,
     estimated_sizes,
@@ -54,7 +56,13 @@ class SessionFigures:
     cached: float | None
     """Share of the input that was read from the cache."""
     cost: float | None
+    cost_basis: Literal["fact", "estimate"]
+    """Whether the cost was recorded, or is what the tokens cost at the prices of a list."""
     unit: Literal["USD", "units"]
+    price: str
+    """Which prices these are, in a sentence."""
+    price_basis: Literal["fact", "estimate"]
+    """Whether the recorded costs are at these prices; else what breaks cost is an estimate."""
     breaks: int
     """Requests that lost the cache."""
     break_tokens: int
@@ -65,7 +73,19 @@ class SessionFigures:
     """How often each tool was called."""
     compactions: int
     seconds: float | None
-    """From the first request to the end of the last one."""
+    """From the first request to the end of the last one; None where the clock of the recording does not tell it."""
+    clock: str
+    """That the clock of the recording went back, in a sentence; empty where it did not."""
+
+    @property
+    def estimates(self) -> frozenset[str]:
+        """The figures of money, and those of tokens where no usage was reported, that are estimates."""
+        found = {"input", "output", "peak", "growth"} if self.basis == "estimate" else set[str]()
+        if self.cost_basis == "estimate" and self.requests:
+            found.add("cost")
+        if self.price_basis == "estimate" and self.breaks:
+            found.add("break_cost")
+        return frozenset(found)
 
     def json(self) -> dict[str, Any]:
         """Return the figures as plain values."""
@@ -111,7 +131,12 @@ def session_figures(
         growth=_growth(totals),
         cached=(read / given if given else 0.0) if is_fact else None,
         cost=cost if timeline.requests else 0.0,
+        cost_basis="fact"
+        if cost_is_fact(timeline, profile, asked=price is not None)
+        else "estimate",
         unit=profile.unit,
+        price=profile.sentence,
+        price_basis="fact" if profile.recorded else "estimate",
         breaks=len(broken),
         break_tokens=sum(one.loss for one in broken),
         break_cost=broken.cost,
@@ -119,6 +144,7 @@ def session_figures(
         tools=dict(Counter(one.tool for one in timeline.items if one.kind == "call").most_common()),
         compactions=sum(one.kind == "compact" for one in timeline.events),
         seconds=_seconds(timeline),
+        clock=clock_sentence(timeline),
     )
 
 
@@ -128,7 +154,9 @@ def _growth(totals: list[float]) -> float:
 
 
 def _seconds(timeline: Timeline) -> float | None:
-    """Return the time between the first request and the end of the last; None where the recording has no times."""
+    """Return the time between the first request and the end of the last; None where the recording does not tell it."""
+    if clock_sentence(timeline):
+        return None
     started = [one.started for one in timeline.requests if one.started is not None]
     ended = [one.ended or one.started for one in timeline.requests]
     last = max((one for one in ended if one is not None), default=0)
@@ -171,7 +199,8 @@ def figures_table(
         for key, shown, form in _COLUMNS
     )
     links = tuple(link_to(one.session) for one in figures)
-    return ReportTable(title, columns, rows, notes, links)
+    estimates = frozenset((row, key) for row, one in enumerate(figures) for key in one.estimates)
+    return ReportTable(title, columns, rows, notes, links, estimates)
 
 
 def _cell(value: Any) -> Cell:

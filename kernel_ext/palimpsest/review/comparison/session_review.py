@@ -1,6 +1,7 @@
 """Everything that review says of one session: its tables, its breaks and wastes, and policies side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from palimpsest.review.comparison.policy_comparison import (
     compare_policies,
 )
 from palimpsest.review.comparison.prices import PriceOf, profile_of
+from palimpsest.review.comparison.problem_sentences import problem_sentences
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.session_tables import (
     adding_up_table,
@@ -22,9 +24,11 @@ from palimpsest.review.comparison.session_tables import (
 )
 from palimpsest.review.comparison.subagents import (
     ChildrenOf,
+    SubagentRun,
     Subagents,
     no_children,
     requests_with_subagents,
+    subagent_runs,
     subagents_of,
 )
 from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
@@ -38,6 +42,7 @@ from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses, compaction_losses
+from palimpsest.review.request_contents.request_blocks import tokens_beside
 from palimpsest.review.request_contents.request_difference import (
     ReportedLoss,
     RequestDifference,
@@ -46,6 +51,7 @@ from palimpsest.review.request_contents.request_difference import (
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.request_contents.shown_items import checked_request
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
+from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
@@ -57,6 +63,18 @@ Keep = Callable[[Timeline, References | None], None]
 """Takes what is known of a session; called again when more is known."""
 
 RAW, RECORDED = "raw", "recorded"
+
+
+def session_ruler(timeline: Timeline, beside: Callable[[], int]) -> Ruler:
+    """Return how a session's tokens are counted: fitted to the reported usage where there is some.
+
+    Where nothing was reported, the tokens of the system prompt and the tools that came with the recording
+    ``beside`` its messages are all that is known of the rest of a request.
+    """
+    found = fit_ruler(timeline)
+    if found.measured or any(one.kind in ("system", "tools") for one in timeline.items):
+        return found
+    return replace(found, unseen=beside() or found.unseen)
 
 
 class SessionReview:
@@ -76,8 +94,14 @@ class SessionReview:
         *,
         references: References | None = None,
         keep: Keep | None = None,
+        ruler: Ruler | None = None,
+        problems: Sequence[Problem] = (),
     ) -> None:
         self.timeline = timeline
+        given = {one.sentence for one in problems}
+        imported = (Problem("", one) for one in timeline.unread if one not in given)
+        self.problems = (*problems, *imported)
+        """What of the recording could not be read, now or when it was imported."""
         self._children_of = children_of
         self._get_policy = get_policy
         self._price_of = price_of
@@ -85,6 +109,7 @@ class SessionReview:
         """What the log holds of requests; None where there is no log."""
         self._references = references
         self._keep = keep
+        self._ruler = ruler
         self.replays = SimulationCache(timeline)
         """The newest replays, so that a policy that was asked for before is not replayed again."""
 
@@ -98,8 +123,14 @@ class SessionReview:
 
     @cached_property
     def ruler(self) -> Ruler:
-        """How tokens are counted: fitted to the reported usage where there is some."""
-        found = fit_ruler(self.timeline)
+        """How tokens are counted: fitted to the reported usage where there is some, unless one was given."""
+        if self._ruler is not None:
+            return self._ruler
+        sent = self.sent
+        found = session_ruler(
+            self.timeline,
+            lambda: 0 if sent is None else tokens_beside(sent.system, sent.tools_text),
+        )
         self._kept()
         return found
 
@@ -110,16 +141,23 @@ class SessionReview:
     def price(self, price: str | PriceProfile | None = None) -> PriceProfile:
         """Return the prices: of the recorded model, of the one named, or units where none is known."""
         try:
+            if price is None:
+                return self._recorded_price
             return profile_of(self.timeline, price, self._price_of)
         except ValueError as error:
             raise UserError(str(error)) from error
+
+    @cached_property
+    def _recorded_price(self) -> PriceProfile:
+        return profile_of(self.timeline, None, self._price_of)
 
     # Tables
 
     @property
     def requests(self) -> ReportTable:
         """One row a request."""
-        return requests_table(self.timeline, self.ruler)
+        table = requests_table(self.timeline, self.ruler)
+        return replace(table, notes=(*table.notes, *problem_sentences(self.problems)))
 
     @property
     def adding_up(self) -> ReportTable:
@@ -143,9 +181,13 @@ class SessionReview:
 
     def subagents_at(self, price: str | PriceProfile | None = None) -> Subagents:
         """Return the subagents at other prices than the recorded ones."""
-        profile = self.price(price)
-        asked = price is not None and not isinstance(price, PriceProfile)
+        profile, asked = self.price(price), _is_asked(price)
         return subagents_of(self.timeline, self._children_of, profile, asked=asked)
+
+    def subagent_runs(self, price: str | PriceProfile | None = None) -> tuple[SubagentRun, ...]:
+        """Return the subagents alone, without the totals of the session."""
+        profile, asked = self.price(price), _is_asked(price)
+        return subagent_runs(self.timeline, self._children_of, profile, asked=asked)
 
     @property
     def requests_with_subagents(self) -> ReportTable:
@@ -158,19 +200,25 @@ class SessionReview:
         >>> len(session.breaks())
         0
         """
-        return cache_breaks(self.timeline, self.price(price))
+        profile = self.price(price)
+        return self.timeline.derived(f"breaks {profile}", lambda one: cache_breaks(one, profile))
 
-    def wastes(self, price: str | PriceProfile | None = None, most: int = MOST) -> Wastes:
-        """Return the largest wastes as sentences.
+    def wastes(
+        self,
+        price: str | PriceProfile | None = None,
+        most: int = MOST,
+        *,
+        runs: Sequence[SubagentRun] | None = None,
+    ) -> Wastes:
+        """Return the largest wastes as sentences; ``runs`` are the subagents at that price, where they are known.
 
         >>> len(session.wastes(price="units")) <= 10
         True
         """
         profile = self.price(price)
-        subagents = self.subagents_at(price if isinstance(price, str) else profile)
-        return largest_wastes(
-            self.timeline, self.ruler, profile, self.references, most, subagents.runs
-        )
+        if runs is None:
+            runs = self.subagent_runs(price if isinstance(price, str) else profile)
+        return largest_wastes(self.timeline, self.ruler, profile, self.references, most, runs)
 
     def why(self, item: int | str, request: int) -> str:
         """Return in a sentence or two why a request showed an item as it did.
@@ -258,18 +306,23 @@ class SessionReview:
         return request_difference(simulation, first - 1, second - 1, profile, loss)
 
     def compactions(
-        self, policy: PolicyLike = RECORDED, *, summary: str | None = None
+        self,
+        policy: PolicyLike = RECORDED,
+        *,
+        summary: str | None = None,
+        price: str | PriceProfile | None = None,
     ) -> CompactionLosses:
-        """Return the compactions, recorded or of a policy, and what each lost.
+        """Return the compactions, recorded or of a policy, what each lost, and what of that was needed later.
 
-        ``summary`` is that of ``request``.
+        ``summary`` is that of ``request``; ``price`` that of ``breaks``, for what fetching again would cost.
 
         >>> len(session.compactions())
         0
         """
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        return compaction_losses(self._replayed(policy, summary), self.references.requests)
+        replayed, uses = self._replayed(policy, summary), self.references.requests
+        return compaction_losses(replayed, uses, self.price(price))
 
     def _replayed(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
         choice = None if summary is None else SummaryChoice.of(summary)
@@ -359,6 +412,11 @@ class SessionReview:
             summary=summary,
         )
         return sweep_policy(name, number, [value for value, _ in variants], compared)
+
+
+def _is_asked(price: str | PriceProfile | None) -> bool:
+    """Return whether somebody asked for other prices than the recorded ones."""
+    return price is not None and not isinstance(price, PriceProfile)
 
 
 def _swept(

@@ -1,10 +1,14 @@
 """Requests, items and decisions of a session as tables."""
 
-from palimpsest.render.reports.table import ReportTable, TableColumn
+from palimpsest.render.reports.table import ESTIMATED, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.replay.fit import added_up, recorded
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.timeline import Timeline
+
+LISTED_COSTS = (
+    f"A cost with {ESTIMATED} was not recorded: it is the reported usage at the prices of a list."
+)
 
 
 def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
@@ -23,7 +27,7 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("cache_write", "written", "count", "fact"),
         TableColumn("output", "output", "count", "fact"),
         TableColumn("reasoning", "reasoning", "count", "fact"),
-        TableColumn("cost", "USD", "usd", "fact"),
+        TableColumn("cost", "USD", "usd", "", "As recorded; with ~ at the prices of a list."),
         TableColumn("estimated", "input", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
         TableColumn("items", "items", "count"),
@@ -53,7 +57,9 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         )
     links = tuple(link_to(timeline.session, one.index) for one in timeline.requests)
     title = f"{len(rows)} requests of {timeline.title or timeline.session}"
-    return ReportTable(title, columns, tuple(rows), (ruler.words, *timeline.gaps), links)
+    listed = frozenset((one.index, "cost") for one in timeline.requests if one.listed)
+    notes = (ruler.words, *((LISTED_COSTS,) if listed else ()), *timeline.gaps)
+    return ReportTable(title, columns, tuple(rows), notes, links, listed)
 
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:

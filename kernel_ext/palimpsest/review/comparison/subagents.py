@@ -3,24 +3,27 @@
 A subagent is a session of its own, with its own window and cache; its parent sees the call and the result.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import RequestTotals, request_totals
+from palimpsest.review.comparison.session_tables import LISTED_COSTS
 from palimpsest.review.replay.fit import fit_ruler
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session began."""
 DEEPEST = 8
-"""Levels of subagents that are followed; nobody nests deeper, and a circle of parents ends here."""
+"""Levels of subagents that are followed; nobody nests deeper."""
 RETURNED_CHARS = 80
-FRAME = "<result>"
+FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
+"""What stands before and after the words of a subagent: in our own results, in OpenCode's, and in a status."""
 
 
 def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
@@ -43,7 +46,7 @@ class SubagentRun:
     """The request of the reviewed session whose answer began it, or the work of which it was part."""
     totals: RequestTotals
     result: TimelineItem | None
-    """What its newest call returned; None where nothing came back."""
+    """The newest message that brought its words, else what its newest call returned; None where nothing came back."""
     returned: int
     """Tokens of that, by the parent's ruler."""
     words: str
@@ -83,6 +86,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
             peak=max(one.peak for one in every),
             cost=sum(one.cost for one in every),
             is_fact=all(one.is_fact for one in every),
+            cost_is_fact=all(one.cost_is_fact for one in every),
         )
 
     @cached_property
@@ -108,14 +112,20 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         rows = tuple(_row(one) for one in self.runs)
         links = tuple(link_to(one.timeline.session) for one in self.runs)
         number = f"{len(rows)} subagent{'' if len(rows) == 1 else 's'}"
-        return ReportTable(f"{number} of {self.title}", columns, rows, self._notes(), links)
+        estimates = frozenset(
+            (row, "cost") for row, one in enumerate(self.runs) if not one.totals.cost_is_fact
+        )
+        return ReportTable(
+            f"{number} of {self.title}", columns, rows, self._notes(), links, estimates
+        )
 
     def _notes(self) -> tuple[str, ...]:
         if not self.runs:
             return ()
         return tuple(
-            f"{which}: {one.requests:,} requests, {one.input:,} tokens read, {one.output:,} written, "
-            f"largest request {one.peak:,}, {one.cost:,.4g} {self.unit}"
+            f"{which}: {some(one.requests, 'request')}, {one.input:,} tokens read, {one.output:,} written, "
+            f"largest request {one.peak:,}, "
+            f"{money_words(one.cost, self.unit, 'fact' if one.cost_is_fact else 'estimate')}"
             f"{'' if one.is_fact else ' (estimated in part)'}."
             for which, one in (("Without subagents", self.own), ("With them", self.together))
         )
@@ -162,9 +172,20 @@ def subagents_of(
     All are counted at one price profile; recorded costs are taken where there are some, unless prices were ``asked``.
     """
     own = request_totals(timeline, fit_ruler(timeline), profile, asked=asked)
-    runs = tuple(_runs(timeline, children_of, profile, asked, 1, None))
+    runs = subagent_runs(timeline, children_of, profile, asked=asked)
     title = timeline.title or timeline.session
     return Subagents(timeline.session, title, profile.unit, own, runs)
+
+
+def subagent_runs(
+    timeline: Timeline,
+    children_of: ChildrenOf,
+    profile: PriceProfile,
+    *,
+    asked: bool = False,
+) -> tuple[SubagentRun, ...]:
+    """Return the subagents of a session, as ``subagents_of`` does, without what the session itself took."""
+    return tuple(_runs(timeline, children_of, profile, asked, (timeline.session,), None))
 
 
 def _runs(
@@ -172,19 +193,23 @@ def _runs(
     children_of: ChildrenOf,
     profile: PriceProfile,
     asked: bool,  # noqa: FBT001
-    depth: int,
+    above: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:
+    """Yield the subagents of a session; ``above`` are the sessions that it is a subagent of, and itself."""
+    depth = len(above)
     if depth > DEEPEST:
         return
     ruler = fit_ruler(parent)
     found = []
     for child in children_of(parent.session):
+        if child.session in above:
+            continue
         calls = _calls(parent, child)
         begun = _request_of(parent, child, calls[0] if calls else None)
         found.append((begun, _started(child), child, calls))
     for begun, _, child, calls in sorted(found, key=lambda one: one[:2]):
-        result = _result(parent, calls)
+        result = _result(parent, child, calls)
         at = begun if request is None else request
         yield SubagentRun(
             timeline=child,
@@ -192,14 +217,17 @@ def _runs(
             call=calls[0] if calls else None,
             calls=len(calls),
             request=at,
-            totals=request_totals(child, fit_ruler(child), profile, asked=asked),
+            totals=child.derived(
+                f"totals {profile} {asked}",
+                lambda one: request_totals(one, fit_ruler(one), profile, asked=asked),
+            ),
             result=result,
             returned=0
             if result is None
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
             words="" if result is None else _beginning(parent.read(result.index)),
         )
-        yield from _runs(child, children_of, profile, asked, depth + 1, at)
+        yield from _runs(child, children_of, profile, asked, (*above, child.session), at)
 
 
 def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
@@ -207,7 +235,22 @@ def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
     named = {call for call, session in parent.subagents.items() if session == child.session}
     if child.started_by is not None:
         named.add(child.started_by)
-    return [one for one in parent.items if one.kind == "call" and one.group in named]
+    return [one for one in _grouped(parent, named) if one.kind == "call"]
+
+
+def _grouped(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
+    """Return the items of some groups, in their order."""
+    by_group = timeline.derived("items by group", _by_group)
+    found = [one for group in groups for one in by_group.get(group, ())]
+    return sorted(found, key=lambda one: one.index)
+
+
+def _by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
+    found: dict[str, list[TimelineItem]] = {}
+    for one in timeline.items:
+        if one.group:
+            found.setdefault(one.group, []).append(one)
+    return found
 
 
 def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
@@ -224,15 +267,20 @@ def _started(timeline: Timeline) -> int:
     return next((one.started for one in timeline.requests if one.started is not None), 0)
 
 
-def _result(parent: Timeline, calls: Sequence[TimelineItem]) -> TimelineItem | None:
+def _result(
+    parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
+) -> TimelineItem | None:
     groups = {one.group for one in calls} - {""}
-    found = [one for one in parent.items if one.kind == "output" and one.group in groups]
+    told = {name for name, session in parent.subagents.items() if session == child.session}
+    messages = parent.derived("messages", lambda one: {item.message for item in one.items})
+    found = [one for one in parent.items if one.message in told] if told & messages else []
+    found = found or [one for one in _grouped(parent, groups) if one.kind == "output"]
     return found[-1] if found else None
 
 
 def _beginning(text: str) -> str:
-    # Our own results name the task first, and frame what it said.
-    line = " ".join((text.partition(FRAME)[2] or text).split())
+    framed = (text.partition(before)[2].rpartition(after)[0] for before, after in FRAMES)
+    line = " ".join((next(filter(None, framed), "") or text).split())
     return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
 
 
@@ -251,47 +299,54 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         TableColumn("input", "input", "count", "fact"),
         TableColumn("cache_read", "read", "count", "fact"),
         TableColumn("output", "output", "count", "fact"),
-        TableColumn("cost", "USD", "usd", "fact"),
+        TableColumn("cost", "USD", "usd", "", "As recorded; with ~ at the prices of a list."),
     )
-    rows = [(_SentPlace(one.index, 0, one.index), timeline, "", 0) for one in timeline.requests]
+    rows = [(_SentPlace(one.index, 0, 0, one.index), timeline, "", 0) for one in timeline.requests]
     for number, run in enumerate(subagents.runs, start=1):
-        rows += [
-            (
-                _SentPlace(_sent_after(timeline, run, one.index), number, one.index),
-                run.timeline,
-                run.name,
-                run.depth,
-            )
-            for one in run.timeline.requests
-        ]
+        sent = 0
+        for one in run.timeline.requests:
+            sent = max(sent, one.started or 0)
+            place = _SentPlace(_sent_after(timeline, run, one.index), sent, number, one.index)
+            rows.append((place, run.timeline, run.name, run.depth))
     rows.sort(key=lambda one: one[0].key)
     links = tuple(link_to(one.session, place.own) for place, one, _, _ in rows)
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     shown = tuple(
-        (place.request + 1, name, depth, place.own + 1, *_facts(one, place.own))
+        (max(place.request, 0) + 1, name, depth, place.own + 1, *_facts(one, place.own))
         for place, one, name, depth in rows
     )
-    return ReportTable(title, columns, shown, (*subagents.table.notes, *timeline.gaps), links)
+    listed = frozenset(
+        (row, "cost")
+        for row, (place, one, _, _) in enumerate(rows)
+        if one.requests[place.own].listed
+    )
+    notes = (*subagents.table.notes, *((LISTED_COSTS,) if listed else ()), *timeline.gaps)
+    return ReportTable(title, columns, shown, notes, links, listed)
 
 
 @dataclass(frozen=True, slots=True)
 class _SentPlace:
     request: int
-    """The parent's request behind which it was sent, or its own number."""
+    """The parent's request behind which it was sent, or its own number; -1 before the first."""
+    sent: int
+    """When; 0 for the parent's own, and where it is not known."""
     run: int
     """0 for the parent."""
     own: int
 
     @property
-    def key(self) -> tuple[int, int, int]:
-        return (self.request, self.run, self.own)
+    def key(self) -> tuple[int, int, int, int]:
+        return (self.request, self.sent, self.run, self.own)
 
 
 def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
-    """Return the newest request of the parent that was sent before one of a subagent."""
+    """Return the newest request of the parent that was sent before one of a subagent; -1 where none was."""
     started = run.timeline.requests[own].started
     if started is None:
         return run.request
+    first = timeline.requests[run.request].started if timeline.requests else None
+    if run.call is None and run.request == 0 and first is not None and started < first:
+        return -1
     later = (
         one.index
         for one in timeline.requests

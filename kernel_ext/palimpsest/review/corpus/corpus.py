@@ -21,7 +21,12 @@ from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame,
 from palimpsest.review.corpus.executors import Told, results_of
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
-from palimpsest.review.corpus.session_sources import SessionSource, content_hash, sources_in
+from palimpsest.review.corpus.session_sources import (
+    SessionSource,
+    content_hash,
+    passed_over_in,
+    sources_in,
+)
 from palimpsest.review.corpus.session_work import Rows, SessionResult, SessionWork
 from palimpsest.review.recordings.preset_policies import policy_from_words
 from palimpsest.review.replay.moved_summaries import SummaryChoice
@@ -54,6 +59,7 @@ class Corpus(ShownAsTable):
         cache: ResultCache,
         progress: Told,
         price: str | None,
+        passed_over: Sequence[str] = (),
     ) -> None:
         self.sources = tuple(sources)
         self._executor = executor
@@ -61,6 +67,7 @@ class Corpus(ShownAsTable):
         self._progress = progress
         self._price = price
         self._hashes: dict[SessionSource, str] = {}
+        self._passed_over = tuple(passed_over)
 
     # Figures
 
@@ -73,7 +80,7 @@ class Corpus(ShownAsTable):
             rows, told = found[source][FIGURES]
             problems += _named(source, told)
             figures += _FIGURES.validate_python(rows)
-        return figures, tuple(problems)
+        return figures, (*problems, *self._passed_over)
 
     @property
     def figures(self) -> tuple[SessionFigures, ...]:
@@ -244,7 +251,12 @@ def corpus(
     else:
         kept = None if cache is False else default_folder()
     return Corpus(
-        sources_in(folder), executor, ResultCache(kept), progress or default_progress(), price
+        sources_in(folder),
+        executor,
+        ResultCache(kept),
+        progress or default_progress(),
+        price,
+        passed_over_in(folder),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.importing.compressed_files import PASSED_OVER
 from palimpsest.review.recordings.recording import project_root
 from palimpsest.store.log.segments import SEGMENT_NAME
 from palimpsest.store.project_folder.layout import SAFE_NAME
@@ -47,6 +48,12 @@ def sources_in(folder: str | Path) -> tuple[SessionSource, ...]:
     if not found:
         raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.known()}.")
     return tuple(found)
+
+
+def passed_over_in(folder: str | Path) -> tuple[str, ...]:
+    """Return a sentence for each compressed file below a folder that may be a recording, which is not read."""
+    top = Path(folder).expanduser().absolute()
+    return tuple(f"{one}: {PASSED_OVER}" for one in REGISTRY.compressed(top))
 
 
 def _project_sessions(folder: Path, depth: int) -> Iterator[SessionSource]:

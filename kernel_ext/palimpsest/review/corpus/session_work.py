@@ -61,8 +61,9 @@ def _reviewed(work: SessionWork) -> SessionResult:
     figures: Rows = []
     policies: list[Rows] = [[] for _ in work.policies]
     wanted = [policy_from_words(one) if isinstance(one, str) else one for one in work.policies]
-    with open_recording(work.source.path, session=work.source.session) as recording:
-        problems = [f"{one.where}: {one.what}" for one in recording.problems]
+    # Subagents that are recordings of their own are sources of their own.
+    with open_recording(work.source.path, session=work.source.session, alone=True) as recording:
+        problems = [one.sentence for one in recording.problems]
         for review in recording:
             if work.figures:
                 figures.append(session_figures(review, work.price).json())

@@ -1,7 +1,7 @@
 """The steps of a replay over a timeline: sizes, decisions and summaries of each request, without its bytes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.context.budget.window_guard import window_refusal
@@ -177,6 +177,9 @@ class LightSteps:
                 yield _compaction(
                     item.message, len(covered), asked, tokens[request], stand_in=stand_in
                 )
+        state = self.states.get(request)
+        if isinstance(state, EngineState) and state.failed_at == request:
+            yield replace(_compaction("", 0, asked, tokens[request], stand_in=False), good=False)
         if self.policy is None and covered:
             for message in self.timeline.derived("summaries by request", _summaries).get(
                 request, ()

@@ -294,7 +294,10 @@ class CounterfactualReplay:
         if done is not None:
             self.since.compactions.append(done)
         stopped = marked is not None and adopted and marked.recorded.stopped
-        self._room.summarised(failed=done is None or not done.good, stopped=stopped)
+        # After a summary that a person asked for, the loop cuts nothing: the turn goes on, or ends.
+        is_ours = marked is None or marked.recorded.auto
+        failed = is_ours and (done is None or not done.good)
+        self._room.summarised(failed=failed, stopped=stopped)
 
     def _recorded_compaction(
         self, recorded: RecordedCompaction, asking: StepInputs

@@ -16,6 +16,7 @@ from palimpsest.review.importers.atif_files import (
     TrajectoryFiles,
     embedded,
     is_trajectory,
+    named_files,
 )
 from palimpsest.review.importers.atif_steps import (
     Delegation,
@@ -67,6 +68,14 @@ class AtifImporter:
         """Return whether a file is a JSON object with the format's version near its beginning."""
         start = head.start.lstrip()
         return start.startswith(b"{") and b'"ATIF-v' in start and b'"schema_version"' in start
+
+    def files_beside(self, path: Path) -> Iterator[str]:
+        """Yield the names of the files in which a trajectory and its subagents go on."""
+        try:
+            value = json_document(path)
+        except (OSError, UserError):
+            return
+        yield from named_files(value)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the trajectory as a session, then each subagent's as one of its children."""

@@ -71,6 +71,19 @@ def is_trajectory(value: object) -> bool:
     return version.startswith("ATIF-v") and isinstance(json_object(value).get("steps"), list)
 
 
+def named_files(value: object) -> Iterator[str]:
+    """Yield the names of the files that a trajectory, and those of its subagents inside it, refer to."""
+    trajectory = json_object(value)
+    names = [string(trajectory.get("continued_trajectory_ref"))]
+    for step in objects(trajectory.get("steps")):
+        for one in objects(json_object(step.get("observation")).get("results")):
+            references = objects(one.get("subagent_trajectory_ref"))
+            names += [string(reference.get("trajectory_path")) for reference in references]
+    yield from (one for one in names if one)
+    for child in objects(trajectory.get("subagent_trajectories")):
+        yield from named_files(child)
+
+
 def embedded(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
     """Return the subagents' trajectories inside a document by their ids."""
     found: dict[str, Trajectory] = {}

@@ -7,7 +7,6 @@ from typing import Any
 
 from palimpsest.review.importers.chat_messages import (
     CallNames,
-    dollars,
     full_model_name,
     json_object,
     media_of_url,
@@ -16,6 +15,7 @@ from palimpsest.review.importers.chat_messages import (
     string,
     whole_number,
 )
+from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
@@ -83,22 +83,22 @@ def joined_text(content: Any) -> str:
 
 def usage_of_metrics(metrics: Json) -> Usage | None:
     """Return a step's usage; None where it has none. Cached tokens are part of the prompt's."""
-    prompt = whole_number(metrics.get("prompt_tokens"))
-    answer = whole_number(metrics.get("completion_tokens"))
+    prompt = token_field(metrics, "prompt_tokens")
+    answer = token_field(metrics, "completion_tokens")
     if prompt is None and answer is None:
         return None
     extra = json_object(metrics.get("extra"))
     return normalised_usage(
         prompt or 0,
         answer or 0,
-        whole_number(metrics.get("cached_tokens")) or 0,
+        token_field(metrics, "cached_tokens") or 0,
         _first_number(extra, CACHE_WRITES),
         _first_number(extra, REASONING),
     )
 
 
 def _first_number(values: Json, names: tuple[str, ...]) -> int:
-    found = (whole_number(values.get(name)) for name in names)
+    found = (token_field(values, name) for name in names)
     return next((one for one in found if one is not None), 0)
 
 
@@ -155,7 +155,7 @@ class StepReader:
             model=full_model_name(step.get("model_name")),
             effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
             usage=usage_of_metrics(metrics) if usage else None,
-            cost=dollars(metrics.get("cost_usd")),
+            cost=cost_field(metrics, "cost_usd", free=True),
             finish=finish or ("tool-calls" if calls else "stop"),
             error=string(extra.get("error")) or None,
         )

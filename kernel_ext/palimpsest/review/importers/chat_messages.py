@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from palimpsest.review.importing.json_fields import token_field
 from palimpsest.review.importing.recorded import Call, Json, Media, Text, Thinking
 from palimpsest.transcript.values import ToolSpec, Usage
 
@@ -225,19 +226,19 @@ def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
 def usage_of(value: Any) -> Usage | None:
     """Return the usage of one request as OpenAI and litellm report it: cached and reasoning are subsets."""
     usage = json_object(value)
-    prompt = whole_number(usage.get("prompt_tokens", usage.get("input_tokens")))
-    answer = whole_number(usage.get("completion_tokens", usage.get("output_tokens")))
+    prompt = token_field(usage, "prompt_tokens" if "prompt_tokens" in usage else "input_tokens")
+    answer = token_field(
+        usage, "completion_tokens" if "completion_tokens" in usage else "output_tokens"
+    )
     if prompt is None and answer is None:
         return None
     details = json_object(usage.get("prompt_tokens_details", usage.get("input_tokens_details")))
     more = json_object(usage.get("completion_tokens_details", usage.get("output_tokens_details")))
-    read = whole_number(details.get("cached_tokens")) or whole_number(
-        usage.get("cache_read_input_tokens")
+    read = token_field(details, "cached_tokens") or token_field(usage, "cache_read_input_tokens")
+    written = token_field(usage, "cache_creation_input_tokens") or token_field(
+        details, "cache_creation_tokens"
     )
-    written = whole_number(usage.get("cache_creation_input_tokens")) or whole_number(
-        details.get("cache_creation_tokens")
-    )
-    reasoning = whole_number(more.get("reasoning_tokens"))
+    reasoning = token_field(more, "reasoning_tokens")
     return normalised_usage(prompt or 0, answer or 0, read or 0, written or 0, reasoning or 0)
 
 

@@ -23,7 +23,7 @@ from palimpsest.review.importers.claude_code_index import (
 )
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    dollars,
+    cost_field,
     listed,
     mapping,
     mappings,
@@ -288,7 +288,7 @@ class _Way:
             if (part := answer_part(block)) is not None
         )
         words = " ".join(part.text for part in parts if isinstance(part, Text))
-        costs = [cost for one in records if (cost := dollars(one.get("costUSD"))) is not None]
+        costs = [cost for one in records if (cost := cost_field(one, "costUSD")) is not None]
         return MessageRead(
             id=node,
             role="assistant",

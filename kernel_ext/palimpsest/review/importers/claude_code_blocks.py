@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text
+from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text, tokens
 from palimpsest.review.importing.recorded import Call, CompactionRead, Media, Text, Thinking
 from palimpsest.transcript.values import Usage
 
@@ -30,10 +30,10 @@ def usage_of(value: Json) -> Usage | None:
     if not value:
         return None
     return Usage(
-        input=count(value.get("input_tokens")),
-        output=count(value.get("output_tokens")),
-        cache_read=count(value.get("cache_read_input_tokens")),
-        cache_write=count(value.get("cache_creation_input_tokens")),
+        input=tokens(value, "input_tokens"),
+        output=tokens(value, "output_tokens"),
+        cache_read=tokens(value, "cache_read_input_tokens"),
+        cache_write=tokens(value, "cache_creation_input_tokens"),
     )
 
 

@@ -2,7 +2,8 @@
 
 The messages are those of the whole session; tokens of the input count cached ones. What was sent after a
 compaction is in ``<id>.compaction.json``, which is read where a session's folder is imported: messages
-that it repeats stayed, all others of the part that it covers were replaced.
+that it repeats stayed, all others of the part that it covers were replaced. Subagents and teammates have files
+in the folder of the session that began them, and name it.
 """
 
 import re
@@ -13,8 +14,8 @@ from typing import Any
 
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
+    cost_field,
     count,
-    dollars,
     fingerprint,
     identifier,
     inner,
@@ -23,6 +24,7 @@ from palimpsest.review.importing.json_fields import (
     media_at,
     milliseconds,
     text,
+    tokens,
     tool_input,
     usage_of_whole_prompt,
 )
@@ -47,6 +49,8 @@ MESSAGES = ".messages.json"
 COMPACTION = ".compaction.json"
 SUMMARIES = {"compaction", "compaction_summary"}
 """How a message says that it is the summary of a compaction: the one without a model, and the one with."""
+CHILDREN = frozenset({"subagent", "teammate"})
+"""How a file says that another session began it."""
 BEFORE_RECORDING = "Earlier messages were replaced by a summary before this was recorded."
 RULE = "cline.compaction"
 _BEGINS = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
@@ -73,7 +77,9 @@ class ClineImporter:
         if not path.is_dir():
             yield from _session(path, None, report)
             return
-        names = sorted(one.name for one in path.iterdir() if one.name.endswith(MESSAGES))
+        names = [one.name for one in path.iterdir() if one.name.endswith(MESSAGES)]
+        # The session whose folder it is comes first, then its subagents.
+        names.sort(key=lambda name: (_is_child(path / name), name))
         if not names:
             raise UserError(f"{str(path)!r} holds no session of Cline.")
         for name in names:
@@ -87,7 +93,7 @@ class ClineImporter:
 def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
     about = {
         name: next(json_items(path, name, lambda *_: None), None)
-        for name in ("sessionId", "version", "agent")
+        for name in ("sessionId", "version", "agent", "origin")
     }
     session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
@@ -103,6 +109,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
         title=session,
         created=milliseconds(first.get("ts")),
         system=text(system) or None,
+        parent=_parent(session, about),
     )
     covered = count(state.get("source_message_count"))
     for n, message in enumerate(json_items(path, "messages.item", report)):
@@ -115,6 +122,19 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
             report(f"message {n + 1}", "It is no JSON object and was left out.")
     if state:
         yield from reader.compacted(state)
+
+
+def _is_child(path: Path) -> bool:
+    if path.is_symlink():
+        return True
+    return text(next(json_items(path, "agent", lambda *_: None), None)) in CHILDREN
+
+
+def _parent(session: str, about: Json) -> str | None:
+    """Return the session that began this one as a subagent or a teammate, as far as it is another one."""
+    named = identifier(inner(about["origin"], "parentThreadId"))
+    is_child = text(about["agent"]) in CHILDREN
+    return named if is_child and named and named != session else None
 
 
 def _state(path: Path | None, report: Report) -> Json:
@@ -181,12 +201,12 @@ class _ClineMessages:
             created,
             model="/".join(one for one in (provider, model) if one),
             usage=usage_of_whole_prompt(
-                metrics.get("inputTokens"),
-                metrics.get("outputTokens"),
-                read=metrics.get("cacheReadTokens"),
-                written=metrics.get("cacheWriteTokens"),
+                tokens(metrics, "inputTokens"),
+                tokens(metrics, "outputTokens"),
+                read=tokens(metrics, "cacheReadTokens"),
+                written=tokens(metrics, "cacheWriteTokens"),
             ),
-            cost=dollars(metrics.get("cost")),
+            cost=cost_field(metrics, "cost"),
             finish="tool-calls" if any(isinstance(one, Call) for one in parts) else "stop",
         )
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from palimpsest.review.importing.json_fields import count, mapping, mappings, text
+from palimpsest.review.importing.json_fields import count, mapping, mappings, text, tokens
 from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
 from palimpsest.transcript.values import Usage
 
@@ -22,6 +22,10 @@ PROGRAM = (
     "<user_shell_command>",
 )
 """How texts begin that Codex wrote in the user's place."""
+
+
+PAYLOAD = "\nPayload:\n"
+INHERITED = "It began with what the session that began it was shown; that stands as messages of the program."
 
 
 def is_program(words: str) -> bool:
@@ -73,6 +77,38 @@ def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
             return []  # a search that the provider ran itself has no result here
 
 
+def agent_message(item: Json) -> tuple[tuple[Text | Media, ...], int]:
+    """Return the parts of a message between agents, and how many characters of it are encrypted."""
+    told = tuple(part for one in message_parts(item) for part in _payload(one))
+    hidden = [text(block.get("encrypted_content")) for block in mappings(item.get("content"))]
+    return told, sum(len(one) for one in hidden)
+
+
+def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
+    """Return a text as its head, which names sender and recipient, and what was said."""
+    if not isinstance(part, Text):
+        return (part,)
+    head, border, words = part.text.partition(PAYLOAD)
+    return (Text(f"{head}{border.rstrip()}"), Text(words)) if border and words else (part,)
+
+
+def inherited_parts(item: Json) -> tuple[Text | Media, ...]:
+    """Return what an item of the parent was in the context: a call as its name and its input."""
+    kind = item.get("type")
+    if kind in ("message", "agent_message"):
+        return message_parts(item)
+    if kind in OUTPUTS:
+        result = result_of(item, None)
+        return (Text(result.output, synthetic=True), *result.media)
+    return tuple(
+        Text(f"{part.tool} {json.dumps(part.input, ensure_ascii=False)}", synthetic=True)
+        if isinstance(part, Call)
+        else Text(part.text, synthetic=True)
+        for part in answer_part(item)
+        if isinstance(part, Call) or (isinstance(part, Thinking) and part.text)
+    )
+
+
 def _arguments(value: Any) -> Json:
     if isinstance(value, dict):
         return value
@@ -83,8 +119,8 @@ def _arguments(value: Any) -> Json:
     return read if isinstance(read, dict) else {"arguments": text(value)}
 
 
-def result_of(item: Json, time: int | None) -> ResultRead:
-    """Return a result; some versions wrap its text and the exit code in JSON."""
+def result_of(item: Json, time: int | None, session: str | None = None) -> ResultRead:
+    """Return a result, of a call about the thread ``session``; some versions wrap its text and the exit code in JSON."""
     given = item.get("output")
     words = ""
     facts: Json = {}
@@ -109,16 +145,17 @@ def result_of(item: Json, time: int | None) -> ResultRead:
         ended=time,
         media=media,
         metadata=facts,
+        session=session,
     )
 
 
 def usage_of(last: Json, total: Json, before: Json) -> Usage:
     """Return the usage of one request, by its own report or by how the total grew."""
     said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
-    given = count(said.get("input_tokens"))
-    cached = min(count(said.get("cached_input_tokens")), given)
-    output = count(said.get("output_tokens"))
-    reasoning = min(count(said.get("reasoning_output_tokens")), output)
+    given = tokens(said, "input_tokens")
+    cached = min(tokens(said, "cached_input_tokens"), given)
+    output = tokens(said, "output_tokens")
+    reasoning = min(tokens(said, "reasoning_output_tokens"), output)
     return Usage(
         input=given - cached, output=output - reasoning, reasoning=reasoning, cache_read=cached
     )

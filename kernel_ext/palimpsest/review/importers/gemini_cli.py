@@ -1,10 +1,12 @@
 """Read chats of Gemini CLI: ``session-*.json``, and ``.jsonl`` with updates of what stood before.
 
+The chats of subagents lie in the folder beside it that has its session's id as name; a call names its own.
 In the line format a record with a known id replaces the former one, so an answer is told when the next message
 begins. ``$rewindTo`` takes messages back; ``$set`` with messages is the history after the program masked
 results or compressed it. Cached tokens are a part of the input, thoughts are counted beside the output.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,6 @@ from typing import Any
 
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    count,
     fingerprint,
     identifier,
     inner,
@@ -22,6 +23,7 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     plain,
     text,
+    tokens,
     tool_input,
 )
 from palimpsest.review.importing.recorded import (
@@ -45,6 +47,11 @@ from palimpsest.review.importing.sources import head_of, json_items, json_lines
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
+SUBAGENT = "subagent"
+"""How the head of a subagent's chat says what it is."""
+MOST_CHILDREN = 200
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
+"""Ids that the program takes for a folder's name as they are."""
 SAID = {"user", "gemini"}
 """Kinds of records that are sent; ``info``, ``error`` and ``warning`` are for the person only."""
 FAILED = {"error", "cancelled"}
@@ -65,15 +72,54 @@ class GeminiCliImporter:
         begins = head.start[:2_000].lstrip()
         return begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
 
+    def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a chat."""
+        yield from _chat(path, _GeminiChat(path.parent.name), report)
+
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a chat; a whole document is read as if its messages were lines."""
-        records = _lines(path, report) if _is_lines(path) else _document(path, report)
-        chat = _GeminiChat()
-        for place, record in records:
-            yield from chat.told(record, place, report)
-        yield from chat.finished()
-        if not chat.begun:
-            raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
+        """Yield the session of a chat, then its subagents; a whole document is read as if its messages were lines."""
+        chat = _GeminiChat(path.parent.name)
+        yield from _chat(path, chat, report)
+        for file in _subagents(path, chat, report):
+            child = _GeminiChat(file.parent.name)
+
+            def report_there(place: str, what: str, name: str = file.name) -> None:
+                report(f"{name}, {place}" if place else name, what)
+
+            try:
+                yield from _chat(file, child, report_there)
+            except (OSError, UserError):
+                report_there("", "It cannot be read.")
+
+
+def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
+    records = _lines(path, report) if _is_lines(path) else _document(path, report)
+    for place, record in records:
+        yield from chat.told(record, place, report)
+    yield from chat.finished()
+    if not chat.begun:
+        raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
+
+
+def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path]:
+    """Yield the chats of a session's subagents; theirs lie there too, and links are left out."""
+    folder = path.parent / chat.session
+    if chat.is_subagent or not PLAIN_NAME.fullmatch(chat.session):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    files = sorted(one for one in folder.iterdir() if one.suffix in (".json", ".jsonl"))
+    if len(files) > MOST_CHILDREN:
+        report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+    for file in files[:MOST_CHILDREN]:
+        try:
+            ours = not file.is_symlink() and GEMINI_CLI.recognises(head_of(file))
+        except UserError:
+            ours = False
+        if ours:
+            yield file
+        else:
+            report(file.name, "It is no chat and was left out.")
 
 
 def _is_lines(path: Path) -> bool:
@@ -106,7 +152,11 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
 class _GeminiChat:
     """Reads the records of one chat."""
 
+    folder: str
+    """Name of the folder that it lies in; of a subagent, the id of the session that began it."""
     begun: bool = False
+    session: str = ""
+    is_subagent: bool = False
     live: dict[str, None] = field(default_factory=dict)
     """Messages that are in the history, in order."""
     told_records: dict[str, Json] = field(default_factory=dict)
@@ -140,9 +190,13 @@ class _GeminiChat:
     def _begin(self, record: Json, place: str) -> SessionBegin:
         directories = record.get("directories")
         first = directories[0] if isinstance(directories, list) and directories else ""
+        self.session = identifier(record.get("sessionId")) or place
+        self.is_subagent = record.get("kind") == SUBAGENT
+        known = self.is_subagent and self.folder not in ("", "chats", self.session)
         return SessionBegin(
-            identifier(record.get("sessionId")) or place,
+            self.session,
             GeminiCliImporter.name,
+            parent=self.folder if known else None,
             directory=text(first),
             created=milliseconds(record.get("startTime")) or milliseconds(record.get("timestamp")),
         )
@@ -201,6 +255,7 @@ class _GeminiChat:
             is_error=text(call.get("status")) in FAILED,
             ended=milliseconds(call.get("timestamp")),
             media=tuple(one for one in _content(call.get("result")) if isinstance(one, Media)),
+            session=identifier(call.get("agentId")) or None,
         )
 
     def _again(self, name: str, record: Json) -> Iterator[Recorded]:
@@ -319,14 +374,14 @@ def _output(value: Any) -> str:
 
 def _usage(value: Any) -> Usage | None:
     told = mapping(value)
-    cached, prompt = count(told.get("cached")), count(told.get("input"))
-    if not (prompt or count(told.get("output"))):
+    cached, prompt = tokens(told, "cached"), tokens(told, "input")
+    if not (prompt or tokens(told, "output")):
         return None
     return Usage(
         # Prompts of the provider's own tools are counted beside the prompt.
-        input=max(0, prompt - cached) + count(told.get("tool")),
-        output=count(told.get("output")),
-        reasoning=count(told.get("thoughts")),
+        input=max(0, prompt - cached) + tokens(told, "tool"),
+        output=tokens(told, "output"),
+        reasoning=tokens(told, "thoughts"),
         cache_read=cached,
     )
 

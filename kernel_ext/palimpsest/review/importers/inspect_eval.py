@@ -15,8 +15,8 @@ from palimpsest.review.importers.inspect_spans import SampleEvents
 from palimpsest.review.importing.archives import JsonArchive, opened_archive
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
+    cost_field,
     count,
-    dollars,
     identifier,
     inner,
     mapping,
@@ -25,6 +25,7 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     plain,
     text,
+    tokens,
     tool_input,
     tool_specs,
 )
@@ -269,7 +270,7 @@ class _InspectSample:
             model=text(event.get("model")),
             effort=text(inner(event, "config", "reasoning_effort")) or None,
             usage=_usage(output.get("usage")),
-            cost=dollars(inner(output, "usage", "total_cost")),
+            cost=cost_field(output, "usage", "total_cost"),
             finish=finish,
             error=problem or None,
         )
@@ -349,15 +350,15 @@ def _reduction(event: Json, before: Json) -> RecordedReduction:
 def _usage(value: Any) -> Usage | None:
     told = mapping(value)
     read, written = (
-        count(told.get("input_tokens_cache_read")),
-        count(told.get("input_tokens_cache_write")),
+        tokens(told, "input_tokens_cache_read"),
+        tokens(told, "input_tokens_cache_write"),
     )
-    prompt, output = count(told.get("input_tokens")), count(told.get("output_tokens"))
+    prompt, output = tokens(told, "input_tokens"), tokens(told, "output_tokens")
     if not (prompt or output or read or written):
         return None
-    if read + written and count(told.get("total_tokens")) == prompt + output:
+    if read + written and tokens(told, "total_tokens") == prompt + output:
         prompt = max(0, prompt - read - written)  # some providers count the cached tokens in
-    reasoning = min(output, count(told.get("reasoning_tokens")))
+    reasoning = min(output, tokens(told, "reasoning_tokens"))
     return Usage(
         input=prompt,
         output=output - reasoning,

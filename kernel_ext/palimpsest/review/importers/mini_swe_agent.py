@@ -10,7 +10,6 @@ from typing import Any
 
 from palimpsest.review.importers.chat_messages import (
     FINISHES,
-    dollars,
     full_model_name,
     json_object,
     objects,
@@ -21,6 +20,7 @@ from palimpsest.review.importers.chat_messages import (
 )
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import cost_field
 from palimpsest.review.importing.recorded import (
     GapRead,
     Json,
@@ -173,7 +173,7 @@ def _answer_facts(message: Json) -> dict[str, Any]:
     response = json_object(extra.get("response"))
     choice = next(iter(objects(response.get("choices"))), dict[str, Any]())
     created = _written(message)
-    cost = dollars(extra.get("cost"))
+    cost = cost_field(extra, "cost")
     facts: dict[str, Any] = {
         "created": created,
         "completed": created,

@@ -1,21 +1,27 @@
 """Read conversations of OpenHands: the SDK's event logs (V1), and evaluation outputs from before it (V0).
 
 A conversation of the SDK is a folder with ``base_state.json`` and one file an event in ``events/``, or a list
-of such events. All actions with one ``llm_response_id`` are one answer. A condensation names the events that
+of such events; its subagents are such folders inside it. All actions with one ``llm_response_id`` are one answer. A condensation names the events that
 it forgets, so the messages that it replaced are known exactly.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from palimpsest.review.importers.openhands_instance import event_session, instance_session
+from palimpsest.review.importers.openhands_subagents import (
+    MOST_CHILDREN,
+    MOST_LEVELS,
+    GivenTasks,
+    SubagentFolder,
+    subagent_folders,
+)
 from palimpsest.review.importers.openhands_v0 import (
     EventIndex,
     ReportedRequest,
-    event_session,
     forgotten_events,
-    instance_session,
     reported_requests,
 )
 from palimpsest.review.importing.importer import Head, Report
@@ -93,9 +99,9 @@ class OpenHandsImporter:
         if not events:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
         if any("kind" in one for one in events):
-            yield from _conversation(events, {}, path.stem)
+            yield from _conversation(events, {}, SessionBegin(path.stem, self.name), GivenTasks())
         else:
-            yield from event_session(events, SessionBegin(path.stem, self.name, "v0"), {})
+            yield from event_session(events, SessionBegin(path.stem, self.name, "v0"), {}, report)
 
 
 def _has_events(begins: bytes) -> bool:
@@ -104,16 +110,50 @@ def _has_events(begins: bytes) -> bool:
 
 
 def _folder(path: Path, report: Report) -> Iterator[Recorded]:
+    """Yield the conversation of a folder, then its subagents, level by level."""
+    waiting: list[tuple[Path, SubagentFolder | None, str | None, int]] = [(path, None, None, 0)]
+    left = MOST_CHILDREN
+    while waiting:
+        place, child, call, level = waiting.pop(0)
+
+        def report_there(where: str, what: str, place: Path = place) -> None:
+            inside = "/".join(place.relative_to(path).parts)
+            report("/".join(one for one in (inside, where) if one), what)
+
+        state = _document(place / BASE_STATE, report_there) if _has_state(place) else {}
+        name = child.id if child else identifier(state.get("id")) or path.name
+        children = subagent_folders(place, name, left, _document, report_there)
+        if children and level >= MOST_LEVELS:
+            report_there("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
+            children = []
+        left -= len(children)
+        tasks = GivenTasks(children)
+        begin = SessionBegin(
+            name, "openhands", parent=child.parent if child else None, parent_call=call
+        )
+        try:
+            yield from _conversation(_events(place, report_there), state, begin, tasks)
+        except UserError as error:
+            if child is None:
+                raise
+            report_there("", str(error))
+        waiting += [(one.path, one, tasks.calls.get(one.id), level + 1) for one in children]
+
+
+def _has_state(path: Path) -> bool:
+    return (path / BASE_STATE).is_file()
+
+
+def _events(path: Path, report: Report) -> Iterator[Json]:
     inner_folder = path / "events"
     folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
     names = sorted(one.name for one in folder.iterdir() if one.name.startswith("event-"))
     if len(names) > MOST_EVENTS:
         report(folder.name, f"Only the first {MOST_EVENTS:,} events are read.")
-    state = _document(path / BASE_STATE, report) if (path / BASE_STATE).is_file() else {}
-    events = (_document(folder / name, report) for name in names[:MOST_EVENTS])
     if not names:
         raise UserError(f"{str(path)!r} holds no events of OpenHands.")
-    yield from _conversation(events, state, path.name)
+    for name in names[:MOST_EVENTS]:
+        yield _document(folder / name, report)
 
 
 def _document(path: Path, report: Report) -> Json:
@@ -130,12 +170,14 @@ def _document(path: Path, report: Report) -> Json:
     return mapping(found)
 
 
-def _conversation(events: Iterable[Json], state: Json, name: str) -> Iterator[Recorded]:
+def _conversation(
+    events: Iterable[Json], state: Json, begin: SessionBegin, tasks: GivenTasks
+) -> Iterator[Recorded]:
     reported: dict[str, ReportedRequest] = {}
     for metrics in mapping(inner(state, "stats", "usage_to_metrics")).values():
         reported |= reported_requests(metrics)
     model = text(inner(state, "agent", "llm", "model"))
-    reader = _ConversationReader(reported, model)
+    reader = _ConversationReader(reported, model, tasks)
     begun = False
     for event in events:
         if not event:
@@ -143,9 +185,8 @@ def _conversation(events: Iterable[Json], state: Json, name: str) -> Iterator[Re
         prompt = event if event.get("kind") == "SystemPromptEvent" else {}
         if not begun:
             begun = True
-            yield SessionBegin(
-                identifier(state.get("id")) or name,
-                "openhands",
+            yield replace(
+                begin,
                 format_version="v1",
                 directory=text(inner(state, "workspace", "working_dir")),
                 created=milliseconds(event.get("timestamp")),
@@ -161,7 +202,7 @@ def _conversation(events: Iterable[Json], state: Json, name: str) -> Iterator[Re
         yield from reader.told(event)
     yield from reader.finished()
     if not begun:
-        raise UserError(f"The events of {name!r} cannot be read.")
+        raise UserError(f"The events of {begin.id!r} cannot be read.")
 
 
 def _prompt(event: Json) -> str:
@@ -198,6 +239,7 @@ class _ConversationReader:
 
     reported: dict[str, ReportedRequest]
     model: str
+    tasks: GivenTasks
     index: EventIndex = field(default_factory=EventIndex)
     branch: dict[str, None] = field(default_factory=dict)
     """The events that led here, in order."""
@@ -288,6 +330,7 @@ class _ConversationReader:
             tool_input(call.get("arguments") or event.get("action")),
         )
         self.answer.parts.append(made)
+        self.tasks.called(made.id, event)
         self.index.add(name, self.answer.name)
         self.index.callers.setdefault(made.id, self.answer.name)
 
@@ -322,6 +365,7 @@ class _ConversationReader:
             is_error=bool(other) or inner(event, "observation", "is_error") is True,
             ended=milliseconds(event.get("timestamp")),
             media=tuple(one for one in content if isinstance(one, Media)),
+            session=self.tasks.returned(call, event),
         )
 
     def _condensation(self, event: Json, name: str) -> Iterator[Recorded]:

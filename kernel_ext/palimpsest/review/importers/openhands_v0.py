@@ -6,15 +6,14 @@ metrics. A cost of 0 is what the program writes for models whose price it does n
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from palimpsest.review.importing.importer import Report
 from palimpsest.review.importing.json_fields import (
+    cost_field,
     count,
-    dollars,
     identifier,
     inner,
     mapping,
@@ -23,27 +22,24 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     plain,
     text,
+    tokens,
     tool_input,
-    tool_specs,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
-    GapRead,
     Json,
     MessageRead,
     Recorded,
     ReducedRead,
     ResultRead,
-    SessionBegin,
     Text,
 )
 from palimpsest.transcript.values import Usage
 
 NOT_FOR_THE_MODEL = {"null", "agent_state_changed", "change_agent_state", "pause", "start"}
 MOST_RANGE = 1_000_000
-CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
 RULE = "openhands.condenser"
 
 
@@ -65,13 +61,13 @@ def reported_requests(metrics: Any) -> dict[str, ReportedRequest]:
     for n, told in enumerate(usages):
         found[identifier(told.get("response_id"))] = ReportedRequest(
             usage_of_whole_prompt(
-                told.get("prompt_tokens"),
-                told.get("completion_tokens"),
-                read=told.get("cache_read_tokens"),
-                written=told.get("cache_write_tokens"),
-                reasoning=told.get("reasoning_tokens"),
+                tokens(told, "prompt_tokens"),
+                tokens(told, "completion_tokens"),
+                read=tokens(told, "cache_read_tokens"),
+                written=tokens(told, "cache_write_tokens"),
+                reasoning=tokens(told, "reasoning_tokens"),
             ),
-            dollars(costs[n].get("cost")) if len(costs) == len(usages) else None,
+            cost_field(costs[n], "cost") if len(costs) == len(usages) else None,
             count(told.get("context_window")) or None,
             text(told.get("model")),
         )
@@ -111,61 +107,8 @@ class EventIndex:
         return tuple(lost), tuple(one for one in calls if self.callers.get(one, "") not in lost)
 
 
-def instance_session(instance: Json, place: str, report: Report) -> Iterator[Recorded]:
-    """Yield the session of one instance of an evaluation's output."""
-    events = [one for one in _flat(instance.get("history")) if isinstance(one, dict)]
-    yield from event_session(
-        events,
-        SessionBegin(
-            identifier(instance.get("instance_id")) or place,
-            "openhands",
-            format_version="v0",
-            title=identifier(instance.get("instance_id")),
-            model=text(inner(instance, "metadata", "llm_config", "model")),
-        ),
-        mapping(instance.get("metrics")),
-    )
-    if not events:
-        report(place, "The instance has no history.")
-
-
-def _flat(history: Any) -> Iterator[Any]:
-    """Yield the events of a history; the oldest outputs hold pairs of an action and its observation."""
-    for one in history if isinstance(history, list) else []:
-        if isinstance(one, list):
-            yield from one
-        else:
-            yield one
-
-
-def event_session(
-    events: Sequence[Json], begins: SessionBegin, metrics: Json
-) -> Iterator[Recorded]:
-    """Yield the session of a list of events; what the metrics report is looked up by the response's id."""
-    system = next((one for one in events if one.get("action") == "system"), {})
-    told = reported_requests(metrics)
-    first = events[0] if events else {}
-    yield SessionBegin(
-        begins.id,
-        begins.format,
-        format_version=begins.format_version,
-        title=begins.title,
-        created=milliseconds(first.get("timestamp")),
-        model=begins.model,
-        window=next((one.window for one in told.values() if one.window), None),
-        system=text(inner(system, "args", "content")) or None,
-        tools=tool_specs(inner(system, "args", "tools")),
-    )
-    reader = _InstanceEvents(told, begins.model, named=frozenset(map(_response_id, events)))
-    for event in events:
-        yield from reader.told(event)
-    condensed = mapping(metrics).get("condenser")
-    if condensed and isinstance(condensed, list) and not reader.condensations:
-        yield GapRead(CONDENSED)
-
-
 @dataclass(slots=True)
-class _InstanceEvents:
+class InstanceEvents:
     """Joins the events of one instance to messages."""
 
     reported: dict[str, ReportedRequest]
@@ -193,6 +136,7 @@ class _InstanceEvents:
         self.places = {one: n for n, one in enumerate(self.order)}
 
     def told(self, event: Json) -> Iterator[Recorded]:
+        """Yield what an event becomes."""
         self.count += 1
         name = identifier(event.get("id")) or f"e{self.count}"
         name = f"{name}#{self.count}" if name in self.index.messages else name
@@ -229,7 +173,7 @@ class _InstanceEvents:
 
     def _from_agent(self, event: Json, name: str, action: str) -> Iterator[Recorded]:
         response = mapping(inner(event, "tool_call_metadata", "model_response"))
-        key = _response_id(event)
+        key = response_id(event)
         if key and key in self.responses:
             self.index.add(name, self.responses[key])
             return
@@ -277,6 +221,11 @@ class _InstanceEvents:
             self.position += 1
             return unnamed[0]
         return key
+
+    def call_of(self, event: Json) -> str | None:
+        """Return the call that an action stands for."""
+        named = identifier(inner(event, "tool_call_metadata", "tool_call_id"))
+        return self.calls.get(named or f"call-{identifier(event.get('id'))}")
 
     def _own_id(self, recorded: str) -> str:
         """Return an id that no other call of the session has."""
@@ -353,7 +302,8 @@ def forgotten_events(
         )
 
 
-def _response_id(event: Json) -> str:
+def response_id(event: Json) -> str:
+    """Return the response that an event came from; empty where it names none."""
     return identifier(inner(event, "tool_call_metadata", "model_response", "id"))
 
 
@@ -372,13 +322,13 @@ def _call(value: Json) -> Call:
 
 def _response_usage(value: Any) -> Usage | None:
     told = mapping(value)
-    read = inner(told, "prompt_tokens_details", "cached_tokens")
+    read = tokens(told, "prompt_tokens_details", "cached_tokens")
     return usage_of_whole_prompt(
-        told.get("prompt_tokens"),
-        told.get("completion_tokens"),
-        read=count(read) or told.get("cache_read_input_tokens"),
-        written=told.get("cache_creation_input_tokens"),
-        reasoning=inner(told, "completion_tokens_details", "reasoning_tokens"),
+        tokens(told, "prompt_tokens"),
+        tokens(told, "completion_tokens"),
+        read=read or tokens(told, "cache_read_input_tokens"),
+        written=tokens(told, "cache_creation_input_tokens"),
+        reasoning=tokens(told, "completion_tokens_details", "reasoning_tokens"),
     )
 
 

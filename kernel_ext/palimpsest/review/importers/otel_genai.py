@@ -22,8 +22,8 @@ from palimpsest.review.importers.otel_spans import (
 )
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
+    cost_field,
     count,
-    dollars,
     identifier,
     mapping,
     mappings,
@@ -31,6 +31,7 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     plain,
     text,
+    tokens,
     tool_input,
     tool_specs,
     usage_of_whole_prompt,
@@ -355,7 +356,7 @@ def _answer(request: _GenAiSpan, name: str) -> MessageRead:
         model=_model(request),
         effort=text(about.get("gen_ai.request.reasoning.level")) or None,
         usage=_usage(about),
-        cost=dollars(about.get("gen_ai.usage.cost")),
+        cost=cost_field(about, "gen_ai.usage.cost"),
         finish="error" if request.failed else finish,
         error=request.failed or None,
     )
@@ -369,20 +370,22 @@ def _model(request: _GenAiSpan) -> str:
 
 
 def _usage(about: Json) -> Usage | None:
-    told = {one: about.get(f"gen_ai.usage.{one}") for one in ("input_tokens", "output_tokens")}
-    read = count(about.get("gen_ai.usage.cache_read.input_tokens"))
-    written = count(about.get("gen_ai.usage.cache_write.input_tokens")) or count(
+    read = tokens(about, "gen_ai.usage.cache_read.input_tokens")
+    written = tokens(about, "gen_ai.usage.cache_write.input_tokens") or count(
         about.get("gen_ai.usage.cache_creation.input_tokens")
     )
-    prompt = count(told["input_tokens"]) or count(about.get("gen_ai.usage.prompt_tokens"))
+    prompt = tokens(about, "gen_ai.usage.input_tokens") or tokens(
+        about, "gen_ai.usage.prompt_tokens"
+    )
     if read + written > prompt:  # an instrumentation that does not count cached tokens in
         prompt += read + written
     return usage_of_whole_prompt(
         prompt,
-        count(told["output_tokens"]) or about.get("gen_ai.usage.completion_tokens"),
+        tokens(about, "gen_ai.usage.output_tokens")
+        or tokens(about, "gen_ai.usage.completion_tokens"),
         read=read,
         written=written,
-        reasoning=about.get("gen_ai.usage.reasoning.output_tokens"),
+        reasoning=tokens(about, "gen_ai.usage.reasoning.output_tokens"),
     )
 
 

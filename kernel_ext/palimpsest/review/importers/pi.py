@@ -12,13 +12,14 @@ from typing import Any
 from palimpsest.review.importers.pi_branches import PiBranch, PiTree
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
+    cost_field,
     count,
-    dollars,
     mapping,
     mappings,
     moment,
     small_facts,
     text,
+    tokens,
 )
 from palimpsest.review.importing.recorded import (
     Call,
@@ -291,14 +292,14 @@ def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
 def _usage(value: Json) -> tuple[Usage | None, float | None]:
     """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
     usage = Usage(
-        input=count(value.get("input")),
-        output=count(value.get("output")),
-        cache_read=count(value.get("cacheRead")),
-        cache_write=count(value.get("cacheWrite")),
+        input=tokens(value, "input"),
+        output=tokens(value, "output"),
+        cache_read=tokens(value, "cacheRead"),
+        cache_write=tokens(value, "cacheWrite"),
     )
     if usage == Usage():
         return None, None
-    cost = dollars(mapping(value.get("cost")).get("total"))
+    cost = cost_field(value, "cost", "total")
     return usage, cost or None
 
 

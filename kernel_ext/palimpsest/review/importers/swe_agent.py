@@ -24,6 +24,14 @@ from palimpsest.review.importing.recorded import GapRead, Json, Recorded, Sessio
 from palimpsest.review.importing.sources import json_items
 from palimpsest.transcript.errors import UserError
 
+_TYPED = "No model was asked: a person typed the actions."
+NO_MODELS = {
+    "replay": "No model was asked: SWE-agent repeated recorded actions, and does not say who wrote them.",
+    "human": _TYPED,
+    "human_thought": _TYPED,
+    "instant_empty_submit": "No model was asked: SWE-agent submitted nothing at once, to be tested.",
+}
+"""What SWE-agent names as its model where none answers (``sweagent/agent/models.py``), and what that means."""
 NO_USAGE = "SWE-agent records no tokens, no cost and no time of single requests."
 NO_TOOLS = "The tools that were offered are not in the recording, only the names of their bundles."
 NO_REQUESTS = "The requests were not recorded, so what was left out of them is not known."
@@ -55,6 +63,7 @@ class SweAgentImporter:
         config = next(iter(json_items(path, "replay_config", _unreported)), None)
         environment = next(iter(json_items(path, "environment", _unreported)), None)
         agent = _agent(config)
+        name = string(json_object(agent.get("model")).get("name"))
         first = next(_steps(path, _unreported), {})
         system = _system(history) or _system(_request(first) or [])
         if not history and not first:
@@ -63,10 +72,12 @@ class SweAgentImporter:
             id=string(agent.get("name")) or path.name.split(".")[0],
             format=self.name,
             title=string(agent.get("name")) or string(environment) or path.stem,
-            model=full_model_name(json_object(agent.get("model")).get("name")),
+            model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )
         yield from (GapRead(NO_USAGE), GapRead(NO_TOOLS))
+        if name in NO_MODELS:
+            yield GapRead(NO_MODELS[name])
         stream = ChatStream(text_commands=True)
         requests = RequestComparison(stream, _without_system(history), _rule(agent))
         yield from _requests(path, report, requests, has_history=bool(history))

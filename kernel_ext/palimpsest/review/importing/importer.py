@@ -62,3 +62,21 @@ class Importer(Recogniser, Protocol):
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield what is recorded, in order; raises UserError with one sentence where nothing can be read."""
         ...
+
+
+@runtime_checkable
+class FilesBeside(Protocol):
+    """An importer whose recording may go on in files beside it, which are no recordings of their own."""
+
+    def files_beside(self, path: Path) -> Iterator[str]:
+        """Yield the names of the files that a recording says it goes on in; nothing where it cannot be read."""
+        ...
+
+
+@runtime_checkable
+class LoneReader(Protocol):
+    """An importer whose subagents are recordings of their own, which a folder brings by themselves."""
+
+    def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield what ``read`` yields, without the subagents in other files."""
+        ...

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.review.importing.importer import Importer
+from palimpsest.review.importing.importer import Importer, LoneReader
+from palimpsest.review.importing.json_fields import NOTED
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -77,9 +78,14 @@ def import_recording(
     clock: Callable[[], int],
     log: ImportLog,
     control: ImportControl | None = None,
+    *,
+    alone: bool = False,
 ) -> None:
-    """Import all sessions of a recording; raises UserError where nothing of it can be read."""
-    _Recording(store, importer, path, clock, log, control or ImportControl()).run()
+    """Import all sessions of a recording; raises UserError where nothing of it can be read.
+
+    With ``alone`` subagents that are recordings of their own are left to be imported by themselves.
+    """
+    _Recording(store, importer, path, clock, log, control or ImportControl(), alone=alone).run()
 
 
 class _Recording:
@@ -93,9 +99,13 @@ class _Recording:
         clock: Callable[[], int],
         log: ImportLog,
         control: ImportControl,
+        *,
+        alone: bool,
     ) -> None:
         self._store = store
-        self._importer = importer
+        self._values = importer.read
+        if alone and isinstance(importer, LoneReader):
+            self._values = importer.read_alone
         self._path = path
         self._clock = clock
         self._log = log
@@ -105,6 +115,10 @@ class _Recording:
         self._journal: SessionJournal | None = None
         self._recorded = ""
         self._numbers: dict[str, int] = {}
+        self._requests = 0
+        """Answers of the session so far."""
+        self._early: list[tuple[str, str]] = []
+        """What could not be read before the first session begins."""
 
     def run(self) -> None:
         while True:
@@ -117,7 +131,7 @@ class _Recording:
                     self._close()
 
     def _read(self, count: Callable[[int], None]) -> None:
-        values = self._importer.read(self._path, self._report)
+        values = self._values(self._path, self._report)
         while (value := self._next(values)) is not None:
             # A document that is read whole at once is told of while its messages are written, too.
             count(0)
@@ -133,8 +147,10 @@ class _Recording:
         self._finish(complete=not self._log.stopped)
 
     def _next(self, values: Iterator[Recorded]) -> Recorded | None:
+        noted: list[str] = []
+        token = NOTED.set(noted)
         try:
-            return next(values, None)
+            value = next(values, None)
         except UserError:
             raise
         except BROKEN as error:
@@ -142,6 +158,16 @@ class _Recording:
                 "", f"Nothing more of it can be read: {type(error).__name__} in its importer."
             )
             return None
+        finally:
+            NOTED.reset(token)
+        if isinstance(value, SessionBegin):
+            self._requests = 0
+        elif isinstance(value, MessageRead) and value.role == "assistant":
+            self._requests += 1
+        place = f"request {self._requests}" if self._requests else "usage"
+        for sentence in noted:
+            self._report(place, sentence)
+        return value
 
     def _begin(self, value: SessionBegin) -> None:
         self._recorded = value.id
@@ -159,6 +185,10 @@ class _Recording:
             self._report(value.id, OPEN.format(id=value.id))
         except (ValueError, TypeError, AttributeError):
             self._report(str(value.id), "It is no session: a field of it is not what it should be.")
+        else:
+            for where, what in self._early:
+                self._journal.keep_problem(where, what)
+            self._early = []
 
     def _take(self, journal: SessionJournal, value: Recorded) -> None:
         kind = _KINDS.get(type(value), "value")
@@ -184,7 +214,12 @@ class _Recording:
             self._journal = None
 
     def _report(self, place: str, what: str) -> None:
-        self._log.report(f"{self._path.name}, {place}" if place else self._path.name, what)
+        where = f"{self._path.name}, {place}" if place else self._path.name
+        self._log.report(where, what)
+        if self._journal is not None:
+            self._journal.keep_problem(where, what)
+        elif len(self._early) < MOST_PROBLEMS:
+            self._early.append((where, what))
 
 
 @contextmanager

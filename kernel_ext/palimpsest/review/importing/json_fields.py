@@ -7,6 +7,7 @@ text may hold half of a surrogate pair. None of these functions raises.
 import json
 import math
 from collections.abc import Iterator
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
@@ -15,6 +16,12 @@ from palimpsest.review.importing.recorded import Media
 from palimpsest.transcript.values import ToolSpec, Usage
 
 MOST_TOKENS = 1_000_000_000_000
+MOST_DOLLARS = 1_000_000_000
+MOST_NOTED = 100
+"""Wrong numbers that are noted of one value."""
+SHOWN_CHARS = 40
+NOTED: ContextVar[list[str] | None] = ContextVar("NOTED", default=None)
+"""Takes a sentence for each number of recorded usage that was left out; whoever reads names the request."""
 SECONDS_BELOW = 100_000_000_000
 MOST_FACTS = 20
 FACT_CHARS = 200
@@ -73,6 +80,56 @@ def count(value: Any) -> int:
     """Return a number of things, 0 where it is none."""
     found = number(value)
     return int(found) if found is not None and 0 <= found <= MOST_TOKENS else 0
+
+
+def token_field(told: Any, *names: str) -> int | None:
+    """Return a number of tokens in a field of recorded usage; None where there is none.
+
+    What stands there and is no number of tokens is noted (``NOTED``), since a sum without it is too small.
+    """
+    value = inner(told, *names)
+    if value is None:
+        return None
+    found = number(value)
+    if found is not None and 0 <= found <= MOST_TOKENS:
+        return int(found)
+    _note(f"{'.'.join(names)} is {_shown(value)}, which is no number of tokens: it was left out.")
+    return None
+
+
+def tokens(told: Any, *names: str) -> int:
+    """Return a number of tokens in a field of recorded usage, 0 where there is none; see ``token_field``."""
+    return token_field(told, *names) or 0
+
+
+def cost_field(told: Any, *names: str, free: bool = False) -> float | None:
+    """Return a recorded cost; what is no amount of money is noted like a wrong number of tokens.
+
+    0 is what most programs write where they do not know the price, so it is None, unless it says that it was ``free``.
+    """
+    value = inner(told, *names)
+    found = number(value)
+    if value is not None and (found is None or not 0 <= found <= MOST_DOLLARS):
+        _note(
+            f"{'.'.join(names)} is {_shown(value)}, which is no amount of money: it was left out."
+        )
+        return None
+    return found if free else found or None
+
+
+def _note(sentence: str) -> None:
+    noted = NOTED.get()
+    if noted is not None and len(noted) < MOST_NOTED:
+        noted.append(sentence)
+
+
+def _shown(value: Any) -> str:
+    """Return a value of a stranger in a few characters; a large or nested one by its type."""
+    if isinstance(value, bool | float | int):
+        return str(number(value)) if isinstance(value, int) and abs(value) > 10**30 else str(value)
+    if isinstance(value, str):
+        return repr(text(value)[:SHOWN_CHARS])
+    return "a list" if isinstance(value, list) else "an object"
 
 
 def dollars(value: Any) -> float | None:

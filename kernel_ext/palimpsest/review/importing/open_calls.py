@@ -22,6 +22,8 @@ MOST_OPEN = 1_000
 """More calls than this are not held open: a recording that has no results at all has thousands."""
 BEGINNING_CHARS = 40
 
+SUBAGENT = "task"
+"""Under which name a call's metadata tell the session of a subagent, as those of our own tool do."""
 NO_RESULT = "No result of this call was recorded."
 
 
@@ -77,12 +79,15 @@ class OpenCalls:
         self._ended[call] = EndedCall(part.message_id, part.id, 0, "")
         return part
 
-    def end(self, result: ResultRead, at: int) -> ToolPart | None:
-        """Return the part with its result; None for a call that has one, or that is not known."""
+    def end(self, result: ResultRead, at: int, begun: str | None = None) -> ToolPart | None:
+        """Return the part with its result; None for a call that has one, or that is not known.
+
+        ``begun`` is our id of the subagent's session that the call is about.
+        """
         held = self._open.pop(result.call, None)
         if held is None:
             return None
-        part = _answered(held, result, at)
+        part = _answered(held, result, at, begun)
         beginning = result.output[:BEGINNING_CHARS]
         self._ended[result.call] = EndedCall(
             part.message_id, part.id, len(result.output), beginning
@@ -124,11 +129,13 @@ def _unanswered(held: OpenCall) -> ToolPart:
     return _with_gaps(held, held.part.model_copy(update={"state": state}))
 
 
-def _answered(held: OpenCall, result: ResultRead, at: int) -> ToolPart:
+def _answered(held: OpenCall, result: ResultRead, at: int, begun: str | None) -> ToolPart:
     given = held.part.state.input
     start = held.asked if result.started is None else result.started
     time = Span(start=start, end=at if result.ended is None else result.ended)
     metadata: dict[str, Any] = dict(result.metadata)
+    if begun is not None:
+        metadata[SUBAGENT] = begun
     missing = [one.name or one.mime for one in result.media if one.data is None]
     if missing:
         metadata["media_not_recorded"] = missing

@@ -113,6 +113,8 @@ class MessageRead:
     """A user's message that the agent's program wrote: a reminder, an instruction file, a result of a hook."""
     is_summary: bool = False
     """An answer that is the summary of the compaction which precedes it."""
+    session: str | None = None
+    """Of a user's message: the session in the same recording, a subagent, whose words it brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class ResultRead:
     media: tuple[Media, ...] = ()
     metadata: Json = field(default_factory=dict)
     """Small facts about it, such as an exit code; never a second copy of its text."""
+    session: str | None = None
+    """The session in the same recording that the call began, or gave more work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,17 @@ they are loaded where none of ours recognises a source, and never by a name that
 """
 
 import logging
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from palimpsest.review.importing.importer import Head, Importer, WholeImporter
+from palimpsest.review.importing.compressed_files import PASSED_OVER, compressed_files
+from palimpsest.review.importing.importer import FilesBeside, Head, Importer, WholeImporter
 from palimpsest.review.importing.journal_writer import ImportLog, import_recording
-from palimpsest.review.importing.sources import head_of
+from palimpsest.review.importing.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.project_folder.layout import FOLDER
@@ -56,18 +60,31 @@ class ImporterRegistry:
         path: Path,
         clock: Callable[[], int],
         control: ImportControl | None = None,
+        *,
+        alone: bool = False,
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
-        A folder that is no recording itself is looked through for recordings.
+        A folder that is no recording itself is looked through for recordings. With ``alone`` a recording's
+        subagents that are recordings of their own are not looked for; so it is with those of a folder.
         """
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
+        if path.is_file() and path.stat().st_size == 0:
+            raise UserError(f"{str(path)!r} is empty: it holds no session.")
         log = ImportLog()
         importer = self.recognise(path)
         if importer is not None:
-            _import_with(importer, store, path, clock, log, control)
+            _import_with(importer, store, path, clock, log, control, alone=alone)
+        elif is_compressed(path):
+            raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(store, path, clock, log, control):
+            packed = next(self.compressed(path), None)
+            if packed is not None:
+                raise UserError(
+                    f"{str(path)!r} holds no session that can be imported, but compressed files such as "
+                    f"{packed.name!r}: unpack them, and import what comes out."
+                )
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.known()}."
             )
@@ -78,9 +95,12 @@ class ImporterRegistry:
         if self._recognised(path) is not None:
             yield path
         elif path.is_dir():
-            for one in self._recordings(path, MOST_DEPTH):
-                if self._recognised(one) is not None:
-                    yield one
+            yield from (one for one, _ in self._found(path))
+
+    def compressed(self, path: Path) -> Iterator[Path]:
+        """Yield the compressed files below a folder that may be recordings; they are not read."""
+        if path.is_dir():
+            yield from compressed_files(path, ENDINGS, MOST_DEPTH)
 
     def _import_folder(
         self,
@@ -92,18 +112,32 @@ class ImporterRegistry:
     ) -> bool:
         """Import every recording below a folder; returns False where there is none."""
         found = False
+        for path, importer in self._found(folder):
+            found = True
+            try:
+                _import_with(importer, store, path, clock, log, control, alone=True)
+            except UserError as error:
+                log.report(path.name, str(error))
+            if log.stopped:
+                return found
+        for path in self.compressed(folder):
+            log.report(path.name, PASSED_OVER)
+        return found
+
+    def _found(self, folder: Path) -> Iterator[tuple[Path, AnyImporter]]:
+        """Yield the recordings below a folder, each once: without the files in which another one goes on."""
+        beside: set[Path] = set()
+        found: list[tuple[Path, AnyImporter]] = []
         for path in self._recordings(folder, MOST_DEPTH):
             importer = self._recognised(path)
             if importer is None:
                 continue
-            found = True
-            try:
-                _import_with(importer, store, path, clock, log, control)
-            except UserError as error:
-                log.report(path.name, str(error))
-            if log.stopped:
-                break
-        return found
+            found.append((path, importer))
+            if isinstance(importer, FilesBeside):
+                names = set(importer.files_beside(path)) - {path.name}
+                # Of two that name each other the first is read, with the other.
+                beside |= {path.parent / one for one in names} if path not in beside else set()
+        yield from (one for one in found if one[0] not in beside)
 
     def _recordings(self, folder: Path, depth: int) -> Iterator[Path]:
         """Yield what may be a recording below a folder, sorted; links are not followed."""
@@ -140,9 +174,11 @@ def _import_with(
     clock: Callable[[], int],
     log: ImportLog,
     control: ImportControl | None,
+    *,
+    alone: bool,
 ) -> None:
     if not isinstance(importer, WholeImporter):
-        import_recording(store, importer, path, clock, log, control)
+        import_recording(store, importer, path, clock, log, control, alone=alone)
         return
     report = importer.import_whole(store, path, clock, control)
     for one in report.sessions:
@@ -156,7 +192,24 @@ def _first(importers: Sequence[AnyImporter], head: Head) -> AnyImporter | None:
 
 
 def installed_importers() -> Sequence[AnyImporter]:
-    """Load the importers of installed distributions; one that cannot be loaded is logged and left out."""
+    """Load the importers of installed distributions; one that cannot be loaded is logged and left out.
+
+    The metadata of all distributions are read once, and anew when something was installed or removed:
+    they are hundreds of files, and a folder of recordings asks for each file.
+    """
+    return _importers_in(tuple((entry, _modified(entry)) for entry in sys.path))
+
+
+def _modified(entry: str) -> int | None:
+    """Return when an entry of the search path was changed; None where nothing is there."""
+    try:
+        return os.stat(entry or ".").st_mtime_ns  # noqa: PTH116 - an entry may be no path
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=1)
+def _importers_in(_entries: tuple[tuple[str, int | None], ...]) -> tuple[AnyImporter, ...]:
     found: list[AnyImporter] = []
     for point in entry_points(group=GROUP):
         try:

@@ -180,7 +180,9 @@ class SessionBuilder:
         self._prompt = identifier
         if not self.facts.given_title and not value.by_program:
             self.facts.given_title = title_of(value)
-        yield MessageUpdated(info=marked(info, value.id, timed=value.created is not None))
+        from_child = None if value.session is None else self._names.other_session(value.session)
+        timed = value.created is not None
+        yield MessageUpdated(info=marked(info, value.id, timed=timed, subagent=from_child))
         for place, part in enumerate(value.parts):
             if not isinstance(part, Call):
                 base = self._ids(identifier, str(place))
@@ -263,7 +265,8 @@ class SessionBuilder:
 
     def _result(self, value: ResultRead) -> Iterator[Event]:
         ended = self.facts.at(value.ended if value.ended is not None else value.started)
-        part = self._calls.end(value, ended)
+        begun = None if value.session is None else self._names.other_session(value.session)
+        part = self._calls.end(value, ended, begun)
         if part is None:
             known = self._calls.ended(value.call) is not None
             raise NotJournaled(

@@ -40,6 +40,8 @@ IMPORTER_VERSION = 1
 """Version of what the builder makes of the same values."""
 BATCH_BYTES = 2_000_000
 """Content after which what was read is written; a tenth of it costs a tenth more time."""
+MOST_KEPT_PROBLEMS = 50
+"""Unreadable places that are kept with a session; the others are counted."""
 UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
 """What a value raises that no session can hold."""
 
@@ -98,6 +100,8 @@ class SessionJournal:
         self._writer: Writer | None = None
         self._compacted = False
         """A summary replaced messages, which need not be read where the session is only opened."""
+        self._unread: list[Json] = []
+        self._more_unread = 0
         self._hash.add(begin)
         self._check()
         if self._here is None:
@@ -145,8 +149,12 @@ class SessionJournal:
                 if not is_known:
                     self._events.append(event)
         except UNREADABLE as error:
-            if not is_known:
-                self._report(place, _reason(error))
+            reason = _reason(error)
+            if is_known:
+                # It was told when it was imported, and still is so.
+                self.keep_problem(f"{self._source}, {place}", reason)
+            else:
+                self._report(place, reason)
         self._check()
         if is_known:
             self._bytes = 0
@@ -156,6 +164,25 @@ class SessionJournal:
         else:
             self._fresh = True
 
+    def keep_problem(self, where: str, what: str) -> None:
+        """Keep with the session what could not be read of it, each place once."""
+        problem = {"where": where, "what": what}
+        if problem in self._unread:
+            return
+        if len(self._unread) < MOST_KEPT_PROBLEMS:
+            self._unread.append(problem)
+        else:
+            self._more_unread += 1
+
+    def _problems(self, *, complete: bool) -> Json:
+        """Return what could not be read, for the session's record; what was read only in part adds to what is there."""
+        found, more = [*self._unread], self._more_unread
+        if not complete and self._here is not None:
+            known = self._here.note.get("unread")
+            before = known if isinstance(known, list) else []
+            found = [*before, *(one for one in found if one not in before)][:MOST_KEPT_PROBLEMS]
+        return {name: one for name, one in (("unread", found), ("more_unread", more)) if one}
+
     def finish(self, *, complete: bool) -> Imported:
         """Write the rest; ``complete`` is false where reading was stopped. Raises Differs."""
         here = self._here
@@ -164,6 +191,12 @@ class SessionJournal:
                 raise Differs
             return self._told("same")
         changed = self._fresh or here is None or (complete and not here.note.get("complete", True))
+        told = self._problems(complete=complete)
+        changed = (
+            changed
+            or here is None
+            or any(here.note.get(one) != told.get(one) for one in ("unread", "more_unread"))
+        )
         if changed:
             if complete:
                 self._events.extend(self._builder.ending())
@@ -237,6 +270,7 @@ class SessionJournal:
             "read_only": True,
             "session": self._names.session,
             "at": self._now,
+            **self._problems(complete=complete),
         }
         here = self._here.session if self._here is not None else None
         if here is None:

@@ -25,6 +25,7 @@ HEAD_BYTES = 65_536
 MOST_DEPTH = 100
 """Levels of nesting that are believed; recorded sessions have about ten."""
 _PIECE = 1 << 20
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd")
 
 COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
 """Called with the bytes of each piece that is read, for the progress of an import."""
@@ -40,6 +41,11 @@ def head_of(path: Path) -> Head:
             return Head(path, start=file.read(HEAD_BYTES) or b"")
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file begins as gzip, xz, bzip2 or Zstandard do."""
+    return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
 
 
 def json_lines(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -72,7 +78,7 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
                 if skip or len(whole) > MOST_LINE_BYTES:
                     report(
                         f"line {number}",
-                        f"It is longer than {MOST_LINE_BYTES >> 20} MB and was left out.",
+                        f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out.",
                     )
                 else:
                     yield number, whole
@@ -82,7 +88,8 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
                 pieces.append(rest)
         if length > MOST_LINE_BYTES:
             report(
-                f"line {number}", f"It is longer than {MOST_LINE_BYTES >> 20} MB and was left out."
+                f"line {number}",
+                f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out.",
             )
         elif pieces:
             yield number, b"".join(pieces)

@@ -10,7 +10,7 @@ from functools import cached_property
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
 from palimpsest.review.timeline.item_texts import RESULT, part_text, result_of
-from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.review.timeline.message_items import ItemList, with_own_containers
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -37,6 +37,12 @@ class LiveItems:
         self._sections: dict[str, str] = {}
         self.replaced: set[int] = set()
         """System prompts and tools that were replaced by others."""
+
+    def copied(self) -> "LiveItems":
+        """Return the same items in a list of their own, which shares only the counts of texts."""
+        other = with_own_containers(self)
+        vars(other).update(_made=self._made.copied(), _counted=self._counted)
+        return other
 
     def update(self, moment: PolicyMoment) -> bool:
         """Take what is new at a moment; returns False where everything was numbered anew."""

@@ -6,10 +6,11 @@ turn and one sentence says so; what it decided before stays in effect.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyStage
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.live_policies.bounded_call import call_bounded
 from palimpsest.review.live_policies.item_changes import decisions_of
@@ -31,6 +32,13 @@ SUMMARISES = (
     "opencode-1.18, whose summaries are written, or %agent compact; session.compare still shows what it would do."
 )
 OFF = "Your policy {name} is switched off until the next prompt. {why}"
+WOULD_BE_OFF = (
+    "Your policy {name} would decide nothing, and be switched off until the next prompt. {why}"
+)
+NOT_ASKED = (
+    "Your policy {name} is asked only when the request is let go, since a copy of its state could not be made ({why}): "
+    "keep in it what copy.deepcopy can copy, such as lists, dictionaries and numbers, to see here what it decides."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +81,62 @@ class LivePolicyStage:
         """Return what is shown otherwise from this request on."""
         if self._off:
             return ()
-        try:
-            answer = await call_bounded(lambda: self._answer(moment), self._seconds)
-        except TimeoutError:
-            # Its thread may still number items, so that those are numbered anew.
-            self._items, self._begun = LiveItems(self._count), False
-            return self._switch_off(f"It took longer than {self._seconds:g} seconds.")
-        except UserError as problem:
-            return self._switch_off(str(problem))
-        except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
-            return self._switch_off(f"It failed: {type(problem).__name__}: {problem}")
+        answer = await self._asked(moment, self._items, self._state)
+        if isinstance(answer, str):
+            self._off = True
+            self._told.append(self._said(OFF, answer))
+            return ()
         self._begun, self._state = True, answer.state
         self._layer, self._turn = answer.layer, answer.turn
         return answer.decisions
 
-    def _switch_off(self, why: str) -> Sequence[Decision]:
-        self._off = True
-        self._told.append(OFF.format(name=self.record.name, why=" ".join(why.split())))
-        return ()
+    async def propose(self, moment: PolicyMoment) -> PolicyProposal:
+        """Return what ``decide`` would return now; changes nothing, and switches nothing off."""
+        if self._off:
+            return PolicyProposal(problem=self._said(OFF, ""))
+        try:
+            own = await call_bounded(lambda: deepcopy(self._state), self._seconds)
+        except Exception as problem:  # noqa: BLE001  what a person's own class raises
+            # The policy may change its state in place, so that it is asked only where it has one to itself.
+            return PolicyProposal(problem=self._said(NOT_ASKED, type(problem).__name__))
+        answer = await self._asked(moment, self._items.copied(), own)
+        if isinstance(answer, str):
+            return PolicyProposal(problem=self._said(WOULD_BE_OFF, answer))
+        return PolicyProposal(answer.decisions)
 
-    def _answer(self, moment: PolicyMoment) -> _StageAnswer:
-        """Ask the policy, on a thread of its own: of the stage only its list of items is changed."""
-        if not self._items.update(moment):
+    async def _asked(
+        self, moment: PolicyMoment, items: LiveItems, state: Any
+    ) -> _StageAnswer | str:
+        """Return the policy's answer, or why there is none."""
+        try:
+            return await call_bounded(lambda: self._answer(moment, items, state), self._seconds)
+        except TimeoutError:
+            if items is self._items:
+                # Its thread may still number items, so that those are numbered anew.
+                self._items, self._begun = LiveItems(self._count), False
+            return f"It took longer than {self._seconds:g} seconds."
+        except UserError as problem:
+            return str(problem)
+        except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
+            return f"It failed: {type(problem).__name__}: {problem}"
+
+    def _said(self, words: str, why: str) -> str:
+        return words.format(name=self.record.name, why=" ".join(why.split())).strip()
+
+    def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
+        """Ask the policy, on a thread of its own: only the list of items is changed."""
+        is_same = items.update(moment)
+        if not is_same and items is self._items:
             self._begun = False
-        same, policy = self._begun, self._policy
-        seen = live_view(self._items, moment, policy.estimator, own=same)
-        state, layer = self._state, self._layer
+        same, policy = is_same and self._begun, self._policy
+        seen = live_view(items, moment, policy.estimator, own=same)
+        layer = self._layer
         changes: Sequence[Change]
         if not same:
             state, layer = policy.start(SessionFacts(seen.timeline, moment.model.window, 0)), {}
         turn = seen.view.turn
         if policy.when != "request" and turn > max(self._turn, 1):
-            ended = live_view(self._items, moment, policy.estimator, own=same, turn_end=True)
+            ended = live_view(items, moment, policy.estimator, own=same, turn_end=True)
             state, changes = self._step(state, ended)
             layer = _with_changes(layer, changes)
             seen.apply(changes)

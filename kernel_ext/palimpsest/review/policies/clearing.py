@@ -62,7 +62,7 @@ class OpenCodePrune(Preset):
                 break
             if item.is_error and not self.failed:
                 continue
-            if item.tool in OPENCODE_PROTECTED or item.pinned or not is_shown(view, index):
+            if item.tool in OPENCODE_PROTECTED or item.pinned or not view.shows(index):
                 continue
             passed += view.tokens(index)
             if passed > self.protect:

@@ -31,8 +31,9 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.parts import COMPACTED
-from palimpsest.transcript.timeline import CHARS4
+from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
 
 LEAST_SHARE = 0.5
 """A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
@@ -98,15 +99,19 @@ def compact_by_hand(step: EngineStep) -> None:
 
 
 def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) -> bool:
-    """Replace what a compaction covers by a summary; returns False where that would save too little."""
+    """Replace what a compaction covers by a summary; returns False where it failed or would save too little."""
     cut, again = _cut(step, overflow=overflow)
     covered = _covered(step, cut)
     if not covered:
         return False
     summary = _recorded_summary(step)
-    if summary is not None and not again and _is_same_cut(step, summary, cut):
+    if summary is not None and not again and _would_be_asked_for(step, summary, cut):
         _adopt(step, summary, covered, cut)
         return True
+    if not again and _has_failed(step, cut):
+        asked = step.request
+        step.state = step.state._replace(touched=asked.started, failed_at=asked.index)
+        return False
     words = "" if by_hand else _continuation(step, covered, overflow=overflow)
     tokens = _placeholder_tokens(step, covered, cut)
     if again is not None:
@@ -281,9 +286,45 @@ def _recorded_summary(step: EngineStep) -> int | None:
     return found[-1] if found else None
 
 
-def _is_same_cut(step: EngineStep, summary: int, cut: int) -> bool:
-    """Return whether a recorded summary covers the same messages as a cut."""
-    recorded = max(step.view.item(summary).covers) + 1
+def _would_be_asked_for(step: EngineStep, summary: int, cut: int) -> bool:
+    """Return whether a recorded summary covers the same messages as a cut, and was asked for in the same way."""
+    item = step.view.item(summary)
+    events = (
+        one
+        for one in step.view.timeline.events
+        if one.kind == "compact" and one.numbers.get("summary") == item.message
+    )
+    same = _is_same_cut(step, max(item.covers) + 1, cut)
+    return same and all(_is_same_prompt(step, one) for one in events)
+
+
+def _is_same_prompt(step: EngineStep, event: TimelineEvent) -> bool:
+    """Return whether the policy has summaries written as the recorded one was, where the recording is ours."""
+    if step.view.timeline.origin != "palimpsest":
+        return True
+    usual, own = CompactPolicy(), step.policy.compact
+    return all(
+        getattr(own, name) == event.numbers.get(name, getattr(usual, name)) for name in ASKED_FOR
+    )
+
+
+def _has_failed(step: EngineStep, cut: int) -> bool:
+    """Return whether the recording asked for a summary of the same messages at this place, and got none.
+
+    One that was stopped tells nothing of how it would have ended.
+    """
+    return any(
+        one.kind == "compact failed"
+        and one.request == step.request.index
+        and one.numbers.get("error") != STOPPED
+        and _is_same_prompt(step, one)
+        and _is_same_cut(step, int(one.numbers.get("last", -1)) + 1, cut)
+        for one in step.view.timeline.events
+    )
+
+
+def _is_same_cut(step: EngineStep, recorded: int, cut: int) -> bool:
+    """Return whether two summaries that end before these items cover the same messages."""
     between = range(min(recorded, cut), max(recorded, cut))
     return all(
         step.view.item(one).kind in BESIDE or step.view.item(one).continues for one in between
@@ -340,6 +381,9 @@ def _begin_again(step: EngineStep, cut: int, *, place: int, adopted: tuple[int, 
 def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
     """Return the tokens of a summary that was never written, with the question that it answers."""
     weight = sum(step.framed(one) for one in covered)
+    if step.has_summary and not step.policy.compact.merge_summary:
+        # The summary before is summarised again.
+        weight += step.summary_tokens
     tokens = min(step.summary, int(weight * LEAST_SHARE))
     tail = next((one for one in step.messages() if one.first >= cut), None)
     joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING

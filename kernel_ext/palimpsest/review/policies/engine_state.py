@@ -45,6 +45,8 @@ class EngineState(NamedTuple):
     fits: bool = True
     summarised_at: int = -1
     """The newest request before which a summary was written."""
+    failed_at: int = -1
+    """The newest request before which a summary was asked for that failed, as the recorded one did."""
 
 
 class ShownMessage(NamedTuple):

@@ -44,41 +44,42 @@ class GeminiMask(Preset):
 
     def step(self, state: "MaskedUntil", view: PolicyView) -> Decided:
         """Mask what lies beyond the protected tokens, if it is enough."""
-        outputs = view.outputs
         # What was beyond them stays beyond, unless something else was shown otherwise since.
         known = view.changes is not None and view.changes == state.changes
-        until, freed = (state.beyond, state.freed) if known else (state.masked, 0)
-        border, beyond = self._beyond(view, until)
-        freed += sum(view.tokens(one) for one in beyond)
-        probe = Probe("tokens of results that may be masked", freed, self.minimum)
-        if freed <= self.minimum:
-            return Decided(MaskedUntil(state.masked, border, freed, view.changes), probe=probe)
-        found = [*reversed(self._beyond(view, state.masked)[1])]
+        weighed = self._weighed(state if known else MaskedUntil(state.masked, state.masked), view)
+        probe = Probe("tokens of results that may be masked", weighed.freed, self.minimum)
+        if weighed.freed <= self.minimum:
+            return Decided(weighed, probe=probe)
+        outputs = view.outputs
+        found = [one for one in outputs[state.masked : weighed.beyond] if _is_unmasked(view, one)]
         size = 2 * self.preview_chars + PREVIEW_NOTE_CHARS
-        changes = [change for one in found for change in shortened(view, one, size, "masked")]
-        masked = state.masked
-        while masked < len(outputs) and outputs[masked] <= found[0]:
-            masked += 1
-        return Decided(MaskedUntil(masked), changes, probe, fired=bool(changes))
+        changes = [
+            change for one in reversed(found) for change in shortened(view, one, size, "masked")
+        ]
+        return Decided(MaskedUntil(weighed.beyond), changes, probe, fired=bool(changes))
 
-    def _beyond(self, view: PolicyView, first: int) -> tuple[int, list[int]]:
-        """Return which results from this place on lie beyond the protected tokens, and the place where they end.
+    def _weighed(self, known: "MaskedUntil", view: PolicyView) -> "MaskedUntil":
+        """Return where the protected tokens begin now; only results that are new or leave them are looked at.
 
         A result that an earlier policy of a pipeline shortened is as long as it left it.
         """
-        passed, border, turn = 0, first, view.turn
-        found: list[int] = []
-        outputs = view.outputs
-        for place in range(len(outputs) - 1, first - 1, -1):
-            index = outputs[place]
-            item = view.item(index)
-            if item.pinned or not view.shows(index) or view.state(index) == "masked":
+        outputs, turn = view.outputs, view.turn
+        beyond, freed, protected = known.beyond, known.freed, known.protected
+        for one in outputs[max(known.seen, beyond) :]:
+            if _is_unmasked(view, one):
+                protected += view.tokens(one)
+        place = beyond
+        while protected > self.protect and place < len(outputs):
+            one = outputs[place]
+            place += 1
+            if not _is_unmasked(view, one):
                 continue
-            passed += view.tokens(index)
-            if passed > self.protect and item.turn < turn:
-                border = border if found else place + 1
-                found.append(index)
-        return border, found[::-1]
+            if view.item(one).turn >= turn:
+                break
+            protected -= view.tokens(one)
+            freed += view.tokens(one)
+            beyond = place
+        return MaskedUntil(known.masked, beyond, freed, view.changes, protected, len(outputs))
 
 
 class MaskedUntil(NamedTuple):
@@ -92,6 +93,15 @@ class MaskedUntil(NamedTuple):
     """The tokens of these."""
     changes: int | None = None
     """``PolicyView.changes`` when they were weighed."""
+    protected: int = 0
+    """The tokens of the results from there on."""
+    seen: int = 0
+    """How many results there were then."""
+
+
+def _is_unmasked(view: PolicyView, index: int) -> bool:
+    """Return whether a result may be masked and is not."""
+    return view.shows(index) and view.state(index) != "masked" and not view.item(index).pinned
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,10 @@ A system prompt, the tools, what is pinned and what a person took out are left a
 go together. A placeholder replaces also a result that is shorter than itself, as the agents themselves do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from palimpsest.review.policies.policy import Change, PolicyView
-from palimpsest.transcript.timeline import ItemState
+from palimpsest.transcript.timeline import ItemState, Timeline
 
 BESIDE = frozenset({"system", "tools", "summary"})
 """Kinds that no policy reduces; a recorded summary is in no request of another policy."""
@@ -50,18 +50,17 @@ def border_of_newest(view: PolicyView, count: int) -> int:
     return place
 
 
-def start_of_newest(view: PolicyView, messages: int) -> int:
+def start_of_newest(view: PolicyView, count: int) -> int:
     """Return the first item of the newest so many messages that are shown; 0 where there are not more."""
+    messages, shows = _messages(view), view.shows
     seen, block = 0, -1
     for index in range(view.count - 1, -1, -1):
-        if not view.shows(index):
+        own = messages[index]
+        if own == block or own < 0 or not shows(index):
             continue
-        item = view.item(index)
-        if item.block == block or item.kind in BESIDE:
-            continue
-        if seen == messages:
+        if seen == count:
             return index + 1
-        seen, block = seen + 1, item.block
+        seen, block = seen + 1, own
     return 0
 
 
@@ -70,15 +69,24 @@ def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int
 
     ``gone`` is a range of items that are known to be no longer shown.
     """
+    messages, shows = _messages(view), view.shows
     found, block = [], -1
     for index in (*range(gone[0]), *range(gone[1], view.count)):
-        if not view.shows(index):
+        own = messages[index]
+        if own == block or own < 0 or not shows(index):
             continue
-        item = view.item(index)
-        if item.block != block and item.kind not in BESIDE:
-            block = item.block
-            found.append(index)
+        block = own
+        found.append(index)
     return found
+
+
+def _messages(view: PolicyView) -> Sequence[int]:
+    """Return of each item the number of its message; -1 of those that no policy reduces."""
+    return view.timeline.derived("messages of items", _numbered)
+
+
+def _numbered(timeline: Timeline) -> tuple[int, ...]:
+    return tuple(-1 if item.kind in BESIDE else item.block for item in timeline.items)
 
 
 def start_of_unanswered(view: PolicyView) -> int:
@@ -93,20 +101,29 @@ def start_of_unanswered(view: PolicyView) -> int:
 
 def result_of_call(view: PolicyView, call: int) -> int | None:
     """Return the result of a call; None while there is none."""
-    group = view.item(call).group
-    for index in range(call + 1, view.count):
-        if view.item(index).kind == "output" and view.item(index).group == group:
-            return index
-    return None
+    found = view.timeline.derived("results and calls", _partners).get(call)
+    return found if found is not None and found < view.count else None
 
 
 def call_of_result(view: PolicyView, result: int) -> int | None:
     """Return the call that a result answers; None where the recording has none."""
-    group = view.item(result).group
-    for index in range(result - 1, -1, -1):
-        if view.item(index).kind == "call" and view.item(index).group == group:
-            return index
-    return None
+    return view.timeline.derived("results and calls", _partners).get(result)
+
+
+def _partners(timeline: Timeline) -> Mapping[int, int]:
+    """Return of each call the first result that follows it, and of each result the last call before it."""
+    found: dict[int, int] = {}
+    calls: dict[str, int] = {}
+    waiting: dict[str, list[int]] = {}
+    for item in timeline.items:
+        if item.kind == "call":
+            calls[item.group] = item.index
+            waiting.setdefault(item.group, []).append(item.index)
+        elif item.kind == "output":
+            found |= dict.fromkeys(waiting.pop(item.group, ()), item.index)
+            if item.group in calls:
+                found[item.index] = calls[item.group]
+    return found
 
 
 def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:

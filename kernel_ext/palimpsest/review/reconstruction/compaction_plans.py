@@ -105,7 +105,13 @@ class CompactionRedecision:
         said = messages_before(view.messages, info.parent_id)
         earlier = View.of(said, view.decisions, self._read)
         before = messages_tokens(earlier, policy, model, count)
-        made = summary_report(view, info, policy, model, count, before, decision.id)
+        # Sessions from before summaries were graded have another report.
+        graded = "recent" in decision.numbers
+        # The texts of what the summary covers are needed to grade it.
+        whole = (
+            View(view.messages, view.decisions, {**view.texts, **earlier.texts}) if graded else view
+        )
+        made = summary_report(whole, info, policy, model, count, before, decision.id, graded=graded)
         again = (made,) if isinstance(made, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), again)
 

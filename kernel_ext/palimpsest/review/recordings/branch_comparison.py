@@ -1,11 +1,12 @@
-"""Branches of one session side by side from the point where they part: answers, cost, context.
+"""Branches of one session side by side from the point where the first two part: answers, cost, context.
 
-Border: reads logs; nothing is replayed. A fork shares its parent's log, so what comes after the fork's first record
-of its own is compared with what the parent did after the same place.
+Border: reads logs; nothing is replayed. The branches are a tree: the session that all were forked from, its forks, and
+theirs. A fork shares its parent's log, so that all have the same records up to the first place where one was forked,
+and what each did after it is compared.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import PolicyChoice
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import DecisionMade, Record, StepRequested
@@ -24,8 +25,11 @@ from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
 MOST_BRANCHES = 6
-"""Branches that are shown side by side, the newest; more columns fit no page."""
+"""Branches that are shown side by side: the first, those on the way to the one that is asked about, and the newest;
+more columns fit no page."""
 ANSWER_CHARS = 600
+TEXT_CHARS = 8_000
+"""Of an answer that is shown with its lines."""
 HEAD_CHARS = 32
 NONE = (
     "This session has no branch. session.fork(request=3), or %agent fork at request 3, begins one."
@@ -51,8 +55,19 @@ class Branch:
     """The same of the newest request."""
     decisions: int
     answer: str
-    """The text of the newest answer; empty where there is none."""
+    """The beginning of the newest answer on one line; empty where there is none."""
+    text: str = ""
+    """The same with its lines, and more of it."""
+    sizes: tuple[int, ...] = ()
+    """Tokens of each request, in order: reported where the provider did, else estimated."""
+    window: int = 0
+    """Tokens that the newest request's model takes; 0 where it has no limit."""
     largest_is_estimate: bool = False
+    parent: str = ""
+    """The branch that it was forked from; empty for the first of all."""
+    parent_title: str = ""
+    forked_after: int = 0
+    """Requests that it shares with that branch."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +84,7 @@ class BranchComparison(ShownAsTable):
     def table(self) -> ReportTable:
         """One row a figure, one column a branch."""
         shown: list[tuple[str, Callable[[Branch], Cell]]] = [
+            ("forked from", lambda one: _forked_from(one) or None),
             ("model", lambda one: ", ".join(one.models) or None),
             ("policy", lambda one: one.policy or "configured"),
             ("requests since", lambda one: count(one.requests)),
@@ -109,6 +125,8 @@ class BranchComparison(ShownAsTable):
                 {
                     "session": one.session,
                     "title": one.title,
+                    "parent": one.parent or None,
+                    "forked_after": one.forked_after,
                     "models": list(one.models),
                     "policy": one.policy,
                     "requests": one.requests,
@@ -118,6 +136,8 @@ class BranchComparison(ShownAsTable):
                     "last": one.last,
                     "decisions": one.decisions,
                     "answer": one.answer,
+                    "sizes": list(one.sizes),
+                    "window": one.window,
                 }
                 for one in self.branches
             ],
@@ -129,36 +149,90 @@ def compare_branches(
     read: Callable[[str], Iterable[Record]],
     session_id: str,
 ) -> BranchComparison:
-    """Return a session, what it was forked from, and their forks, side by side from where they part.
+    """Return all branches of a session's tree side by side from where the first two part, each after its parent.
 
-    ``sessions`` are those of the project, and ``read`` returns the records of one. Raises UserError for a session
-    that has no branch.
+    ``sessions`` are those of the project, and ``read`` returns the records of one. Raises NotFound for an unknown
+    session, and UserError for one that has no branch.
     """
-    kept = {one.id: one for one in sessions if not one.deleted}
-    own = kept.get(session_id)
-    origin = own.forked_from if own is not None else None
-    root = origin.session_id if origin is not None and origin.session_id in kept else session_id
-    forks = [
-        (one.id, one.forked_from.seq)
-        for one in kept.values()
-        if one.forked_from is not None and one.forked_from.session_id in (root, session_id)
-    ]
-    if not forks:
+    tree = _BranchTree({one.id: one for one in sessions}, session_id)
+    if not tree.forked:
         raise UserError(NONE)
-    seq = min(at for _, at in forks)
-    names = list(dict.fromkeys([root, session_id, *(name for name, _ in forks)]))
-    shown = [*names[:1], *names[1:][-(MOST_BRANCHES - 1) :]]
-    branches = [_branch(read(name), name, seq) for name in shown]
-    return BranchComparison(
-        branches[0][1], tuple(one for one, _ in branches), len(names) - len(shown)
-    )
+    seq = min(at for _, at in tree.forked.values())
+    titles = {one.id: one.title for one in tree.branches}
+    found: list[Branch] = []
+    parted_at = 0
+    for one in tree.shown():
+        parent, at = tree.forked.get(one.id, ("", 0))
+        made = _branch(read(one.id), one.id, seq, at)
+        parted_at = made.shared
+        found.append(replace(made.branch, parent=parent, parent_title=titles.get(parent, "")))
+    return BranchComparison(parted_at, tuple(found), len(tree.branches) - len(found))
 
 
-def _branch(records: Iterable[Record], name: str, seq: int) -> tuple[Branch, int]:
-    """Return what a session did after a record, and how many requests came before it."""
+class _BranchTree:
+    """A session, what it was forked from, up to the first, and all forks of these; without deleted ones."""
+
+    def __init__(self, sessions: dict[str, SessionSummary], session_id: str) -> None:
+        if session_id not in sessions or sessions[session_id].deleted:
+            raise NotFound(f"There is no session {session_id!r} in this project.")
+        self._sessions = sessions
+        self._session_id = session_id
+        root = self._way_up(session_id)[-1]
+        family = [one for one in sessions.values() if root in self._way_up(one.id)]
+        self.branches = [one for one in family if not one.deleted]
+        kept = {one.id for one in self.branches}
+        self.forked = {
+            one.id: found for one in self.branches if (found := self._place(one.id, kept))
+        }
+        """By branch: the nearest one above it that is not deleted, and the last record that both have."""
+
+    def shown(self) -> list[SessionSummary]:
+        """Return the branches that are shown, each after the one that it was forked from, older ones first."""
+        needed = {*self._way_up(self._session_id)}
+        first = next((one.id for one in self.branches if one.id not in self.forked), "")
+        others = sorted(
+            self.branches, key=lambda one: (one.id != first, one.id not in needed, -one.created)
+        )
+        chosen = {one.id for one in others[:MOST_BRANCHES]}
+        return [one for one in self._in_order("") if one.id in chosen]
+
+    def _in_order(self, above: str) -> Iterator[SessionSummary]:
+        """Yield the branches below one, the first ones for an empty id, each followed by its own."""
+        below = [one for one in self.branches if self.forked.get(one.id, ("", 0))[0] == above]
+        for one in sorted(below, key=lambda one: one.created):
+            yield one
+            yield from self._in_order(one.id)
+
+    def _way_up(self, name: str) -> list[str]:
+        """Return a session and all that it comes from, the first of all last."""
+        way = [name]
+        while (origin := self._sessions[way[-1]].forked_from) is not None:
+            if origin.session_id not in self._sessions or origin.session_id in way:
+                break
+            way.append(origin.session_id)
+        return way
+
+    def _place(self, name: str, kept: set[str]) -> tuple[str, int] | None:
+        """Return the nearest branch above that is shown, and the last record that both have."""
+        way = self._way_up(name)
+        places = [origin.seq for one in way[:-1] if (origin := self._sessions[one].forked_from)]
+        above = next((at for at, one in enumerate(way) if at and one in kept), None)
+        return None if above is None else (way[above], min(places[:above]))
+
+
+@dataclass(frozen=True)
+class _ReadBranch:
+    """What was read of one branch, and how many requests all branches share."""
+
+    branch: Branch
+    shared: int
+
+
+def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _ReadBranch:
+    """Return what a session did after a record; it was forked from its parent after the record ``forked_at``."""
     state = State()
     before: frozenset[str] = frozenset()
-    shared = decisions = 0
+    shared = decisions = forked_after = 0
     sent: list[StepRequest] = []
     is_past = False
     for record in records:
@@ -167,13 +241,23 @@ def _branch(records: Iterable[Record], name: str, seq: int) -> tuple[Branch, int
             before = frozenset(message.id for message in state.messages())
         state.apply(record)
         request = _request(record)
+        forked_after += request is not None and record.seq <= forked_at
         if request is not None and not is_past:
             shared += 1
         elif request is not None:
             sent.append(request)
         decisions += is_past and isinstance(record.event, DecisionMade)
     own = tuple(message for message in state.messages() if message.id not in before)
-    return _figures(name, state, own if is_past else (), sent, decisions), shared
+    made = _figures(name, state, own if is_past else (), sent, decisions)
+    return _ReadBranch(replace(made, forked_after=forked_after), shared)
+
+
+def _forked_from(one: Branch) -> str:
+    if not one.parent:
+        return ""
+    return (
+        f"{one_line(one.parent_title or one.parent, HEAD_CHARS)}, after request {one.forked_after}"
+    )
 
 
 def _request(record: Record) -> StepRequest | None:
@@ -197,6 +281,7 @@ def _figures(
     is_priced = all(info.cost is not None for info in infos if info.tokens.prompt)
     reported = {info.id: info.tokens.prompt for info in infos if info.tokens.prompt}
     sizes = [reported.get(one.message_id or "", one.tokens) for one in sent]
+    said = _said(answers)
     choice = session.policy_choice if session is not None else None
     return Branch(
         session=name,
@@ -209,7 +294,10 @@ def _figures(
         largest=max(sizes, default=0),
         last=sizes[-1] if sizes else 0,
         decisions=decisions,
-        answer=_text(answers),
+        answer=one_line(said, ANSWER_CHARS),
+        text=said if len(said) <= TEXT_CHARS else f"{said[: TEXT_CHARS - 1]}…",
+        sizes=tuple(sizes),
+        window=sent[-1].facts.window if sent else 0,
         largest_is_estimate=any((one.message_id or "") not in reported for one in sent),
     )
 
@@ -220,12 +308,12 @@ def _chosen(choice: PolicyChoice) -> str:
     return one_line(f"{choice.base}{changes}", ANSWER_CHARS)
 
 
-def _text(answers: Messages | list[Any]) -> str:
-    """Return the beginning of the newest answer that says something, on one line."""
+def _said(answers: Messages | list[Any]) -> str:
+    """Return the newest answer that says something."""
     for message in reversed(answers):
-        said = " ".join(
+        said = "\n\n".join(
             part.text for part in message.parts if isinstance(part, TextPart) and not part.ignored
-        )
-        if said.strip() and not message.info.summary:
-            return one_line(said, ANSWER_CHARS)
+        ).strip()
+        if said and not message.info.summary:
+            return said
     return ""

@@ -10,14 +10,15 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import overload
 
+from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings.offline_prices import offline_price
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.recordings.session_answers import SessionAnswers
 from palimpsest.review.recordings.stored_review import Reviewing, ReviewMaker, review_made_by
@@ -48,16 +49,25 @@ class Recording(Sequence[Reviewing]):
         get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
         remove: Callable[[], object] = lambda: None,
+        reads_log: bool = False,
     ) -> None:
+        """``problems`` are those of an import; with ``reads_log`` each session's log is asked for its own."""
         self._store = store
         self.ids = tuple(ids)
         """The sessions' ids, in the order in which they were recorded."""
-        self.problems = tuple(problems)
-        """What could not be read."""
+        self._problems = tuple(problems)
+        self._reads_log = reads_log
         self._make = review
         self._get_policy = get_policy
         self._price_of = price_of
         self._remove = remove
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read."""
+        if not self._reads_log:
+            return self._problems
+        return tuple(problem for one in self.ids for problem in self._store.problems(one))
 
     @overload
     def __getitem__(self, place: int | str) -> Reviewing: ...
@@ -90,11 +100,26 @@ class Recording(Sequence[Reviewing]):
                 f"The recording has no session {session!r}; it has {len(self)} sessions."
             )
         return SessionAnswers(
-            self._store, session or self.ids[0], self._price_of, get_policy=self._get_policy
+            self._store,
+            session or self.ids[0],
+            self._price_of,
+            get_policy=self._get_policy,
+            problems_of=self._problems_of,
         )
 
     def _review(self, session_id: str) -> Reviewing:
-        return review_made_by(self._make, self._store, session_id, self._price_of, self._get_policy)
+        return review_made_by(
+            self._make,
+            self._store,
+            session_id,
+            self._price_of,
+            self._get_policy,
+            problems=self._problems_of(session_id),
+        )
+
+    def _problems_of(self, session_id: str) -> Sequence[Problem]:
+        """Return what could not be read: of a project's session, and of a whole import."""
+        return self._store.problems(session_id) if self._reads_log else self._problems
 
     def close(self) -> None:
         """Remove the temporary folder; texts of its sessions can no longer be read."""
@@ -118,12 +143,13 @@ def open_recording(
     price_of: PriceOf = offline_price,
     control: ImportControl | None = None,
     review: ReviewMaker[RecordingReview] = RecordingReview,
+    alone: bool = False,
 ) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
     its sessions are read, or the one named. Nothing is written beside it. ``review`` makes the review of a
-    timeline. Raises UserError with one sentence.
+    timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
     """
     target = Path(path).expanduser()
     root = project_root(target)
@@ -133,7 +159,7 @@ def open_recording(
     try:
         store = JsonlStore(prepare(folder))
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        report = REGISTRY.import_from(store, target, _now, control)
+        report = REGISTRY.import_from(store, target, _now, control, alone=alone)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -175,7 +201,9 @@ def _project(
     if session and not store.layout.session(session).is_dir():
         raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
     ids = [session] if session else [one.id for one in store.list()]
-    return Recording(store, ids, review=review, get_policy=get_policy, price_of=price_of)
+    return Recording(
+        store, ids, review=review, get_policy=get_policy, price_of=price_of, reads_log=True
+    )
 
 
 class _ReadOnlyLayout(Layout):

@@ -11,7 +11,7 @@ from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.review_files.review_file import StoredReview, review_file
 from palimpsest.review.timeline.journal_timeline import timeline_of
-from palimpsest.store.interface import Store
+from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.timeline import Timeline
 
 Reviewing = TypeVar("Reviewing", bound=RecordingReview)
@@ -42,6 +42,7 @@ def review_made_by(
     get_policy: GetPolicy = get,
     *,
     in_file: bool = False,
+    problems: Sequence[Problem] = (),
 ) -> Reviewing:
     """Return the review of a session that ``make`` makes of its timeline. Raises NotFound."""
 
@@ -63,4 +64,5 @@ def review_made_by(
         children_of,
         references=known.references,
         keep=None if file is None else file.keep,
+        problems=problems,
     )

@@ -12,20 +12,26 @@ def first_difference(timeline: Timeline, simulated: Sequence[Transition]) -> int
 
 
 def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> Iterator[int]:
-    """Yield the requests that show an item otherwise than they were recorded, in order."""
+    """Yield the requests that show an item otherwise than they were recorded, in order.
+
+    Both kinds of transitions are in the order of requests.
+    """
     sides: tuple[dict[int, object], dict[int, object]] = ({}, {})
-    by_request: dict[int, list[tuple[int, Transition]]] = {}
-    for side, those in enumerate((timeline.transitions, simulated)):
-        for one in those:
-            by_request.setdefault(one.request, []).append((side, one))
+    both = (timeline.transitions, simulated)
+    places = [0, 0]
     differ: set[int] = set()
     for request in timeline.requests:
-        for side, one in by_request.get(request.index, ()):
-            sides[side][one.item] = _shown(one)
-        for _, one in by_request.get(request.index, ()):
-            same = sides[0].get(one.item) == sides[1].get(one.item)
-            (differ.discard if same else differ.add)(one.item)
-        if any(one < request.items for one in differ):
+        touched: list[int] = []
+        for side, those in enumerate(both):
+            while places[side] < len(those) and those[places[side]].request <= request.index:
+                one = those[places[side]]
+                places[side] += 1
+                sides[side][one.item] = _shown(one)
+                touched.append(one.item)
+        for item in touched:
+            same = sides[0].get(item) == sides[1].get(item)
+            (differ.discard if same else differ.add)(item)
+        if differ and any(one < request.items for one in differ):
             yield request.index
 
 

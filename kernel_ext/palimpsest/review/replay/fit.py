@@ -4,12 +4,14 @@
 left at each request is its remainder, and the band of the factor says how far it varies.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.ruler import Prefix, Ruler
-from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.replay.simulation import RequestSize, Simulation, is_warm
+from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import CHARS4, Timeline
 
 LEAST_GROWTH = 1_000
@@ -31,18 +33,53 @@ class AddedUp:
 
 
 def recorded(timeline: Timeline, ruler: Ruler) -> Simulation:
-    """Return the session as it was recorded, measured by a ruler."""
-    return simulate(timeline, RecordedPolicy(timeline), ruler)
+    """Return the session as it was recorded, measured by a ruler.
+
+    It is replayed once; another ruler measures the same replay anew.
+    """
+    plain = Ruler(estimator=ruler.estimator, prefix=ruler.prefix)
+    found = timeline.derived(
+        f"recorded {ruler.estimator} {ruler.prefix}",
+        lambda one: recorded_replay(one, plain),
+    )
+    if ruler == plain:
+        return found
+    return replace(found, ruler=ruler, sizes=_measured(found, ruler))
+
+
+def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
+    """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
+    unseen, factor = ruler.unseen, ruler.factor
+    requests, sizes = plain.timeline.requests, plain.sizes
+
+    def row(place: int, rows: Sequence[RequestSize]) -> RequestSize:
+        size = sizes[place]
+        total, output = unseen + factor * size.total, size.output * factor
+        if not place:
+            return RequestSize(total, 0, 0, output)
+        changed = size.first_changed
+        prefix = rows[place - 1].total if changed is None else unseen + factor * size.prefix
+        warm = is_warm(requests[place - 1], requests[place], prefix, ruler)
+        return RequestSize(total, prefix, prefix if warm else 0, output, 0, 0, changed)
+
+    grown: GrownRows[RequestSize] = plain.timeline.earlier.setdefault("measured", GrownRows())
+    return grown.of(row, requests, sizes, about=ruler)
 
 
 def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
     """Return the ruler of a session; where it reported no usage, the estimate itself, marked as assumed."""
-    plain = Ruler(estimator=estimator, prefix=prefix)
+    return timeline.derived(
+        f"ruler {estimator} {prefix}",
+        lambda one: _fitted(one, Ruler(estimator=estimator, prefix=prefix)),
+    )
+
+
+def _fitted(timeline: Timeline, plain: Ruler) -> Ruler:
     sizes = recorded(timeline, plain).sizes
     known = [
-        (request, size, float(request.reported))
-        for request, size in zip(timeline.requests, sizes, strict=True)
-        if request.reported is not None
+        (request, size, float(reported))
+        for request, size, reported in zip(timeline.requests, sizes, timeline.reported, strict=True)
+        if reported is not None
     ]
     if not known:
         return plain

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
+from palimpsest.context.compaction.lost_names import names_of
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import (
     Change,
@@ -20,7 +21,6 @@ from palimpsest.review.policies.policy import (
     When,
 )
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
-from palimpsest.review.replay.text_names import names_of
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 

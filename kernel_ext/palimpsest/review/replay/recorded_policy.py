@@ -1,5 +1,7 @@
 """The policy that a session was recorded under, as its own transitions: it decides what was decided."""
 
+from bisect import bisect_left
+
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, SessionFacts, When
 from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
 
@@ -12,9 +14,12 @@ class RecordedPolicy:
     estimator = CHARS4
     when: When = "request"
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: Timeline, first: int = 0) -> None:
+        """Know what was decided from a request on."""
         self._at: dict[int, list[Transition]] = {}
-        for one in timeline.transitions:
+        moves = timeline.transitions
+        place = bisect_left(moves, first, key=lambda one: one.request) if first else 0
+        for one in moves[place:]:
             self._at.setdefault(one.request, []).append(one)
 
     def start(self, facts: SessionFacts) -> None:

@@ -21,10 +21,18 @@ class TokenScale:
         self.weights = timeline.weights(estimator)
         self.shown = list(self.weights)
         self.unseen = unseen
+        """Tokens of every request besides those of the items."""
         self.count = 0
-        self.total = unseen
-        self.raw = unseen
+        self.total = 0
+        """Tokens of the items that exist, as they are shown."""
+        self.raw = 0
+        """The same, with every item whole."""
         self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+
+    def go_on_from(self, other: "TokenScale") -> None:
+        """Show what exists as another scale does, of a timeline that begins alike."""
+        self.shown[: other.count] = other.shown[: other.count]
+        self.count, self.total, self.raw = other.count, other.total, other.raw
 
     def add(self, until: int) -> None:
         """Let the items up to this one exist."""
@@ -74,6 +82,20 @@ class ReplayView:
         """1 for items in a state in which they are not in the request."""
         self._scale = scale
 
+    def go_on_from(self, other: "ReplayView") -> None:
+        """Show what exists as another view does, of a timeline that begins alike."""
+        count = self.count = other.count
+        self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
+        states, lengths, gone = other.columns
+        self._states[:count] = states[:count]
+        self._lengths[:count] = lengths[:count]
+        self._gone[:count] = gone[:count]
+
+    @property
+    def columns(self) -> tuple[list[ItemState], list[int], bytearray]:
+        """What is shown of each item: its state, its characters, and 1 where it is not in the request."""
+        return self._states, self._lengths, self._gone
+
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
         return self._items[index]
@@ -108,12 +130,12 @@ class ReplayView:
     @property
     def total(self) -> int:
         """Tokens of the request as it stands."""
-        return round(self._scale.total)
+        return round(self._scale.unseen + self._scale.total)
 
     @property
     def raw_total(self) -> int:
         """The same, with every item whole."""
-        return round(self._scale.raw)
+        return round(self._scale.unseen + self._scale.raw)
 
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
@@ -127,6 +149,8 @@ class ReplayView:
 
     def add(self, until: int) -> None:
         """Let the items up to this one exist."""
-        items = self.timeline.items
-        self.outputs.extend(i for i in range(self.count, until) if items[i].kind == "output")
+        items = self._items
+        for index in range(self.count, until):
+            if items[index].kind == "output":
+                self.outputs.append(index)
         self.count = until

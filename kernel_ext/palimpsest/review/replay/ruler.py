@@ -6,6 +6,8 @@ One ruler holds for all policies of a table, whatever estimator each of them dec
 from dataclasses import dataclass
 from typing import Literal
 
+from palimpsest.render.content.phrases import usd_text
+from palimpsest.render.reports.table import ESTIMATED, Basis
 from palimpsest.transcript.timeline import CHARS4
 
 Prefix = Literal["message", "item"]
@@ -17,7 +19,7 @@ class Ruler:
 
     estimator: str = CHARS4
     unseen: float = 0
-    """Tokens that every request holds besides the items: system prompt and tools, where not recorded."""
+    """Tokens that every request holds besides the items: system prompt and tools, where these are no items."""
     factor: float = 1.0
     prefix: Prefix = "message"
     """What the cache is cut to: whole messages of the provider, or single items."""
@@ -34,8 +36,11 @@ class Ruler:
     @property
     def words(self) -> str:
         """How it counts, in a sentence."""
-        how = "fitted to the reported usage" if self.measured else "assumed"
-        return f"Tokens are {self.factor:.3g} x {self.estimator} of the items + {self.unseen:,.0f} not seen ({how})."
+        items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"
+        if self.measured:
+            return f"{items} + {self.unseen:,.0f} not seen (fitted to the reported usage)."
+        beside = f" + {self.unseen:,.0f} of system prompt and tools" if self.unseen else ""
+        return f"{items}{beside} (assumed)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,42 @@ class PriceProfile:
     write: float
     name: str = ""
     unit: Literal["USD", "units"] = "USD"
+    source: str = ""
+    """The list that the prices are from, with its date; empty where they were given."""
+    recorded: bool = False
+    """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
+
+    @property
+    def basis(self) -> Basis:
+        """Whether reported tokens at these prices are a fact or an estimate."""
+        return "fact" if self.recorded else "estimate"
+
+    @property
+    def sentence(self) -> str:
+        """Which prices these are, and what that makes of the amounts; empty where the recording holds them."""
+        if self.unit != "USD":
+            return "The price is not known: one unit is the price of an uncached input token."
+        rates = " / ".join(f"{one:g}" for one in (self.input, self.read, self.write, self.output))
+        told = f"Prices of {self.name}: {rates} USD per million tokens in, read, written, out"
+        if self.recorded:
+            return f"{told}; the recorded costs are at these."
+        return f"{told}{f', from {self.source}' if self.source else ''}. What they give is an estimate, marked {ESTIMATED}."
 
     def cost(self, uncached: float, read: float, write: float, output: float) -> float:
         """Return what a request costs."""
         return (
             uncached * self.input + read * self.read + write * self.write + output * self.output
         ) / 1_000_000
+
+    def words(self, value: float) -> str:
+        """Return what reported tokens cost at these prices in words, marked where that is an estimate."""
+        return money_words(value, self.unit, self.basis)
+
+
+def money_words(value: float, unit: str, basis: Basis = "fact") -> str:
+    """Return an amount with its unit: ``0.41 USD``, ``~0.002 USD``, ``~1,130 units``; never 0 for what cost something."""
+    amount = usd_text(value) if unit == "USD" else f"{value:,.0f}"
+    return f"{ESTIMATED if basis == 'estimate' else ''}{amount} {unit}"
 
 
 UNITS = PriceProfile(1e6, 5e6, 0.1e6, 1.25e6, name="units", unit="units")

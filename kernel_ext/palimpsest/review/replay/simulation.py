@@ -4,7 +4,12 @@ No model is called: the actions are the recorded ones. Until the first request t
 this is what happened; from there on it is an estimate, since the model would have acted otherwise.
 """
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
 
 from palimpsest.review.policies.policy import (
     Change,
@@ -19,6 +24,7 @@ from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.replay.replay_view import ReplayView, TokenScale
 from palimpsest.review.replay.ruler import Ruler
+from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
     Timeline,
     TimelineRequest,
@@ -90,6 +96,12 @@ class _Trace:
     probes: list[ProbeAt] = field(default_factory=list)
     highest: float = float("-inf")
 
+    def copied(self) -> "_Trace":
+        """Return a copy that may go on alone."""
+        return _Trace(
+            [*self.transitions], [*self.sizes], [*self.fired], [*self.probes], self.highest
+        )
+
 
 def simulate(
     timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
@@ -98,31 +110,44 @@ def simulate(
     if not timeline.requests:
         name = "raw" if policy is None else policy.name
         return Simulation(timeline, name, ruler, sizes=(), fired=())
-    return _Replay(timeline, policy, ruler, window).run()
+    return TimelineReplay(timeline, policy, ruler, window).run()
 
 
-class _Replay:
+class TimelineReplay:
+    """A session on its way through its requests, under a policy."""
+
     def __init__(
-        self, timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int
+        self,
+        timeline: Timeline,
+        policy: ContextPolicy | None,
+        ruler: Ruler,
+        window: int = 0,
     ) -> None:
         self._timeline = timeline
         self._policy = policy
         self._ruler = ruler
-        self._measure = TokenScale(timeline, ruler.estimator, 0)
+        self.done = 0
+        """How many requests were replayed."""
         own = ruler.estimator if policy is None else policy.estimator
         unseen = ruler.unseen / ruler.factor
-        self._scale = TokenScale(timeline, own, unseen)
-        self._view = ReplayView(timeline, self._scale)
+        self._measure = TokenScale(timeline, ruler.estimator, unseen)
+        same = own == ruler.estimator
+        scale = self._measure if same else TokenScale(timeline, own, unseen)
+        self._scales = (scale,) if same else (scale, self._measure)
+        self._view = ReplayView(timeline, scale)
         self._trace = _Trace()
         self._name = "raw" if policy is None else policy.name
         self._state = (
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
-        self._places = ItemPlaces(timeline, self._measure.shown)
         recorded = isinstance(policy, RecordedPolicy)
         self._held = HeldItems(replace(timeline, items=()) if recorded else timeline)
         self._by_hand: dict[int, list[Transition]] = {}
         """What a person decided, which holds under every policy."""
+        self._summarised: dict[int, int] = {}
+        """The items that the policy's summaries cover, and the requests before which they were written."""
+        self._undone: dict[int, list[int]] = {}
+        """By request: where the recorded summaries were written that a person undid before it."""
         self._asked = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
         if not recorded:
@@ -130,13 +155,21 @@ class _Replay:
             for one in timeline.transitions:
                 if one.state == "reverted" or one.rule.startswith(("user/", ANOTHER)):
                     self._by_hand.setdefault(one.request, []).append(one)
+                if one.rule == UNDO and timeline.items[one.item].kind == "summary":
+                    entered = timeline.items[one.item].entered
+                    self._undone.setdefault(one.request, []).append(entered)
+        self._places = ItemPlaces(timeline, self._measure.shown)
+        answers = timeline.derived(
+            f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
+        )
+        self._answers = answers
 
     def _leave_summaries_out(self) -> None:
         """Let the recorded summaries never exist: another policy would not have had them."""
         items = self._timeline.items
         found = [item.index for item in items if item.kind == "summary" or item.continues]
-        self._measure.leave_out(found)
-        self._scale.leave_out(found)
+        for scale in self._scales:
+            scale.leave_out(found)
         for index in found:
             self._view.show(index, "out", 0)
             entered = self._timeline.items[index].entered
@@ -144,32 +177,85 @@ class _Replay:
                 Transition(index, entered, "out", tokens=0, rule="recorded summary")
             )
 
-    def run(self) -> Simulation:
-        """Replay every request."""
-        before: TimelineRequest | None = None
-        for request in self._timeline.requests:
-            sent = self._view.count
-            self._places.begin()
-            self._asked = [0.0, 0.0]
-            self._view.request = request
-            self._view.gap_seconds = _gap(before, request)
-            if before is not None and request.turn != before.turn and self._decides("turn end"):
-                self._add(self._turn_end(request, sent))
-                self._view.turn = before.turn
+    def recorded_on(self, timeline: Timeline) -> "TimelineReplay":
+        """Return a replay of a recording that goes on from this one; the timeline begins with what was replayed."""
+        made = TimelineReplay(timeline, RecordedPolicy(timeline, self.done), self._ruler)
+        made.done = self.done
+        made._measure.go_on_from(self._measure)
+        made._view.go_on_from(self._view)
+        sent = timeline.requests[self.done - 1].items if self.done else 0
+        made._places = ItemPlaces(timeline, made._measure.shown, self._view.count, sent)
+        made._trace = self._trace.copied()
+        made._summarised, made._asked = {**self._summarised}, [*self._asked]
+        return made
+
+    def is_beginning_of(self, timeline: Timeline) -> bool:
+        """Return whether a timeline begins with what was replayed of this one's."""
+        own, done = self._timeline, self.done
+        if not done or len(timeline.requests) < done:
+            return False
+        items = max(own.requests[done - 1].items, own.requests[done - 1].answer[1])
+        moves = bisect_left(own.transitions, done, key=lambda one: one.request)
+        there = bisect_left(timeline.transitions, done, key=lambda one: one.request)
+        return (
+            moves == there
+            and own.requests[:done] == timeline.requests[:done]
+            and own.items[:items] == timeline.items[:items]
+            and own.transitions[:moves] == timeline.transitions[:moves]
+        )
+
+    def run(self, earlier: dict[str, Any] | None = None) -> Simulation:
+        """Replay every request, and return what came of it; ``earlier`` goes to its timeline."""
+        self.advance(len(self._timeline.requests))
+        return self._result(earlier)
+
+    def advance(self, until: int) -> None:
+        """Replay the requests before this one."""
+        view, places, sizes = self._view, self._places, self._trace.sizes
+        turns, requests = self._decides("turn end"), self._decides("request")
+        before = self._timeline.requests[self.done - 1] if self.done else None
+        for request in self._timeline.requests[self.done : until]:
+            places.begin()
+            view.request = request
+            view.gap_seconds = _gap(before, request)
+            if turns and before is not None and request.turn != before.turn:
+                self._add(self._turn_end(request, view.count))
+                view.turn = before.turn
                 self._step(request)
             self._add(request.items)
-            self._view.turn = request.turn
-            for one in self._by_hand.get(request.index, ()):
-                change = change_of(one)
-                self._held.decide(change)
-                if change.state != self._view.state(change.item):
-                    self._apply(change, request, one.rule)
-            if self._decides("request"):
+            view.turn = request.turn
+            self._take_by_hand(request)
+            if requests:
                 self._step(request)
-            self._trace.sizes.append(self._size(before, request))
-            self._places.sent(request.items)
+            sizes.append(self._size(before, request))
+            places.sent(request.items)
             before = request
-        return self._result()
+        self.done = max(self.done, until)
+
+    def _take_by_hand(self, request: TimelineRequest) -> None:
+        """Show items as a person decided since the request before, and bring back what an undone summary replaced."""
+        undone: list[tuple[Change, str]] = []
+        for entered in self._undone.get(request.index, ()):
+            those = [one for one, at in self._summarised.items() if at == entered]
+            undone += [(Change(one, "whole"), UNDO) for one in those]
+            for one in those:
+                del self._summarised[one]
+        decided = [(change_of(one), one.rule) for one in self._by_hand.get(request.index, ())]
+        for change, rule in (*undone, *decided):
+            shown = change
+            self._held.decide(change)
+            if rule == RESTORE and self._is_behind_summary(change.item):
+                self._summarised[change.item] = max(self._summarised.values())
+                shown = Change(change.item, "summarised", tokens=0)
+            if shown.state != self._view.state(shown.item):
+                self._apply(shown, request, rule)
+
+    def _is_behind_summary(self, item: int) -> bool:
+        """Return whether a summary of this policy stands for what comes after an item, so that it covers it, too."""
+        if self._timeline.items[item].pinned:
+            return False
+        view = self._view
+        return any(one > item and view.state(one) == "summarised" for one in self._summarised)
 
     def _decides(self, when: str) -> bool:
         return self._policy is not None and self._policy.when in (when, "both")
@@ -183,9 +269,9 @@ class _Replay:
         return until
 
     def _add(self, until: int) -> None:
-        self._measure.add(until)
-        self._scale.add(until)
-        self._places.add(self._view.count, until)
+        for scale in self._scales:
+            scale.add(until)
+        self._places.add(until)
         self._view.add(until)
 
     def _step(self, request: TimelineRequest) -> None:
@@ -194,12 +280,15 @@ class _Replay:
             return
         decided: Decided = policy.step(self._state, self._view)
         self._state = decided.state
-        before = self._ruler.unseen + self._ruler.factor * self._measure.total
-        for change in self._held.permitted(decided.changes):
-            if change.state == "summarised" and change.tokens:
-                self._asked[0] += before
-                self._asked[1] += change.tokens
-            self._apply(change, request, self._name)
+        if decided.changes:
+            before = self._ruler.unseen + self._ruler.factor * self._measure.total
+            for change in self._held.permitted(decided.changes):
+                if change.state == "summarised":
+                    self._summarised.setdefault(change.item, request.index)
+                    if change.tokens:
+                        self._asked[0] += before
+                        self._asked[1] += change.tokens
+                self._apply(change, request, self._name)
         if decided.fired:
             self._trace.fired.append(request.index)
         probe = decided.probe
@@ -208,32 +297,32 @@ class _Replay:
             self._trace.probes.append(ProbeAt(request.index, probe))
 
     def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
-        item = change.item
-        self._measure.change(change)
-        self._scale.change(change)
-        whole = change.state == "whole"
-        chars = self._timeline.items[item].chars if whole else change.length
-        self._view.show(item, change.state, chars)
+        item, state, length = change.item, change.state, change.length
+        for scale in self._scales:
+            scale.change(change)
+        chars = self._timeline.items[item].chars if state == "whole" else length
+        self._view.show(item, state, chars)
         self._places.changed(item)
         self._trace.transitions.append(
             Transition(
-                item=item,
-                request=request.index,
-                state=change.state,
-                tokens=self._measure.shown[item],
-                chars=change.length,
-                rule=rule,
-                numbers=change.numbers,
-                shown=change.shown or None,
+                item,
+                request.index,
+                state,
+                self._measure.shown[item],
+                length,
+                rule,
+                change.numbers,
+                change.shown or None,
             )
         )
 
     def _size(self, before: TimelineRequest | None, request: TimelineRequest) -> RequestSize:
         ruler, measure = self._ruler, self._measure
         total = ruler.unseen + ruler.factor * measure.total
-        first, end = request.answer
-        output = float(sum(measure.weights[first:end])) * ruler.factor
+        output = self._answers[request.index] * ruler.factor
         asked, written = self._asked
+        if written:
+            self._asked = [0.0, 0.0]
         if before is None:
             return RequestSize(total, 0, 0, output, asked, written)
         changed = self._places.lowest
@@ -242,27 +331,41 @@ class _Replay:
         else:
             held = self._places.before(changed, whole_messages=ruler.prefix == "message")
             prefix = ruler.unseen + ruler.factor * held
-        gap = self._view.gap_seconds
-        warm = (
-            (gap is None or gap <= ruler.lifetime_seconds)
-            and request.model == before.model
-            and prefix >= ruler.minimum
-        )
+        warm = is_warm(before, request, prefix, ruler)
         return RequestSize(total, prefix, prefix if warm else 0, output, asked, written, changed)
 
-    def _result(self) -> Simulation:
+    def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace
         recorded = isinstance(self._policy, RecordedPolicy)
-        transitions = sorted(trace.transitions, key=lambda one: one.request)
+        transitions: Sequence[Transition] = trace.transitions
+        if not recorded:
+            transitions = sorted(transitions, key=lambda one: one.request)
         first = None if recorded else first_difference(self._timeline, transitions)
         return Simulation(
-            timeline=self._timeline.with_transitions(transitions, first),
+            timeline=self._timeline.with_transitions(transitions, first, earlier),
             policy=self._name,
             ruler=self._ruler,
             sizes=tuple(trace.sizes),
             fired=tuple(trace.fired),
             probes=tuple(trace.probes),
         )
+
+
+def answer_tokens(timeline: Timeline, estimator: str) -> tuple[float, ...]:
+    """Return the tokens of each request's answer by an estimator."""
+    weights = timeline.weights(estimator)
+    sums = [0, *accumulate(map(float, weights))]
+    return tuple(sums[one.answer[1]] - sums[one.answer[0]] for one in timeline.requests)
+
+
+def is_warm(before: TimelineRequest, request: TimelineRequest, prefix: float, ruler: Ruler) -> bool:
+    """Return whether a cache still held what a request shares with the one before."""
+    gap = _gap(before, request)
+    return (
+        (gap is None or gap <= ruler.lifetime_seconds)
+        and request.model == before.model
+        and prefix >= ruler.minimum
+    )
 
 
 def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | None:

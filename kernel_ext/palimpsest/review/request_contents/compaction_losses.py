@@ -4,21 +4,28 @@ Words are compared, not meanings. A name that stands in the summary, or in what 
 it, is not lost. Whether a lost one was needed is told by later answers that use it.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from palimpsest.context.compaction.loss_report import KINDS
+from palimpsest.context.compaction.lost_names import lost_names, names_of
 from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.review.replay.fetch_cost import fetch_cost
+from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
-from palimpsest.review.replay.text_names import names_of
-from palimpsest.review.request_contents.shown_items import ShownItem, shown_items, shown_text
-from palimpsest.transcript.timeline import Timeline, Transition
+from palimpsest.review.request_contents.shown_items import (
+    ShownItem,
+    items_of_next_request,
+    shown_items,
+    shown_text,
+)
+from palimpsest.transcript.timeline import STOPPED, Timeline, Transition
 
 LONGEST_LIST = 20
 """Names that a table or sentence lists; the others are counted."""
+NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is not known."
 MOST_TOLD = 5
 """Needed names that a sentence lists."""
 LONGEST_NAME = 80
@@ -32,7 +39,7 @@ class LostWord:
     kind: str
     """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
     needed: tuple[int, ...]
-    """The requests, from 0, whose answers used it later."""
+    """The requests, from 0, whose answers used it later, while the summary stood in its place."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class CompactionLoss(ShownAsTable):
     policy: str
     items: tuple[int, ...] = field(repr=False)
     """The items that it replaced, of those that were shown."""
+    item_tokens: tuple[float, ...] = field(repr=False)
+    """What each of them took; estimates."""
     summary: str = field(repr=False)
     """What stands in their place; empty where it was never written. Data, not markup."""
     tokens_before: float
@@ -57,6 +66,13 @@ class CompactionLoss(ShownAsTable):
     """How many names were in what it replaced, by kind."""
     lost: tuple[LostWord, ...] = field(repr=False)
     """Those that the request after it shows no more."""
+    price: PriceProfile = field(repr=False)
+    repair: float
+    """What it would cost to fetch the needed ones again, each source once; an estimate."""
+    fetches: int
+    """How many sources that are."""
+    undone: int | None = None
+    """The first request, from 0, that shows again what it replaced; None where nobody undid it."""
 
     @property
     def needed(self) -> tuple[LostWord, ...]:
@@ -71,9 +87,12 @@ class CompactionLoss(ShownAsTable):
     def sentences(self) -> tuple[str, ...]:
         """What was replaced and lost, with numbers."""
         items = "item" if len(self.items) == 1 else "items"
-        size = (
-            f"~{self.tokens_before:,.0f} tokens) by a summary of ~{self.tokens_after:,.0f} tokens"
-        )
+        size = f"~{self.tokens_before:,.0f} tokens) by a summary of {self._after}"
+        if not self.items:
+            return (
+                f"{self._place} compaction {self.number + 1} put a summary of {self._after} first.",
+                NOTHING_BEFORE,
+            )
         found = [
             f"{self._place} compaction {self.number + 1} replaced {len(self.items)} {items} ({size}."
         ]
@@ -85,7 +104,26 @@ class CompactionLoss(ShownAsTable):
             f"{len(self.lost_of(kind))} of {number:,} {kind}" for kind, number in self.found.items()
         ]
         found.append(f"No longer shown: {', '.join(told) if told else 'no names'}.")
-        return (*found, self.needed_sentence)
+        if self.undone is not None:
+            found.append(
+                f"It was undone: request {self.undone + 1} shows again what it replaced."
+                if self.undone < len(self.timeline.requests)
+                else "It was undone: the next request shows again what it replaced."
+            )
+        return (*found, self.needed_sentence, *self._repair) if self.lost else tuple(found)
+
+    @property
+    def _after(self) -> str:
+        return f"~{self.tokens_after:,.0f} tokens"
+
+    @property
+    def _repair(self) -> tuple[str, ...]:
+        """What fetching the needed names again would cost, in a sentence; empty where none was needed."""
+        if not self.fetches:
+            return ()
+        cost = money_words(self.repair, self.price.unit, "estimate")
+        many = "1 request" if self.fetches == 1 else f"{self.fetches:,} requests"
+        return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
     @property
     def _place(self) -> str:
@@ -140,11 +178,15 @@ class CompactionLoss(ShownAsTable):
             "summary": self.summary,
             "tokens_before": round(self.tokens_before),
             "tokens_after": round(self.tokens_after),
+            "undone": None if self.undone is None else self.undone + 1,
             "found": dict(self.found),
             "lost": [
                 {"name": one.name, "kind": one.kind, "needed": [at + 1 for at in one.needed]}
                 for one in self.lost
             ],
+            "repair": round(self.repair, 6),
+            "fetches": self.fetches,
+            "unit": self.price.unit,
             "sentences": list(self.sentences),
         }
 
@@ -156,6 +198,8 @@ class CompactionLosses(ShownAsTable):
     title: str
     policy: str
     compactions: tuple[CompactionLoss, ...]
+    failures: tuple[str, ...] = ()
+    """A sentence for each summary that was asked for and replaced nothing."""
 
     def __iter__(self) -> Iterator[CompactionLoss]:
         return iter(self.compactions)
@@ -169,6 +213,7 @@ class CompactionLosses(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """One row a compaction."""
+        unit = next((one.price.unit for one in self.compactions), "USD")
         kinds = tuple(
             TableColumn(kind, f"{kind} lost", "count", "", "Of how many is in the JSON.")
             for kind in KINDS
@@ -181,6 +226,9 @@ class CompactionLosses(ShownAsTable):
             TableColumn("tokens_after", "summary", "count", "estimate"),
             *kinds,
             TableColumn("needed", "needed later", "count"),
+            TableColumn(
+                "repair", f"{unit} to repair", "usd" if unit == "USD" else "count", "estimate"
+            ),
         )
         rows: tuple[tuple[Cell, ...], ...] = tuple(
             (
@@ -191,20 +239,26 @@ class CompactionLosses(ShownAsTable):
                 round(one.tokens_after),
                 *(len(one.lost_of(kind)) for kind in KINDS),
                 len(one.needed),
+                one.repair,
             )
             for one in self.compactions
         )
+        notes = (*(one.needed_sentence for one in self), *self.failures)
         many = "compaction" if len(rows) == 1 else "compactions"
         title = f"{len(rows)} {many} of {self.title} under {self.policy}"
-        return ReportTable(title, columns, rows, tuple(one.needed_sentence for one in self))
+        return ReportTable(title, columns, rows, notes)
 
     def json(self) -> dict[str, Any]:
         """Return the compactions as plain values."""
-        return {"policy": self.policy, "compactions": [one.json() for one in self.compactions]}
+        return {
+            "policy": self.policy,
+            "compactions": [one.json() for one in self.compactions],
+            "failures": list(self.failures),
+        }
 
 
 def compaction_losses(
-    simulation: Simulation, uses: Mapping[str, Sequence[int]]
+    simulation: Simulation, uses: Mapping[str, Sequence[int]], price: PriceProfile
 ) -> CompactionLosses:
     """Return the compactions of a replay, recorded or simulated, and what each lost.
 
@@ -212,8 +266,23 @@ def compaction_losses(
     """
     timeline = simulation.timeline
     found = sorted([*_recorded(simulation), *_simulated(simulation)], key=lambda one: one.request)
-    made = tuple(_loss(simulation, number, one, uses) for number, one in enumerate(found))
-    return CompactionLosses(timeline.title or timeline.session, simulation.policy, made)
+    made = tuple(_loss(simulation, number, one, uses, price) for number, one in enumerate(found))
+    title = timeline.title or timeline.session
+    failures = tuple(_failures(timeline)) if simulation.policy == "recorded" else ()
+    return CompactionLosses(title, simulation.policy, made, failures)
+
+
+def _failures(timeline: Timeline) -> Iterator[str]:
+    """Yield a sentence for each recorded summary that failed or was stopped."""
+    for one in timeline.events:
+        if one.kind == "compact failed":
+            place = (
+                f"Before request {one.request + 1:,}"
+                if one.request < len(timeline.requests)
+                else "After the last request"
+            )
+            how = "was stopped" if one.numbers.get("error") == STOPPED else "failed"
+            yield f"{place} a summary ({one.cause}) {how}, so that it replaced nothing."
 
 
 class _Replaced(NamedTuple):
@@ -226,13 +295,23 @@ class _Replaced(NamedTuple):
     """The item of the summary, or the one in whose place it stands."""
     is_item: bool
     """The summary is an item of its own."""
+    undone: int | None = None
+    """The first request that shows again what it replaced."""
 
 
 def _recorded(simulation: Simulation) -> Iterator[_Replaced]:
-    """Yield the summaries that the recording holds, if the replay shows them."""
-    for item in simulation.timeline.items if simulation.policy == "recorded" else ():
-        if item.kind == "summary" and item.covers:
-            yield _Replaced(item.entered, item.covers, item.index, is_item=True)
+    """Yield the summaries that the recording holds, one for each of its compactions, if the replay shows them."""
+    timeline = simulation.timeline
+    undone: dict[str, int] = {}
+    for one in timeline.events:
+        if one.kind == "undo" and one.numbers.get("back"):
+            undone.pop(str(one.numbers.get("summary")), None)
+        elif one.kind == "undo":
+            undone[str(one.numbers.get("summary"))] = one.request
+    for item in timeline.items if simulation.policy == "recorded" else ():
+        if item.kind == "summary":
+            until = undone.get(item.message)
+            yield _Replaced(item.entered, item.covers, item.index, is_item=True, undone=until)
 
 
 def _simulated(simulation: Simulation) -> Iterator[_Replaced]:
@@ -249,7 +328,11 @@ def _simulated(simulation: Simulation) -> Iterator[_Replaced]:
 
 
 def _loss(
-    simulation: Simulation, number: int, one: _Replaced, uses: Mapping[str, Sequence[int]]
+    simulation: Simulation,
+    number: int,
+    one: _Replaced,
+    uses: Mapping[str, Sequence[int]],
+    price: PriceProfile,
 ) -> CompactionLoss:
     timeline, recorded = simulation.timeline, simulation.policy == "recorded"
     before = _before(simulation, one.request, one.covered)
@@ -260,20 +343,47 @@ def _loss(
         for shown in _after(simulation, one.request)
         if shown.item.index != one.place
     ]
-    kept = _names_and_words([summary, *beside])
-    found, lost = _lost(texts, kept, summary, uses, one.request)
+    lost = lost_names(texts, summary, beside)
+    needed = {
+        name: tuple(
+            use
+            for use in uses.get(name, ())
+            if one.request <= use and (one.undone is None or use < one.undone)
+        )
+        for name in lost.kinds
+    }
+    fetched = _fetched(before, texts, needed)
     return CompactionLoss(
         timeline=timeline,
         number=number,
         request=one.request,
         policy=simulation.policy,
         items=tuple(shown.item.index for shown in before),
+        item_tokens=tuple(shown.tokens for shown in before),
         summary=summary,
         tokens_before=sum(shown.tokens for shown in before),
         tokens_after=tokens,
-        found=found,
-        lost=tuple(lost),
+        found=lost.found,
+        lost=tuple(LostWord(name, kind, needed[name]) for name, kind in lost.kinds.items()),
+        price=price,
+        repair=sum(fetch_cost(simulation, at, item, price) for item, at in fetched.items()),
+        fetches=len(fetched),
+        undone=one.undone,
     )
+
+
+def _fetched(
+    before: Sequence[ShownItem], texts: Iterable[str], needed: Mapping[str, Sequence[int]]
+) -> dict[int, int]:
+    """Return the items that hold the needed names, the newest for each name, with the first request that needed it."""
+    wanted = {name: those[0] for name, those in needed.items() if those}
+    holder: dict[str, int] = {}
+    for shown, text in zip(before, texts, strict=True) if wanted else ():
+        holder |= {name: shown.item.index for _, name in names_of(text) if name in wanted}
+    found: dict[int, int] = {}
+    for name, item in holder.items():
+        found[item] = min(wanted[name], found.get(item, wanted[name]))
+    return found
 
 
 def _before(simulation: Simulation, request: int, covered: Sequence[int]) -> tuple[ShownItem, ...]:
@@ -290,8 +400,10 @@ def _before(simulation: Simulation, request: int, covered: Sequence[int]) -> tup
 
 
 def _after(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
-    """Return what the first request with the summary shows; nothing where there is none."""
-    return shown_items(simulation, request) if request < len(simulation.sizes) else ()
+    """Return what the first request with the summary shows, or would show where none came after it."""
+    if request < len(simulation.sizes):
+        return shown_items(simulation, request)
+    return items_of_next_request(simulation)
 
 
 def _summary(simulation: Simulation, one: _Replaced) -> tuple[str, float]:
@@ -304,33 +416,3 @@ def _summary(simulation: Simulation, one: _Replaced) -> tuple[str, float]:
     if found is None:
         return "", 0
     return found.shown or "", (found.tokens or 0) * ruler.factor
-
-
-def _names_and_words(texts: Sequence[str]) -> frozenset[str]:
-    found: set[str] = set()
-    for text in texts:
-        found.update(name for _, name in names_of(text))
-        found.update(re.findall(r"[\w.,/-]+", text))
-    return frozenset(found)
-
-
-def _lost(
-    texts: Sequence[str],
-    kept: frozenset[str],
-    summary: str,
-    uses: Mapping[str, Sequence[int]],
-    request: int,
-) -> tuple[dict[str, int], list[LostWord]]:
-    """Return how many names of each kind the texts hold, and those that are not kept."""
-    kinds: dict[str, str] = {}
-    for text in texts:
-        for kind, name in names_of(text):
-            kinds.setdefault(name, kind)
-    found = dict.fromkeys(KINDS, 0)
-    lost = []
-    for name, kind in kinds.items():
-        found[kind] += 1
-        if name not in kept and name not in summary:
-            later = tuple(one for one in uses.get(name, ()) if one >= request)
-            lost.append(LostWord(name, kind, later))
-    return {kind: number for kind, number in found.items() if number}, lost

@@ -31,7 +31,8 @@ ROLES: Mapping[str, str] = {
 """The speaker of each kind of item; the others are the user's."""
 UNSEEN = "unseen"
 """Kind of what every request held and the recording does not show."""
-UNSEEN_TEXT = "[What every request held and the recording does not show: system prompt and tools.]"
+UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
+CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,34 @@ def item_blocks(
     return tuple(_of_item(one, shown_text(timeline, one, recorded=recorded)) for one in shown)
 
 
-def unseen_block(tokens: float) -> RequestBlock:
-    """Return the block of what a recording does not show."""
-    return RequestBlock(None, "system", UNSEEN, "whole", UNSEEN_TEXT, tokens)
+def tokens_beside(system: str, tools: str) -> int:
+    """Return the estimated tokens of the system prompt and the tools that came with a recording."""
+    return sum(-(-len(one) // CHARS_PER_TOKEN) for one in (tools, system))
+
+
+def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestBlock, ...]:
+    """Return the blocks of the tools and the system prompt that came with a recording.
+
+    They are no items of it: ``tokens`` is what every request held beside the items, and they take at most all of it.
+    """
+    share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
+    return tuple(
+        RequestBlock(None, "system", kind, "whole", text, tokens_beside(text, "") * share)
+        for kind, text in (("tools", tools), ("system", system))
+        if text
+    )
+
+
+def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestBlock, ...]:
+    """Return the block of what a recording does not show of ``tokens`` beside the items; none where it shows all."""
+    rest = tokens - tokens_beside(system, tools)
+    if rest <= 0:
+        return ()
+    lacking = " and ".join(
+        name for name, text in (("system prompt", system), ("tools", tools)) if not text
+    )
+    text = UNSEEN_TEXT.format(f": {lacking}" if lacking else "")
+    return (RequestBlock(None, "system", UNSEEN, "whole", text, rest),)
 
 
 def sent_blocks(

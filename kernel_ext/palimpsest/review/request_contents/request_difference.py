@@ -85,7 +85,7 @@ class RequestDifference(ShownAsTable):
         if not self.follows or usage is None or not usage.prompt:
             return ""
         if self.loss is not None:
-            money = self._money(self.loss.cost)
+            money = self.price.words(self.loss.cost)
             return f"The cache breaks here: {self.loss.tokens:,} tokens were read anew, {money}; {self.loss.cause}."
         if not usage.cache_read:
             return f"No cache was read: all {usage.prompt:,} tokens were read anew."
@@ -103,11 +103,8 @@ class RequestDifference(ShownAsTable):
         return (
             f"Request {second} differs from request {first} from item {self.first_differing + 1} on: "
             f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.rewritten_tokens:,.0f} of the "
-            f"others are read anew, ~{self._money(self.rewritten_cost)}."
+            f"others are read anew, ~{self.price.words(self.rewritten_cost)}."
         )
-
-    def _money(self, cost: float) -> str:
-        return f"{cost:,.2f} USD" if self.price.unit == "USD" else f"{cost:,.0f} units"
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -60,10 +60,16 @@ class SentRequests:
     def tools(self) -> tuple[Mapping[str, Any], ...]:
         """The tools that came with a recording."""
         try:
-            found = json.loads(self._text("tools") or "[]")
+            found = json.loads(self.tools_text or "[]")
         except ValueError:
             return ()
         return tuple(one for one in found if isinstance(one, dict))
+
+    @cached_property
+    def tools_text(self) -> str:
+        """The same as text; empty where there are none."""
+        found = self._text("tools")
+        return "" if found == "[]" else found
 
     def _text(self, name: str) -> str:
         kept = self._imported.get(name)

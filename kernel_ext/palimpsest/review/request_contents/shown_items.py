@@ -58,9 +58,20 @@ def checked_request(timeline: Timeline, request: int) -> int:
 
 def shown_items(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     """Return the items of a request, from 0, in their order; those that take nothing are not among them."""
+    timeline = simulation.timeline
+    count = timeline.requests[checked_request(timeline, request)].items
+    return _shown(simulation, request, count)
+
+
+def items_of_next_request(simulation: Simulation) -> tuple[ShownItem, ...]:
+    """Return the items that a request after the last one would show, in their order."""
+    timeline = simulation.timeline
+    return _shown(simulation, len(timeline.requests), len(timeline.items))
+
+
+def _shown(simulation: Simulation, request: int, count: int) -> tuple[ShownItem, ...]:
     timeline, ruler = simulation.timeline, simulation.ruler
     weights = timeline.weights(ruler.estimator)
-    count = timeline.requests[checked_request(timeline, request)].items
     found = []
     for index in sorted(range(count), key=timeline.ranks.__getitem__):
         transition = timeline.at(index, request)

@@ -17,9 +17,10 @@ from palimpsest.review.request_contents.neutral_request import body_of, neutral_
 from palimpsest.review.request_contents.request_blocks import (
     RequestBlock,
     item_blocks,
+    recorded_blocks,
     sent_blocks,
     stored_blocks,
-    unseen_block,
+    unseen_blocks,
 )
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.request_contents.shown_items import shown_items
@@ -188,7 +189,6 @@ def request_at(
     is_fact = until is None or request < until
     rebuilt = sent.rebuilt(at.id) if sent is not None and is_fact else None
     unseen = simulation.ruler.unseen
-    beside = (unseen_block(unseen),) if unseen else ()
     size = simulation.sizes[request].total
     if rebuilt is not None:
         blocks, not_sent = (
@@ -202,7 +202,7 @@ def request_at(
             policy=simulation.policy,
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
-            beside=(*beside, *not_sent),
+            beside=(*unseen_blocks("", "", unseen), *not_sent),
             tokens=size,
             system="\n\n".join(one.text for one in blocks if one.kind == "system"),
             tools=tuple(one.model_dump(mode="json") for one in rebuilt.request.tools),
@@ -214,14 +214,15 @@ def request_at(
     own = "\n\n".join(one.text for one in blocks if one.kind == "system")
     system = own or (sent.system if sent is not None else "")
     tools = sent.tools if sent is not None else ()
+    given = ("", "") if own or sent is None else (sent.system, sent.tools_text)
     messages = neutral_messages_of(timeline, blocks, "" if own else system)
     return ShownRequest(
         timeline=timeline,
         request=request,
         policy=simulation.policy,
         basis="estimate" if not is_fact else "rebuilt" if at.seen == "exact" else at.seen,
-        blocks=blocks,
-        beside=beside,
+        blocks=(*recorded_blocks(*given, unseen), *blocks),
+        beside=unseen_blocks(*given, unseen),
         tokens=size,
         system=system,
         tools=tools,

@@ -71,6 +71,7 @@ REQUESTS: dict[str, ColumnType] = {
     "seen": choice(*get_args(Seen)),
     "usage": MAYBE_LIST,
     "cost": NUMBER,
+    "listed": FLAG,
     **dict.fromkeys(("purpose", "system_hash", "tools_hash"), TEXT),
     "output_limit": WHOLE,
     "input_limit": MAYBE_WHOLE,
@@ -117,6 +118,7 @@ def timeline_values(timeline: Timeline) -> dict[str, Any]:
         "version": TIMELINE_VERSION,
         "heads": [getattr(timeline, name) for name in HEADS],
         "gaps": list(timeline.gaps),
+        "unread": list(timeline.unread),
         "subagents": dict(timeline.subagents),
         "items": columns_of(timeline.items, ITEMS),
         "prices": [one.model_dump(mode="json") for one in prices],
@@ -135,6 +137,7 @@ def timeline_from(value: object) -> Timeline:
         raise NotAsWritten("It is a timeline of another version.")
     heads = rows_of({"heads": value.get("heads")}, {"heads": MAYBE_TEXT})
     gaps = rows_of({"gaps": value.get("gaps")}, {"gaps": TEXT})
+    unread = rows_of({"unread": value.get("unread")}, {"unread": TEXT})
     if len(heads) != len(HEADS) or None in [one for (one,) in heads[:3]]:
         raise NotAsWritten("It has other heads.")
     items = _items(value.get("items"))
@@ -152,6 +155,7 @@ def timeline_from(value: object) -> Timeline:
             for row in _named(value.get("events"), EVENTS)
         ),
         gaps=tuple(one for (one,) in gaps),
+        unread=tuple(one for (one,) in unread),
         subagents=_texts(value.get("subagents")),
     )
     _check(timeline)

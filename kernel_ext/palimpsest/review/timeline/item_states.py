@@ -1,16 +1,24 @@
 """What requests show of the items of a timeline: by decisions, summaries, and messages that were taken back."""
 
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from palimpsest.review.timeline.item_decisions import ItemDecisions
-from palimpsest.review.timeline.message_items import ItemList, part_of
+from palimpsest.review.timeline.message_items import ItemList, part_of, with_own_containers
 from palimpsest.review.timeline.request_list import RequestList
-from palimpsest.transcript.context_values.decisions import UNDO, Decision, is_of_own_policy
+from palimpsest.transcript.context_values.decisions import (
+    REDO,
+    UNDO,
+    Decision,
+    is_of_own_policy,
+)
+from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.timeline import ItemState, TimelineEvent, Transition
 
 _STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
+_HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo", "out": UNDO}
 
 
 class ItemStates:
@@ -31,46 +39,131 @@ class ItemStates:
         self._decided = ItemDecisions()
         self._reduced: dict[int, Decision | None] = {}
         """The reduction under which each item is shown."""
+        self._covered: Counter[int] = Counter()
+        """How many summaries that stand cover each item."""
+        self._cut: frozenset[str] | None = None
+        """The messages that the coming request leaves out, where not good summaries alone say it."""
+        self._out: dict[int, ItemState] = {}
+        """Items of messages that were taken back, and those that an undone compaction had added."""
+        self._undone: list[str] = []
+        self._hidden: dict[int, ItemState] = {}
+        """Those of all these that are shown as gone."""
+        self._touched: dict[int, str] = {}
+        """Items that may be shown otherwise from the coming request on, and the rule of what happened to them."""
+
+    def copied(self, items: ItemList) -> "ItemStates":
+        """Return a copy over a copy of the items that may go on alone."""
+        made = with_own_containers(self)
+        decided = self._decided.copied() if self.decisions else self._decided
+        vars(made).update(_made=items, _decided=decided)
+        return made
 
     def replace_by_summary(
-        self, covered: tuple[int, ...], summary: str, marker: CompactionPart | None
+        self,
+        covered: tuple[int, ...],
+        summary: str,
+        marker: CompactionPart | None,
+        asked: Mapping[str, Any],
     ) -> None:
-        """Let the summary of a message stand in the place of the items that it covers."""
-        for one in covered:
-            self.show(one, "summarised", 0, "compact")
-        numbers = {"covers": len(covered), "summary": summary}
-        cause = "automatic" if marker is None or marker.auto else "by hand"
-        self.events.append(TimelineEvent(len(self._requests), "compact", cause, numbers))
+        """Let the summary of a message stand in the place of the items that it covers.
 
-    def take_decisions(self) -> None:
-        """Make transitions of what was decided since the request before."""
+        ``asked`` tells how its policy had it written.
+        """
+        self._covered.update(covered)
+        self._touched |= dict.fromkeys(covered, "compact")
+        self._note_compaction("compact", covered, summary, marker, {**asked})
+
+    def note_failed_summary(
+        self,
+        covered: tuple[int, ...],
+        info: AssistantMessage,
+        marker: CompactionPart | None,
+        asked: Mapping[str, Any],
+    ) -> None:
+        """Note a summary that failed, so that it replaced none of the items that it was to cover."""
+        last = covered[-1] if covered else -1
+        error = info.error.type if info.error is not None else ""
+        told = {**asked, "error": error, "last": last}
+        self._note_compaction("compact failed", covered, info.id, marker, told)
+
+    def _note_compaction(
+        self,
+        kind: Literal["compact", "compact failed"],
+        covered: tuple[int, ...],
+        summary: str,
+        marker: CompactionPart | None,
+        more: Mapping[str, Any],
+    ) -> None:
+        numbers = {"covers": len(covered), "summary": summary, **more}
+        cause = "automatic" if marker is None or marker.auto else "by hand"
+        self.events.append(TimelineEvent(len(self._requests), kind, cause, numbers))
+
+    @property
+    def undone(self) -> tuple[str, ...]:
+        """The summaries that a person undid so far, also since the request before."""
+        found = dict.fromkeys(self._undone)
+        for one in self.decisions:
+            if one.rule == UNDO:
+                found[one.message_id or ""] = None
+            elif one.rule == REDO:
+                found.pop(one.message_id or "", None)
+        return tuple(found)
+
+    def take_changes(self, cut: frozenset[str] | None) -> None:
+        """Make transitions of what was decided, summarised, undone and removed since the request before.
+
+        ``cut`` are the messages that the coming request leaves out, where not good summaries alone say it.
+        """
+        if cut != self._cut:
+            self._cut = cut
+            self._touched |= {one.index: "compact" for one in self._made.items if one.message}
         left: list[Decision] = []
-        touched: dict[int, Decision] = {}
         for decision in self.decisions:
             if decision.rule == UNDO:
                 self._undo_summary(decision.message_id or "")
+                continue
+            if decision.rule == REDO:
+                self._redo_summary(decision.message_id or "")
                 continue
             items = self._made.items_of(decision)
             if not items:
                 left.append(decision)
                 continue
             self._decided.add(decision)
-            touched |= dict.fromkeys(items, decision)
-        for item, newest in touched.items():
-            self._settle(item, newest)
+            self._touched |= dict.fromkeys(items, decision.rule)
         self.decisions = [one for one in left if one.part_id is not None]
+        self._take_removed()
+        for item, rule in self._touched.items():
+            self._settle(item, rule)
+        self._touched = {}
 
-    def _settle(self, item: int, newest: Decision) -> None:
-        """Show an item as all decisions about it say, if that is not how it is shown already."""
+    def _settle(self, item: int, rule: str) -> None:
+        """Show an item as all that happened to it says, if that is not how it is shown already.
+
+        A decision about an item that is gone is a transition, too: it holds where no summary was written.
+        """
         known = self._made.items[item]
-        reduction, pinned = self._decided.effect(part_of(known), known.message)
+        effect = self._decided.effect(part_of(known), known.message)
+        pinned = item in self._made.marked if effect.pinned is None else effect.pinned
         self._made.pin(item, pinned=pinned)
-        before = self._reduced.get(item)
-        if reduction == before:
-            return
-        self._reduced[item] = reduction
+        hidden = self._out.get(item)
+        covered = self._covered[item] > 0 if self._cut is None else known.message in self._cut
+        if hidden is None and covered:
+            # What is pinned is quoted after the summary; of a pinned message that is all but its thoughts.
+            kept = pinned and (known.kind != "reasoning" or effect.by_itself)
+            hidden = None if kept else "summarised"
+        appears = hidden is None and item in self._hidden
+        if appears or effect.reduction != self._reduced.get(item):
+            self._reduced[item] = effect.reduction
+            self._hidden.pop(item, None)
+            self._show_reduced(item, effect.reduction, rule)
+        if hidden is not None and hidden != self._hidden.get(item):
+            self._hidden[item] = hidden
+            self.show(item, hidden, 0, _HIDDEN_BY[hidden])
+
+    def _show_reduced(self, item: int, reduction: Decision | None, rule: str) -> None:
         if reduction is None:
-            self.show(item, "whole", None, newest.rule)
+            self.show(item, "whole", None, rule)
             return
         shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
         told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
@@ -84,22 +177,46 @@ class ItemStates:
         )
 
     def _undo_summary(self, message_id: str) -> None:
-        """Show again what a summary replaced, since the user undid it."""
+        """Show again what a summary replaced, since the user undid it, and nothing that it had added."""
+        self._undone.append(message_id)
         for summary in self._made.items_of_message(message_id):
-            self.show(summary, "out", 0, UNDO)
-            for one in self._made.items[summary].covers:
-                self._show_as_before(one)
+            if summary in self._out:
+                continue
+            covered = self._made.items[summary].covers
+            self._covered.subtract(covered)
+            added = (summary, *self._made.continuing(summary))
+            self._out |= dict.fromkeys(added, "out")
+            self._touched |= dict.fromkeys((*added, *covered), UNDO)
             numbers = {"summary": message_id}
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
-    def _show_as_before(self, item: int) -> None:
-        """Show an item as it was before a summary replaced it."""
-        own = (one for one in reversed(self.transitions) if one.item == item)
-        last = next((one for one in own if one.state != "summarised"), None)
-        if last is None:
-            self.show(item, "whole", None, UNDO)
-        else:
-            self.transitions.append(replace(last, request=len(self._requests)))
+    def _redo_summary(self, message_id: str) -> None:
+        """Let a summary stand again in the place of what it covers, since the user took it back."""
+        self._undone = [one for one in self._undone if one != message_id]
+        for summary in self._made.items_of_message(message_id):
+            if self._out.get(summary) != "out":
+                continue
+            covered = self._made.items[summary].covers
+            self._covered.update(covered)
+            added = (summary, *self._made.continuing(summary))
+            for one in added:
+                self._out.pop(one, None)
+            # The rule is that of the compaction, so that a replay under another policy has no summary of it.
+            self._touched |= dict.fromkeys((*added, *covered), "compact")
+            numbers = {"summary": message_id, "back": True}
+            self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
+
+    def _take_removed(self) -> None:
+        """Take the items of messages out that were removed since the request before."""
+        gone = frozenset(self.removed)
+        self.removed = []
+        items = [one.index for one in self._made.items if one.message in gone] if gone else []
+        self._out |= dict.fromkeys(items, "reverted")
+        self._touched |= dict.fromkeys(items, "undo")
+        if items:
+            self.events.append(
+                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
+            )
 
     def show(
         self,
@@ -126,15 +243,3 @@ class ItemStates:
                 shown=shown,
             )
         )
-
-    def take_removed(self) -> None:
-        """Take the items of messages out that were removed since the request before."""
-        gone = frozenset(self.removed)
-        self.removed = []
-        items = [one.index for one in self._made.items if one.message in gone] if gone else []
-        for index in items:
-            self.show(index, "reverted", 0, "undo")
-        if items:
-            self.events.append(
-                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
-            )

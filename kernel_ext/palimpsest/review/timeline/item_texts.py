@@ -16,6 +16,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
+from palimpsest.transcript.session_record.events import PartDelta, PartUpdated, Record
 from palimpsest.transcript.values import BlobRef
 
 RESULT = "/result"
@@ -65,14 +66,31 @@ class ItemTexts:
     def __init__(self, store: Store, session_id: str, ids: Callable[[int], str]) -> None:
         self._store = store
         self._session_id = session_id
-        self._ids = ids
+        self.ids = ids
         self._parts: dict[str, Part] | None = None
+        self._seq = 0
+        """The last record when they were read."""
         self.blobs: dict[str, str] = {}
         """Blobs of the items that are no parts: system prompts and tools."""
 
+    def take(self, record: Record) -> None:
+        """Take a record that may have been written after the texts were read."""
+        known = self._parts
+        if known is None or record.seq <= self._seq:
+            return
+        match record.event:
+            case PartUpdated(part=part):
+                known[part.id] = part
+            case PartDelta(part_id=name, field="text", delta=more):
+                written = known.get(name)
+                if isinstance(written, TextPart | ReasoningPart):
+                    known[name] = written.model_copy(update={"text": written.text + more})
+            case _:
+                pass
+
     def __call__(self, index: int) -> str:
         """Return the whole text of an item; empty where the log has none."""
-        name = self._ids(index)
+        name = self.ids(index)
         if name in self.blobs:
             return self._blob(self.blobs[name], "")
         is_result = name.endswith(RESULT)
@@ -97,5 +115,6 @@ class ItemTexts:
     def _known(self) -> dict[str, Part]:
         if self._parts is None:
             state = self._store.load(self._session_id)
+            self._seq = state.seq
             self._parts = {part.id: part for message in state.messages() for part in message.parts}
         return self._parts

@@ -5,11 +5,14 @@ from the log when it is asked for. A message's items come when the next request 
 their results, which is the order in which a request holds them.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
 from palimpsest.review.timeline.message_items import ItemList
@@ -18,6 +21,7 @@ from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
     StepRequest,
 )
+from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import (
     CompactionPart,
@@ -41,12 +45,15 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
+    ASKED_FOR,
     Timeline,
 )
 from palimpsest.transcript.values import Price
 
 SUBAGENT = "task"
 """Where a call's metadata name the session that it began."""
+OPENCODE_SUBAGENT = "sessionId"
+"""Where those of OpenCode's task tool do."""
 LABEL_CHARS = 80
 SESSION = frozenset({"session.created", "session.updated"})
 READ = frozenset(
@@ -74,13 +81,13 @@ def timeline_of(
 
     ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
     """
-    builder = _Builder(price)
+    builder = TimelineBuilder(store, price)
     for record in store.read(session_id, only=SESSION):
         # What says that it was imported may come last.
         builder.take(record)
     for record in store.read(session_id, only=READ):
         builder.take(record)
-    return builder.timeline(store, session_id, count)
+    return builder.finished(store, session_id, count)
 
 
 @dataclass(slots=True)
@@ -91,10 +98,10 @@ class _Open:
     parts: dict[str, Part] = field(default_factory=dict)
 
 
-class _Builder:
+class TimelineBuilder:
     """Collects items, requests and transitions from records."""
 
-    def __init__(self, price: Callable[[str], Price | None]) -> None:
+    def __init__(self, store: Store, price: Callable[[str], Price | None]) -> None:
         self._price = price
         self._session: SessionInfo | None = None
         self._imported: dict[str, Any] = {}
@@ -102,6 +109,11 @@ class _Builder:
         self._made = ItemList()
         self._requests = RequestList()
         self._states = ItemStates(self._made, self._requests)
+        self._cut = HistoryCut(store)
+        self._last: StepRequest | None = None
+        """The newest request that was recorded when it was sent."""
+        self._asked: dict[str, StepRequest] = {}
+        """The first request for each summary."""
         self._open: dict[str, _Open] = {}
         self._infos: dict[str, MessageInfo] = {}
         self._markers: dict[str, CompactionPart] = {}
@@ -123,6 +135,8 @@ class _Builder:
                 self._states.decisions.append(decision)
             case StepRequested(request=request) if request.purpose == "step":
                 self._sent(request, record.ts)
+            case StepRequested(request=request) if request.purpose == "compaction":
+                self._asked.setdefault(request.message_id or "", request)
             case event:
                 self._take_content(event)
 
@@ -153,6 +167,9 @@ class _Builder:
             if self._asks(info):
                 self._request(info)
             self._open[info.id] = _Open(info)
+        told = (getattr(info, "imported", None) or {}).get("subagent")
+        if isinstance(told, str):
+            self._subagents[info.id] = told
         if isinstance(info, AssistantMessage):
             self._requests.answered(info)
 
@@ -165,7 +182,8 @@ class _Builder:
         if isinstance(part, CompactionPart):
             self._markers[part.message_id] = part
         if isinstance(part, ToolPart):
-            begun = (getattr(part.state, "metadata", None) or {}).get(SUBAGENT)
+            said = getattr(part.state, "metadata", None) or {}
+            begun = said.get(SUBAGENT, said.get(OPENCODE_SUBAGENT) if part.tool == "task" else None)
             if isinstance(begun, str):
                 self._subagents[part.call_id] = begun
         at = self._open.get(part.message_id)
@@ -196,8 +214,13 @@ class _Builder:
         """Let a summary replace what it covers."""
         marker = self._markers.get(info.parent_id)
         covered = self._made.add_summary(info, parts, marker)
+        asked = self._asked.get(info.id, self._last)
+        prompt = _asked_for(self._cut.compact_policy(asked)) if asked is not None else {}
         if covered is not None:
-            self._states.replace_by_summary(covered, info.id, marker)
+            self._states.replace_by_summary(covered, info.id, marker, prompt)
+        elif info.error is not None:
+            before = self._made.before_tail(marker)
+            self._states.note_failed_summary(before, info, marker, prompt)
 
     # Requests
 
@@ -228,8 +251,10 @@ class _Builder:
             replaced = self._made.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
             if replaced is not None:
                 self._states.show(replaced, "out", 0, f"another {kind}")
+        self._last = request
         self._begin(
             info,
+            cut=self._left_out(),
             window=request.facts.window,
             reserve=request.facts.reserve,
             price=request.model.price,
@@ -245,9 +270,14 @@ class _Builder:
             calibration=request.facts.calibration,
         )
 
-    def _begin(self, info: MessageInfo, **more: Any) -> None:
-        self._states.take_decisions()
-        self._states.take_removed()
+    def _left_out(self) -> frozenset[str] | None:
+        """Return the messages that a request like the newest would leave out now."""
+        if self._last is None:
+            return None
+        return self._cut.left_out(self._last, self._infos, self._markers, self._states.undone)
+
+    def _begin(self, info: MessageInfo, *, cut: frozenset[str] | None = None, **more: Any) -> None:
+        self._states.take_changes(cut)
         self._requests.begin(info, self._made, **more)
 
     # The end
@@ -257,37 +287,80 @@ class _Builder:
         store: Store,
         session_id: str,
         count: Callable[[str], Callable[[str], int]] | None,
+        texts: ItemTexts | None = None,
+        earlier: dict[str, Any] | None = None,
     ) -> Timeline:
-        """Return the timeline of what was taken."""
+        """Return the timeline of what was taken so far; more may be taken after it."""
+        return self._copied().finished(store, session_id, count, texts, earlier)
+
+    def _copied(self) -> "TimelineBuilder":
+        """Return a copy whose last messages may be closed; only those of its parts that this changes are copied."""
+        made = copy(self)
+        items = self._made.copied()
+        vars(made).update(_made=items, _states=self._states.copied(items), _open={**self._open})
+        return made
+
+    @property
+    def settled(self) -> int:
+        """How many items will never be made anew: those of messages that are closed."""
+        return len(self._made.items)
+
+    def finished(
+        self,
+        store: Store,
+        session_id: str,
+        count: Callable[[str], Callable[[str], int]] | None,
+        texts: ItemTexts | None = None,
+        earlier: dict[str, Any] | None = None,
+    ) -> Timeline:
+        """Close all messages and return the timeline; nothing may be taken after it.
+
+        ``earlier`` is what was made of the session's timelines before.
+        """
         self._flush()
+        happened = [*self._states.events]
+        self._states.take_changes(self._left_out())
         items = tuple(self._made.items)
-        texts = ItemTexts(store, session_id, lambda index: items[index].id)
+        texts = texts or ItemTexts(store, session_id, str)
+        texts.ids = lambda index: items[index].id
         texts.blobs = self._made.blobs
         session = self._session
-        requests = tuple(self._requests.finished(items))
+        requests = tuple(self._requests.finished(self._made))
+        sent = len(requests)
+        changes = context_changes(requests)
+        events = [*happened, *changes]
+        moves = self._states.transitions
+        coming = bisect_left(moves, sent, key=lambda one: one.request)
         return Timeline(
             session=session_id,
             title=session.title if session is not None else "",
             origin=self._origin,
             items=items,
             requests=requests,
-            transitions=tuple(
-                one for one in self._states.transitions if one.request < len(requests)
-            ),
-            events=tuple(
-                sorted(
-                    [*self._states.events, *context_changes(requests)], key=lambda one: one.request
-                )
-            ),
+            transitions=tuple(moves[:coming]),
+            coming=tuple(moves[coming:]),
+            events=tuple(sorted(events, key=lambda one: one.request)),
             parent=session.parent_id if session is not None else None,
             started_by=str(self._imported["parent_call"])
             if self._imported.get("parent_call")
             else None,
             subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
+            unread=_unread(self._imported.get("unread"), self._imported.get("more_unread")),
             read=texts,
             count=count,
+            earlier={} if earlier is None else earlier,
         )
+
+
+def _asked_for(policy: CompactPolicy) -> dict[str, Any]:
+    """Return how a policy has summaries written, as far as it differs from the usual way."""
+    usual = CompactPolicy()
+    return {
+        name: getattr(policy, name)
+        for name in ASKED_FOR
+        if getattr(policy, name) != getattr(usual, name)
+    }
 
 
 def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
@@ -300,4 +373,16 @@ def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     found = [what if times == 1 else f"{what} ({times} times)" for what, times in told.items()]
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
+    return tuple(found)
+
+
+def _unread(places: Any, more: Any) -> tuple[str, ...]:
+    """Return what could not be read of a recording, in sentences; the log may be another program's."""
+    found = [
+        f"{one['where']}: {one['what']}"
+        for one in (places if isinstance(places, list) else ())
+        if isinstance(one, dict) and one.get("where") and one.get("what")
+    ]
+    if isinstance(more, int) and more > 0:
+        found.append(f"{more:,} more places could not be read.")
     return tuple(found)

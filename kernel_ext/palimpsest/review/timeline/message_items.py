@@ -7,10 +7,12 @@ message of the provider's own.
 import hashlib
 import json
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.render.content.phrases import subject
 from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
@@ -34,6 +36,16 @@ MEDIA_CHARS = 4 * MEDIA_TOKENS
 """Characters that a picture or file counts as, so that it weighs what the engine takes it for."""
 _BESIDE = ("system", "tools")
 
+T = TypeVar("T")
+
+
+def with_own_containers(made: T) -> T:
+    """Return a copy of an object whose lists, dictionaries and sets may change without changing the other's."""
+    other = copy(made)
+    own = {k: copy(v) for k, v in vars(made).items() if isinstance(v, list | dict | set)}
+    vars(other).update(own)
+    return other
+
 
 class ItemList:
     """Makes items in the order of their first appearance.
@@ -48,8 +60,12 @@ class ItemList:
         """The request that will be the first to show what is made now."""
         self.waiting: dict[str, ToolPart] = {}
         """Calls whose results are still to come, by the ids of their parts."""
+        self.answers: dict[str, tuple[int, int]] = {}
+        """Where the items of each message begin and end, without the results of its calls."""
         self.blobs: dict[str, str] = {}
         """Blobs of the items that are no parts, by the items' ids."""
+        self.marked: set[int] = set()
+        """Items whose parts themselves are marked as pinned."""
         self._places: dict[str, int] = {}
         """Item of each part, and of each result as ``part/result``."""
         self._first: dict[str, int] = {}
@@ -57,6 +73,10 @@ class ItemList:
         self._infos: dict[str, MessageInfo] = {}
         self._block = 0
         self._sections: dict[str, int] = {}
+
+    def copied(self) -> "ItemList":
+        """Return a copy that may go on alone; the values in it are shared."""
+        return with_own_containers(self)
 
     def items_of(self, decision: Decision) -> list[int]:
         """Return the items that a decision is about: a call's result, a part, or a whole message.
@@ -76,6 +96,12 @@ class ItemList:
         first = self._first.get(message_id)
         own = self.items[first:] if first is not None else ()
         return [one.index for one in own if one.message == message_id]
+
+    def continuing(self, summary: int) -> list[int]:
+        """Return the items of the message right after a summary, where the engine wrote it to go on."""
+        message = next((one.message for one in self.items[summary + 1 :] if one.message), "")
+        own = self.items_of_message(message) if message else []
+        return own if any(self.items[one].continues for one in own) else []
 
     def pin(self, item: int, *, pinned: bool) -> None:
         """Note whether a person keeps an item from every reduction."""
@@ -169,6 +195,11 @@ class ItemList:
         index = len(self.items)
         encrypted = isinstance(part, ReasoningPart) and not part.text
         self._places[name] = index
+        if more.get("pinned"):
+            self.marked.add(index)
+        if kind not in ("output", "summary"):
+            first, _ = self.answers.get(info.id, (index, 0))
+            self.answers[info.id] = (first, index + 1)
         self.items.append(
             TimelineItem(
                 index=index,
@@ -195,14 +226,13 @@ class ItemList:
 
         Returns the replaced items; None where the summary is empty or failed, so that nothing was replaced.
         """
-        texts = [part for part in parts if isinstance(part, TextPart) and part.text]
+        texts = [part for part in parts if isinstance(part, TextPart) and _is_final(part)]
+        # Also one that failed may be where the tail of a later one begins.
+        self._first.setdefault(info.id, len(self.items))
         if not texts or info.error is not None:
             return None
-        tail = marker.tail_start_id if marker is not None else None
-        until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
-        covered = tuple(one.index for one in self.items[:until] if one.kind not in _BESIDE)
+        covered = self.before_tail(marker)
         self._block += 1
-        self._first.setdefault(info.id, len(self.items))
         self._item(
             texts[0].id,
             info,
@@ -212,6 +242,12 @@ class ItemList:
             before=covered[0] if covered else None,
         )
         return covered
+
+    def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
+        """Return the items that the summary of a marker replaces: all that stand before its tail."""
+        tail = marker.tail_start_id if marker is not None else None
+        until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
+        return tuple(one.index for one in self.items[:until] if one.kind not in _BESIDE)
 
     def add_section(self, kind: str, sha256: str, tokens: int) -> int | None:
         """Make the item of a system prompt or of the tools; returns the one that it replaces, if it does."""
@@ -244,6 +280,12 @@ class ItemList:
 def part_of(item: TimelineItem) -> str:
     """Return the part of the log that an item stands for."""
     return item.id.removeprefix(f"{item.message}/").split("/")[0]
+
+
+def _is_final(part: TextPart) -> bool:
+    """Return whether a text of a summary is no draft of it, and not of an attempt that failed."""
+    is_draft = part.ignored or bool((part.metadata or {}).get(FAILED_ATTEMPT))
+    return bool(part.text) and not is_draft
 
 
 def _is_sent(part: Part) -> bool:

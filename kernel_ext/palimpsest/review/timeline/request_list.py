@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from palimpsest.review.importing.message_parts import UNKNOWN
 from palimpsest.review.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.timeline import (
     RequestStatus,
     TimelineEvent,
-    TimelineItem,
     TimelineRequest,
 )
-from palimpsest.transcript.values import Price
+from palimpsest.transcript.values import ModelRef, Price
 
 
 @dataclass(slots=True)
@@ -22,6 +22,8 @@ class _BegunRequest:
 
     made: TimelineRequest
     message: str
+    finished: TimelineRequest | None = None
+    """With the items of its answer, as last told."""
 
 
 class RequestList:
@@ -59,7 +61,7 @@ class RequestList:
             items=count,
             answer=(count, count),
             started=(info.time.created if started is None else started) if timed else None,
-            model=info.model.id,
+            model=_named(info.model),
             effort=info.model.variant or "",
             **more,
         )
@@ -79,26 +81,26 @@ class RequestList:
         made = at.made
         cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
         ended = info.time.completed if made.started is not None else None
+        at.finished = None
         at.made = replace(
             made,
             usage=usage,
             cost=cost,
+            listed=cost is not None and info.cost is None,
             status=status,
             ended=ended,
             assumed=info.tokens if info.tokens.estimated else None,
             overflowed=isinstance(info.error, ContextOverflowError),
         )
 
-    def finished(self, items: Iterable[TimelineItem]) -> Iterable[TimelineRequest]:
+    def finished(self, items: ItemList) -> Iterable[TimelineRequest]:
         """Yield the requests with the items of their answers."""
-        answers: dict[str, tuple[int, int]] = {}
-        for item in items:
-            if item.kind not in ("output", "summary"):
-                first, _ = answers.get(item.message, (item.index, 0))
-                answers[item.message] = (first, item.index + 1)
+        answers = items.answers
         for at in self._requests:
             answer = answers.get(at.message, (at.made.items, at.made.items))
-            yield replace(at.made, answer=answer)
+            if at.finished is None or at.finished.answer != answer:
+                at.finished = replace(at.made, answer=answer)
+            yield at.finished
 
 
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
@@ -113,6 +115,13 @@ def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEve
                 numbers = {"from": before.effort, "to": request.effort}
                 yield TimelineEvent(request.index, "effort", "", numbers)
         before = request
+
+
+def _named(model: ModelRef) -> str:
+    """Return a model's id as far as it is known; an importer writes ``unknown`` for what is not recorded."""
+    if model.provider != UNKNOWN:
+        return model.id
+    return "" if model.name == UNKNOWN else model.name
 
 
 def _cost(usage: Any, price: Price | None) -> float | None:

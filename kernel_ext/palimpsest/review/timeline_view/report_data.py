@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, get_args
 
+from palimpsest.render.content.phrases import some
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskCompaction, AskTrack, AskView
@@ -40,7 +42,7 @@ def report_data(
     found = answers.answer(AskView(price=price))
     if found.view is None:
         raise UserError(found.error)
-    view = _shown(found.view, texts)
+    view = _shown(found.view, texts, answers.review)
     view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
     stops = [clean(one) for one in _stops(answers, policies or DEFAULT_POLICIES, price)]
     named = _policies(view.policies, [one["policy"] for one in stops])
@@ -50,7 +52,7 @@ def report_data(
         "stops": stops,
         "texts": texts,
         "items": clean(_texts(answers, texts)),
-        "compactions": clean(_compactions(answers)) if texts != "none" else [],
+        "compactions": clean(_compactions(answers, texts, price)) if texts != "none" else [],
     }
     columns: list[Any] = []
     made = _shared(data, columns, {})
@@ -64,16 +66,22 @@ def _check(policies: Sequence[str], texts: str) -> None:
         raise UserError(f"A report holds at most {MOST_POLICIES} policies.")
 
 
-def _shown(view: TimelineView, texts: ReportTexts) -> TimelineView:
-    """Return the view without words of the session, where texts are left out."""
+def _shown(view: TimelineView, texts: ReportTexts, review: SessionReview) -> TimelineView:
+    """Return the view without words of the session, where texts are left out.
+
+    What could not be read is counted then, since those sentences name files and what stands in them.
+    """
     if texts != "none":
         return view
     labels = ("",) * len(view.items.id)
+    unread = len(review.problems)
+    counted = (f"{some(unread, 'place')} could not be read.",) if unread else ()
     return view.model_copy(
         update={
             "title": view.session,
             "items": view.items.model_copy(update={"label": labels}),
             "wastes": (),
+            "gaps": (*review.timeline.gaps, *counted),
             "subagents": (),
         }
     )
@@ -122,12 +130,16 @@ def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
     return [timeline.read(one.index)[:longest] for one in timeline.items]
 
 
-def _compactions(answers: ViewAnswers) -> list[dict[str, Any]]:
+def _compactions(
+    answers: ViewAnswers, texts: ReportTexts, price: str | None
+) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while True:
-        one = answers.answer(AskCompaction(number=len(found))).compaction
+        one = answers.answer(AskCompaction(number=len(found), price=price)).compaction
         if one is None:
             return found
+        if texts == "preview":
+            one = one.model_copy(update={"summary": one.summary[:PREVIEW_CHARS]})
         found.append(one.model_dump(mode="json", exclude_none=True))
 
 

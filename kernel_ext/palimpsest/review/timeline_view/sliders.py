@@ -5,6 +5,7 @@ beforehand; so the two show the same picture for the same number.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from palimpsest.review.policies.registry import presets, summary
 from palimpsest.review.policies.settings import Preset
@@ -45,6 +46,11 @@ FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 
 def policy_choices() -> tuple[PolicyOption, ...]:
     """Return every preset with its sliders, sorted by name."""
+    return _choices(tuple(presets()))
+
+
+@lru_cache(maxsize=4)
+def _choices(known: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
     return tuple(
         PolicyOption(
             name=one.preset,
@@ -53,7 +59,7 @@ def policy_choices() -> tuple[PolicyOption, ...]:
             third_party=one.third_party,
             sliders=tuple(_sliders(one)),
         )
-        for one in presets()
+        for one in known
     )
 
 

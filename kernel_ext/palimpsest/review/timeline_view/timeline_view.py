@@ -1,16 +1,24 @@
 """The whole view of a session: items and requests as columns, the recorded track, breaks, wastes and choices."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.break_avoidance import avoided_by
+from palimpsest.review.comparison.cache_breaks import CacheBreak
 from palimpsest.review.comparison.links import parse_link
+from palimpsest.review.comparison.problem_sentences import problem_sentences
+from palimpsest.review.comparison.recorded_clock import clock_sentence
+from palimpsest.review.comparison.request_totals import recorded_cost
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.comparison.subagents import SubagentRun
+from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.review.timeline_view.view_values import (
+    VIEW_VERSION,
     BreakView,
+    ComingColumns,
     EventView,
     ItemColumns,
     PriceView,
@@ -19,9 +27,12 @@ from palimpsest.review.timeline_view.view_values import (
     SubagentView,
     TimelineView,
     TrackView,
+    WasteKindView,
     WasteView,
 )
-from palimpsest.transcript.timeline import Timeline, TimelineItem
+from palimpsest.transcript.growing_lists import GrownColumns, GrownRows
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
 
 KINDS = (
     "system",
@@ -45,28 +56,33 @@ def timeline_view(
     *,
     own: bool = False,
     seq: int = 0,
+    epoch: str = "",
 ) -> TimelineView:
     """Return everything that an inspector shows of a session besides texts; shapes in ``view_values``.
 
     ``price`` is a model's id, ``units`` or None for the recorded model's. Raises UserError for an unknown price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
-    kinds = tuple(dict.fromkeys([*KINDS, *(one.kind for one in timeline.items)]))
-    models = tuple(dict.fromkeys(one.model for one in timeline.requests if one.model))
+    kinds, items = _items(timeline, timeline.weights(ruler.estimator))
+    models, requests = _requests(timeline)
     breaks = review.breaks(profile)
-    uses = sorted({(item, use.request) for use in review.references.uses for item in use.sources})
     track = recorded_track(review, profile)
-    return TimelineView(
+    subagents = review.subagent_runs(price)
+    wastes = review.wastes(profile, runs=subagents)
+    # What was made of the same values before is not looked at again.
+    return TimelineView.model_construct(
+        version=VIEW_VERSION,
         session=timeline.session,
         title=timeline.title,
         origin=timeline.origin,
         own=own,
         parent=timeline.parent,
         seq=seq,
+        epoch=epoch,
         kinds=kinds,
         models=models,
-        items=_items(timeline, kinds, timeline.weights(ruler.estimator)),
-        requests=_requests(timeline, models),
+        items=items,
+        requests=requests,
         ruler=RulerView(
             estimator=ruler.estimator,
             unseen=ruler.unseen,
@@ -81,26 +97,12 @@ def timeline_view(
             output=profile.output,
             read=profile.read,
             write=profile.write,
+            source=profile.source,
+            recorded=profile.recorded,
         ),
         recorded=track,
-        events=tuple(
-            EventView(request=one.request, kind=one.kind, cause=one.cause)
-            for one in timeline.events
-        ),
-        breaks=tuple(
-            BreakView(
-                request=one.request,
-                turn=one.turn,
-                cause=one.cause,
-                words=one.words,
-                expected=one.expected,
-                read=one.read,
-                loss=one.loss,
-                cost=round(one.cost, 6),
-                avoided_by=avoided_by(timeline, one, profile),
-            )
-            for one in breaks
-        ),
+        events=_events(timeline),
+        breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
         wastes=tuple(
             WasteView(
@@ -109,22 +111,58 @@ def timeline_view(
                 request=one.request,
                 item=parse_link(one.link)[2],
                 is_fact=one.is_fact,
+                cost_is_fact=one.cost_is_fact,
             )
-            for one in review.wastes(profile)
+            for one in wastes
         ),
-        used_item=tuple(item for item, _ in uses),
-        used_request=tuple(request for _, request in uses),
-        subagents=tuple(_subagents(review, price, profile)),
+        waste_kinds=tuple(
+            WasteKindView(words=one.words, cost=one.cost, cost_is_fact=one.cost_is_fact)
+            for one in wastes.kinds
+        ),
+        used=review.references.used_by(len(timeline.requests)),
+        subagents=tuple(_subagents(subagents, profile)),
         totals=_totals(timeline, track, profile),
-        gaps=timeline.gaps,
+        gaps=(*timeline.gaps, *problem_sentences(review.problems)),
+        coming=_coming(timeline),
         policies=policy_choices(),
     )
 
 
-def _subagents(
-    review: SessionReview, price: str | PriceProfile | None, profile: PriceProfile
-) -> Iterator[SubagentView]:
-    for one in review.subagents_at(price):
+def _events(timeline: Timeline) -> tuple[EventView, ...]:
+    grown: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
+    events = timeline.events
+    return grown.of(
+        lambda at, _: EventView(
+            request=events[at].request, kind=events[at].kind, cause=events[at].cause
+        ),
+        events,
+    )
+
+
+def _breaks(
+    timeline: Timeline, breaks: Sequence[CacheBreak], profile: PriceProfile
+) -> tuple[BreakView, ...]:
+    def view(at: int, _: Sequence[BreakView]) -> BreakView:
+        one = breaks[at]
+        return BreakView(
+            request=one.request,
+            turn=one.turn,
+            cause=one.cause,
+            words=one.words,
+            expected=one.expected,
+            read=one.read,
+            loss=one.loss,
+            cost=round(one.cost, 6),
+            avoided_by=avoided_by(timeline, one, profile),
+        )
+
+    pairs = [(timeline.requests[one.before], timeline.requests[one.request]) for one in breaks]
+    grown: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
+    return grown.of(view, breaks, pairs, about=profile)
+
+
+def _subagents(runs: Sequence[SubagentRun], profile: PriceProfile) -> Iterator[SubagentView]:
+    for one in runs:
         yield SubagentView(
             session=one.timeline.session,
             title=one.timeline.title,
@@ -132,63 +170,97 @@ def _subagents(
             requests=one.totals.requests,
             tokens=one.totals.input + one.totals.output,
             cost=one.totals.cost if profile.unit == "USD" else None,
+            cost_is_fact=one.totals.cost_is_fact,
         )
 
 
-def _items(timeline: Timeline, kinds: tuple[str, ...], weights: Sequence[int]) -> ItemColumns:
-    items = timeline.items
+def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...], ItemColumns]:
+    """Return the kinds of a session's items, and the items."""
+    grown: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
+    columns = grown.of(
+        timeline.items,
+        {
+            "id": lambda one: one.id,
+            "kind": lambda one: one.kind,
+            "label": lambda one: one.label,
+            "tool": lambda one: one.tool,
+            "turn": lambda one: one.turn,
+            "entered": lambda one: one.entered,
+            "block": lambda one: one.block,
+            "group": lambda one: one.group,
+            "error": lambda one: one.is_error,
+            "pinned": lambda one: one.pinned,
+            "hidden": lambda one: one.text in ("encrypted", "not recorded"),
+        },
+    )
+    places, order = range(len(timeline.items)), timeline.order
+    kinds = tuple(dict.fromkeys([*KINDS, *columns["kind"]]))
     place = {kind: index for index, kind in enumerate(kinds)}
-    order = sorted(range(len(items)), key=timeline.ranks.__getitem__)
-    return ItemColumns(
-        id=tuple(one.id for one in items),
-        kind=tuple(place[one.kind] for one in items),
-        label=tuple(one.label for one in items),
-        tool=tuple(one.tool for one in items),
-        turn=tuple(one.turn for one in items),
-        entered=tuple(one.entered for one in items),
+    return kinds, ItemColumns.model_construct(
+        **{name: columns[name] for name in ("id", "label", "tool", "turn", "entered", "block")},
+        kind=tuple(map(place.__getitem__, columns["kind"])),
         tokens=tuple(weights),
-        block=tuple(one.block for one in items),
-        partner=tuple(_partners(items)),
-        errors=tuple(one.index for one in items if one.is_error),
-        pinned=tuple(one.index for one in items if one.pinned),
-        encrypted=tuple(one.index for one in items if one.text in ("encrypted", "not recorded")),
-        order=() if order == [*range(len(items))] else tuple(order),
+        partner=tuple(_partners(columns["group"])),
+        errors=tuple(compress(places, columns["error"])),
+        pinned=tuple(compress(places, columns["pinned"])),
+        encrypted=tuple(compress(places, columns["hidden"])),
+        order=() if isinstance(order, range) else tuple(order),
     )
 
 
-def _partners(items: Sequence[TimelineItem]) -> list[int]:
-    found = [-1] * len(items)
+def _coming(timeline: Timeline) -> ComingColumns:
+    """Return the last that was decided of each item for the request that comes next."""
+    newest = {one.item: one.state for one in timeline.coming}
+    return ComingColumns(item=tuple(newest), state=tuple(newest.values()))
+
+
+def _partners(groups: Sequence[str]) -> list[int]:
+    found = [-1] * len(groups)
     first: dict[str, int] = {}
-    for one in items:
-        if not one.group:
+    for place, group in enumerate(groups):
+        if not group:
             continue
-        other = first.setdefault(one.group, one.index)
-        if other != one.index:
-            found[one.index], found[other] = other, one.index
+        other = first.setdefault(group, place)
+        if other != place:
+            found[place], found[other] = other, place
     return found
 
 
-def _requests(timeline: Timeline, models: tuple[str, ...]) -> RequestColumns:
-    requests = timeline.requests
-    usages = [one.usage if one.reported is not None else None for one in requests]
-    return RequestColumns(
-        id=tuple(one.id for one in requests),
-        turn=tuple(one.turn for one in requests),
-        items=tuple(one.items for one in requests),
-        started=tuple(one.started for one in requests),
-        ended=tuple(one.ended for one in requests),
-        model=tuple(models.index(one.model) if one.model else -1 for one in requests),
-        effort=tuple(one.effort for one in requests),
-        window=tuple(one.window for one in requests),
-        reserve=tuple(one.reserve for one in requests),
-        status=tuple(one.status for one in requests),
-        seen=tuple(one.seen for one in requests),
-        reported=tuple(one.reported for one in requests),
-        read=tuple(None if one is None else one.cache_read for one in usages),
-        written=tuple(None if one is None else one.cache_write for one in usages),
-        output=tuple(None if one is None else one.output + one.reasoning for one in usages),
-        cost=tuple(one.cost for one in requests),
-    )
+def _requests(timeline: Timeline) -> tuple[tuple[str, ...], RequestColumns]:
+    """Return the models of a session's requests, and the requests."""
+
+    def reported(one: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
+        return None if one.usage is None or one.reported is None else value(one.usage)
+
+    grown: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
+    columns = {
+        **grown.of(
+            timeline.requests,
+            {
+                "id": lambda one: one.id,
+                "turn": lambda one: one.turn,
+                "items": lambda one: one.items,
+                "started": lambda one: one.started,
+                "ended": lambda one: one.ended,
+                "model": lambda one: one.model,
+                "effort": lambda one: one.effort,
+                "window": lambda one: one.window,
+                "reserve": lambda one: one.reserve,
+                "status": lambda one: one.status,
+                "seen": lambda one: one.seen,
+                "reported": lambda one: one.reported,
+                "read": lambda one: reported(one, lambda usage: usage.cache_read),
+                "written": lambda one: reported(one, lambda usage: usage.cache_write),
+                "output": lambda one: reported(one, lambda usage: usage.output + usage.reasoning),
+                "cost": lambda one: one.cost,
+                "listed": lambda one: one.listed,
+            },
+        )
+    }
+    models = tuple(one for one in dict.fromkeys(columns["model"]) if one)
+    place = {"": -1, **{model: index for index, model in enumerate(models)}}
+    columns["model"] = tuple(map(place.__getitem__, columns["model"]))
+    return models, RequestColumns.model_construct(**columns)
 
 
 def _totals(timeline: Timeline, track: TrackView, price: PriceProfile) -> tuple[str, ...]:
@@ -196,23 +268,47 @@ def _totals(timeline: Timeline, track: TrackView, price: PriceProfile) -> tuple[
     figures = track.facts or track.figures
     if figures is None:
         return ("The session has no request yet.",)
-    known = [one.cost for one in timeline.requests if one.cost is not None]
     about = "" if track.facts is not None else "about "
+    known = sum(one is not None for one in timeline.reported)
     how_many = some(len(timeline.requests), "request")
+    if 0 < known < len(timeline.requests):
+        how_many = f"{known:,} of {how_many} reported their usage: they"
     largest = f"at most {about}{figures.peak:,} at once"
     sentences = [
         f"{how_many} read {about}{figures.input:,} tokens, {largest}; {figures.cached:.0%} came from the cache."
     ]
-    if track.facts is not None and known:
-        sentences.append(f"The session cost {sum(known):,.2f} USD.")
+    if track.facts is not None:
+        sentences.extend(_cost_sentences(timeline, price))
     elif track.figures is not None and track.figures.cost is not None:
-        unit = "USD" if price.unit == "USD" else "units"
-        digits = 2 if price.unit == "USD" else 0
-        sentences.append(
-            f"It would cost about {track.figures.cost:,.{digits}f} {unit} by the prices of {price.name}."
-        )
+        sentences.extend(_priced(track.figures.cost, price))
     if track.facts is None:
         sentences.append(
             "The recording reports no usage: sizes are estimates, and the cache is taken to be warm."
         )
-    return tuple(sentences)
+    clock = clock_sentence(timeline)
+    return (*sentences, clock) if clock else tuple(sentences)
+
+
+def _cost_sentences(timeline: Timeline, price: PriceProfile) -> tuple[str, ...]:
+    """Return what the requests with reported usage cost; a cost of 0 for tokens that were read is none that is known."""
+    reported = [one for one, told in zip(timeline.requests, timeline.reported, strict=True) if told]
+    recorded = [one.cost for one in reported if one.cost and not one.listed]
+    if not recorded:
+        return _priced(recorded_cost(timeline, price, asked=True), price)
+    cost = money_words(sum(recorded), "USD")
+    if len(recorded) == len(reported):
+        return (f"The session cost {cost}.",)
+    told = f"{len(recorded):,} of {some(len(reported), 'request')} cost {cost}"
+    others = [one.cost for one in reported if one.cost and one.listed]
+    if len(recorded) + len(others) < len(reported):
+        return (f"{told}; what the others cost is not known.",)
+    listed = money_words(sum(others), "USD", "estimate")
+    return (
+        f"{told}; of the others no cost was recorded, and they come to {listed}.",
+        price.sentence,
+    )
+
+
+def _priced(cost: float, price: PriceProfile) -> tuple[str, ...]:
+    amount = money_words(cost, price.unit, "estimate")
+    return (f"It would cost {amount}; the recording holds no cost.", price.sentence)

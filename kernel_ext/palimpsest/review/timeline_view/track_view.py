@@ -1,28 +1,32 @@
 """One track of a view: a session under a policy, or as it was recorded."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from palimpsest.render.reports.table import Cell
 from palimpsest.review.comparison.explanation import transition_words
 from palimpsest.review.comparison.policy_comparison import columns, reported_row
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
+from palimpsest.review.comparison.prices import cost_is_fact
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import RequestSize, Simulation, simulate
+from palimpsest.review.replay.simulation import RequestSize, Simulation
 from palimpsest.review.timeline_view.view_values import (
     ProbeView,
     TrackFigures,
     TrackView,
     TransitionColumns,
 )
+from palimpsest.transcript.growing_lists import GrownColumns, GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, Transition
 
 
 def recorded_track(review: SessionReview, price: PriceProfile) -> TrackView:
     """Return the recording as a track, its figures estimated like a policy's, and beside them what was reported."""
-    policy = RecordedPolicy(review.timeline)
-    simulation = simulate(review.timeline, policy, review.ruler)
+    simulation = recorded(review.timeline, review.ruler)
     return track_of(review, simulation, price, _reported(review.timeline, price))
 
 
@@ -34,55 +38,87 @@ def track_of(
 ) -> TrackView:
     """Return a replay as a track; ``facts`` are figures that were reported."""
     timeline, sizes = simulation.timeline, simulation.sizes
-    words: dict[str, int] = {}
-    recorded = {(one.item, one.request): one for one in review.timeline.transitions}
-    is_recorded = simulation.policy == RecordedPolicy.name
-    weights = timeline.weights(review.ruler.estimator)
-    # A recorded decision is told with its own numbers, as `why` tells it.
-    decided = [
-        recorded.get((one.item, one.request), one) if is_recorded else one
-        for one in timeline.transitions
-    ]
-    told = [
-        transition_words(one, weights[one.item], one.tokens, review.ruler.factor) for one in decided
-    ]
-    for one in told:
-        words.setdefault(one, len(words))
+    told = _told(review, simulation)
+    words = {one: place for place, one in enumerate(dict.fromkeys(told))}
     figures = policy_figures(simulation, review.references, price) if sizes else None
-    return TrackView(
+    grown: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
+    return TrackView.model_construct(
         policy=simulation.policy,
         facts_until=simulation.facts_until,
-        transitions=_columns(timeline.transitions, [words[one] for one in told]),
-        words=tuple(words),
-        total=_rounded(sizes, lambda one: one.total),
-        prefix=_rounded(sizes, lambda one: one.prefix),
-        read=_rounded(sizes, lambda one: one.read),
-        output=_rounded(sizes, lambda one: one.output),
-        cost=tuple(_cost(one, price) for one in sizes),
-        fired=simulation.fired,
-        first_changed=tuple(
-            -1 if one.first_changed is None else one.first_changed for one in sizes
+        transitions=TransitionColumns.model_construct(
+            **_moves(timeline), words=tuple(map(words.__getitem__, told))
         ),
+        words=tuple(words),
+        fired=simulation.fired,
         probe=_probe(simulation),
         figures=None if figures is None else _figures(figures),
         facts=facts,
+        **grown.of(
+            sizes,
+            {
+                "total": lambda one: round(one.total),
+                "prefix": lambda one: round(one.prefix),
+                "read": lambda one: round(one.read),
+                "output": lambda one: round(one.output),
+                "cost": lambda one: _cost(one, price),
+                "first_changed": lambda one: -1 if one.first_changed is None else one.first_changed,
+            },
+            price,
+        ),
     )
 
 
-def _columns(transitions: Sequence[Transition], words: Sequence[int]) -> TransitionColumns:
-    return TransitionColumns(
-        item=tuple(one.item for one in transitions),
-        request=tuple(one.request for one in transitions),
-        state=tuple(one.state for one in transitions),
-        tokens=tuple(one.tokens or 0 for one in transitions),
-        words=tuple(words),
+def _moves(timeline: Timeline) -> Mapping[str, Any]:
+    """Return the columns of a track's transitions."""
+    grown: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
+    return grown.of(
+        timeline.transitions,
+        {
+            "item": lambda one: one.item,
+            "request": lambda one: one.request,
+            "state": lambda one: one.state,
+            "tokens": lambda one: one.tokens or 0,
+        },
     )
 
 
-def _rounded(
-    sizes: Sequence[RequestSize], value: Callable[[RequestSize], float]
-) -> tuple[int, ...]:
-    return tuple(round(value(one)) for one in sizes)
+def _told(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:
+    """Return the words of each transition; a recorded one is told with its own numbers, as ``why`` tells it."""
+    timeline = simulation.timeline
+    moves, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
+    is_recorded = simulation.policy == RecordedPolicy.name
+    decided = _as_recorded(timeline, review.timeline.transitions) if is_recorded else moves
+    before = [*map(weights.__getitem__, _moves(timeline)["item"])]
+    factor = review.ruler.factor
+    told: GrownRows[str] = timeline.earlier.setdefault("words", GrownRows())
+    return told.of(
+        lambda at, _: transition_words(decided[at], before[at], decided[at].tokens, factor),
+        decided,
+        before,
+        about=factor,
+    )
+
+
+def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence[Transition]:
+    """Return for each transition of a replay the last recorded one of the same item at the same request."""
+    moves = replayed.transitions
+    empty: tuple[Sequence[Transition], ...] = ((), (), ())
+    known_moves, known_recorded, known = replayed.earlier.get("as recorded", empty)
+    same = common_beginning(known_recorded, recorded)
+    first = min(
+        (one.request for one in (*known_recorded[same : same + 1], *recorded[same : same + 1])),
+        default=len(replayed.requests),
+    )
+    kept = min(
+        common_beginning(known_moves, moves),
+        bisect_left(moves, first, key=lambda one: one.request),
+    )
+    since = moves[kept].request if kept < len(moves) else len(replayed.requests)
+    late = recorded[bisect_left(recorded, since, key=lambda one: one.request) :]
+    newest = {(one.item, one.request): one for one in late}
+    found = (*known[:kept], *(newest.get((one.item, one.request), one) for one in moves[kept:]))
+    replayed.earlier["as recorded"] = moves, recorded, found
+    return found
 
 
 def _cost(one: RequestSize, price: PriceProfile) -> float:
@@ -128,5 +164,9 @@ def _reported(timeline: Timeline, price: PriceProfile) -> TrackFigures | None:
     cells: dict[str, Cell] = dict(
         zip((one.key for one in columns(price.unit)), rows[0], strict=True)
     )
-    known = {name: cells.get(name) for name in TrackFigures.model_fields if name != "fired"}
-    return TrackFigures.model_validate({**known, "fired": len(timeline.transitions)})
+    known = {name: cells[name] for name in TrackFigures.model_fields if name in cells}
+    is_own = price.name in {one.model for one in timeline.requests}
+    is_fact = cost_is_fact(timeline, price, asked=not is_own)
+    return TrackFigures.model_validate(
+        {**known, "fired": len(timeline.transitions), "cost_is_fact": is_fact}
+    )

@@ -4,7 +4,6 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import cached_property
 
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.simulation import Simulation, simulate
@@ -26,6 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     BlockView,
     CompactionText,
     ItemText,
+    LostKind,
     LostName,
     RequestText,
     ViewAnswer,
@@ -34,7 +34,7 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
-"""Lost names of one compaction that are told, those first that were needed; the sentences count all."""
+"""Lost names of one compaction that are told, those first that were needed; the kinds count all."""
 KEPT_REPLAYS = 16
 """Replays kept for questions about single items and requests."""
 
@@ -52,12 +52,15 @@ class ViewAnswers:
         *,
         own: bool = False,
         seq: int = 0,
+        epoch: str = "",
     ) -> None:
         self.review = review
         self.seq = seq
+        self.epoch = epoch
         self._own = own
         self._replays: OrderedDict[str, Simulation] = OrderedDict()
         self._shown: tuple[Simulation, ShownRequest] | None = None
+        self._losses: tuple[str | None, CompactionLosses] | None = None
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
         """Return the answer; a question that cannot be answered has one sentence instead."""
@@ -74,7 +77,7 @@ class ViewAnswers:
 
     def _answer(self, query: ViewQuery) -> ViewAnswer:
         match query:
-            case AskView(after=after) if after is not None and after == self.seq:
+            case AskView(after=after, epoch=epoch) if self._is_newest(after, epoch):
                 return ViewAnswer(unchanged=True)
             case AskView():
                 view = timeline_view(
@@ -82,6 +85,7 @@ class ViewAnswers:
                     query.price,
                     own=self._own,
                     seq=self.seq,
+                    epoch=self.epoch,
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
@@ -93,7 +97,11 @@ class ViewAnswers:
             case AskRequest():
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
-                return ViewAnswer(compaction=self._compaction(query.number))
+                return ViewAnswer(compaction=self._compaction(query))
+
+    def _is_newest(self, after: int | None, epoch: str | None) -> bool:
+        """Return whether nothing came after the view that an asker has."""
+        return after == self.seq and epoch in (None, self.epoch)
 
     def _simulation(self, policy: str, numbers: Mapping[str, float], window: int = 0) -> Simulation:
         written = {name: _number(value) for name, value in sorted(numbers.items())}
@@ -151,27 +159,46 @@ class ViewAnswers:
             self._shown = known
         return known[1]
 
-    def _compaction(self, number: int) -> CompactionText:
-        if number >= len(self._compactions):
+    def _compaction(self, query: AskCompaction) -> CompactionText:
+        found = self._compactions(query.price)
+        if query.number >= len(found):
             raise UserError("The session has no such compaction.")
-        one = self._compactions[number]
+        one = found[query.number]
         return CompactionText(
-            number=number,
+            number=query.number,
             request=one.request,
+            undone=one.undone,
             items=one.items,
+            item_tokens=tuple(round(tokens) for tokens in one.item_tokens),
             summary=one.summary[:TEXT_CHARS],
+            summary_chars=len(one.summary),
             tokens_before=round(one.tokens_before),
             tokens_after=round(one.tokens_after),
+            kinds=tuple(
+                LostKind(
+                    kind=kind,
+                    found=number,
+                    lost=len(one.lost_of(kind)),
+                    needed=sum(lost.kind == kind for lost in one.needed),
+                )
+                for kind, number in one.found.items()
+            ),
             lost=tuple(
                 LostName(name=lost.name[:LONGEST_NAME], kind=lost.kind, needed=lost.needed)
-                for lost in sorted(one.lost, key=lambda lost: not lost.needed)[:MOST_LOST]
+                for lost in (*one.needed, *(lost for lost in one.lost if not lost.needed))[
+                    :MOST_LOST
+                ]
             ),
+            repair=round(one.repair, 6),
+            fetches=one.fetches,
             sentences=one.sentences,
         )
 
-    @cached_property
-    def _compactions(self) -> CompactionLosses:
-        return self.review.compactions()
+    def _compactions(self, price: str | None) -> CompactionLosses:
+        """Return the recorded compactions; those at the newest price are kept."""
+        if self._losses is None or self._losses[0] != price:
+            self._losses = price, self.review.compactions(price=price)
+        return self._losses[1]
 
     def _check(self, request: int, item: int) -> None:
         timeline = self.review.timeline

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
     TimelineView,
     TrackView,
@@ -33,6 +34,8 @@ class AskView(Value):
     """A model's id or ``units``; None for the recorded model's."""
     after: int | None = None
     """``seq`` of the view that the asker has: where nothing came after it, the answer holds no view."""
+    epoch: str | None = Field(default=None, max_length=LONGEST_NAME)
+    """``epoch`` of that view: the answer may be a patch of it."""
 
 
 class AskTrack(Value):
@@ -76,7 +79,9 @@ class AskCompaction(Value):
 
     ask: Literal["compaction"] = "compaction"
     number: int = Field(ge=0)
-    """The place of the compaction among the session's."""
+    """The place of the compaction among the session's ``compact`` events."""
+    price: str | None = Field(default=None, max_length=LONGEST_NAME)
+    """That of the view, for what fetching lost names again would cost."""
 
 
 ViewQuery = Annotated[
@@ -138,17 +143,42 @@ class LostName(Value):
     """The requests whose answers used it later."""
 
 
+class LostKind(Value):
+    """How many names of a kind a compaction replaced, lost, and lost although they were needed later."""
+
+    kind: str
+    """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
+    found: int
+    lost: int
+    needed: int
+
+
 class CompactionText(Value):
     """A compaction: what it covered, the summary, and what that lost."""
 
     number: int
     request: int
+    """The first request that shows the summary; the number of requests where none came after it."""
+    undone: int | None = None
+    """The first request that shows again what it covered."""
     items: tuple[int, ...]
     """The items that the summary covers."""
+    item_tokens: tuple[int, ...] = ()
+    """What each of them took in the request before; estimates."""
     summary: str
+    """At most ``TEXT_CHARS`` characters; data, not markup."""
+    summary_chars: int
+    """Of the whole summary."""
     tokens_before: int
     tokens_after: int
+    kinds: tuple[LostKind, ...]
+    """All kinds of which there were names; their numbers count every name."""
     lost: tuple[LostName, ...]
+    """Those first that were needed later; of very many the others are only counted."""
+    repair: float
+    """What fetching the needed ones again would cost, in the money of the view's price; an estimate."""
+    fetches: int
+    """How many requests that would take."""
     sentences: tuple[str, ...]
 
 
@@ -156,6 +186,8 @@ class ViewAnswer(Value):
     """The answer to one question: one of its fields is set, or ``error``."""
 
     view: TimelineView | None = None
+    patch: ViewPatch | None = None
+    """What differs from the view that the asker has."""
     track: TrackView | None = None
     item: ItemText | None = None
     request: RequestText | None = None

@@ -5,7 +5,6 @@ from itertools import accumulate
 
 from palimpsest.render.reports.table import Form, ReportTable, TableColumn
 from palimpsest.render.reports.timeline_picture import (
-    MarkKind,
     TimelineMark,
     TimelinePicture,
 )
@@ -13,6 +12,8 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 
 MOST_ROWS = 10
 LABEL_CHARS = 60
+REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
+"""States of an item that a rule shortened, as the front end's ``state/inspector/prunes.ts`` knows them."""
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -95,12 +96,22 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
-    kinds: dict[str, MarkKind] = {"prune": "prune", "compact": "compact"}
-    found = [TimelineMark(one.request, "break") for one in view.breaks]
-    found += [
-        TimelineMark(one.request, kinds[one.kind]) for one in view.events if one.kind in kinds
-    ]
-    return tuple(found)
+    return (
+        *(TimelineMark(one.request, "break") for one in view.breaks),
+        *(TimelineMark(one, "prune") for one in _prunes(view)),
+        *(TimelineMark(one.request, "compact") for one in view.events if one.kind == "compact"),
+    )
+
+
+def _prunes(view: TimelineView) -> list[int]:
+    """Return the requests that began to show items reduced which the request before had shown otherwise."""
+    moves, entered = view.recorded.transitions, view.items.entered
+    found = {
+        request
+        for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
+        if entered[item] < request < len(view.requests.id) and state in REDUCED
+    }
+    return sorted(found)
 
 
 def _breaks(view: TimelineView) -> ReportTable:
@@ -110,7 +121,12 @@ def _breaks(view: TimelineView) -> ReportTable:
         TableColumn("request", "request", "count", "fact"),
         TableColumn("cause", "cause", "text"),
         TableColumn("loss", "read anew", "count", "fact"),
-        TableColumn("cost", "cost" if unit == "usd" else "cost, units", unit, "estimate"),
+        TableColumn(
+            "cost",
+            "cost" if unit == "usd" else "cost, units",
+            unit,
+            "fact" if view.price.recorded else "estimate",
+        ),
         TableColumn("avoided_by", "avoided by", "text"),
     )
     left_out = len(view.breaks) - len(rows)

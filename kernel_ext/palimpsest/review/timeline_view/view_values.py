@@ -69,6 +69,8 @@ class RequestColumns(Value):
     """With reasoning."""
     cost: tuple[float | None, ...]
     """US dollars, as recorded or from the model's price."""
+    listed: tuple[bool, ...] = ()
+    """The cost is the reported usage at the prices of a list, and so an estimate: the recording has none."""
 
 
 class TransitionColumns(Value):
@@ -81,6 +83,13 @@ class TransitionColumns(Value):
     """Of what is shown instead, by the ruler's estimator."""
     words: tuple[int, ...] = ()
     """Places in ``TrackView.words``."""
+
+
+class ComingColumns(Value):
+    """What is decided already for the request that comes next, such as what a person restored."""
+
+    item: tuple[int, ...] = ()
+    state: tuple[ItemState, ...] = ()
 
 
 class ProbeView(Value):
@@ -102,12 +111,14 @@ class TrackFigures(Value):
     """Share of the input, 0 to 1."""
     breaks: int
     break_tokens: int
-    cost: float | None
-    summaries: float | None
-    repair: float | None
-    cost_uncached: float | None
-    repeated: int | None
-    retention: float | None
+    cost: float | None = None
+    cost_is_fact: bool = False
+    """It was recorded; else it is an estimate, also where the tokens were reported."""
+    summaries: float | None = None
+    repair: float | None = None
+    cost_uncached: float | None = None
+    repeated: int | None = None
+    retention: float | None = None
     fired: int
     verdict: str
     """How often the rule acted, or why it never did, with numbers."""
@@ -161,6 +172,10 @@ class PriceView(Value):
     output: float
     read: float
     write: float
+    source: str = ""
+    """The list that the prices are from, with its date; empty where they were given."""
+    recorded: bool = False
+    """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
 
 
 class EventView(Value):
@@ -172,7 +187,7 @@ class EventView(Value):
 
 
 class BreakView(Value):
-    """A request that did not read from the cache what it shares with the one before: a fact."""
+    """A request that did not read from the cache what the one before left there: a fact."""
 
     request: int
     turn: int
@@ -194,6 +209,17 @@ class WasteView(Value):
     request: int
     item: int | None = None
     is_fact: bool = False
+    cost_is_fact: bool = False
+    """The cost was recorded, or is at recorded prices; of an estimated waste never."""
+
+
+class WasteKindView(Value):
+    """All wastes of one kind together."""
+
+    words: str
+    """What they are, with their number."""
+    cost: float
+    cost_is_fact: bool = False
 
 
 class SliderView(Value):
@@ -226,6 +252,7 @@ class SubagentView(Value):
     requests: int
     tokens: int
     cost: float | None = None
+    cost_is_fact: bool = False
 
 
 class TimelineView(Value):
@@ -241,6 +268,8 @@ class TimelineView(Value):
     parent: str | None = None
     seq: int = 0
     """The journal's last record that it shows; a live view asks for what came after."""
+    epoch: str = ""
+    """Views of one epoch are measured alike, so that one goes on from another; empty in a file."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     items: ItemColumns
@@ -252,14 +281,15 @@ class TimelineView(Value):
     breaks: tuple[BreakView, ...] = ()
     break_notes: tuple[str, ...] = ()
     wastes: tuple[WasteView, ...] = ()
-    used_item: tuple[int, ...] = ()
-    """With ``used_request``: an answer at that request used a name that the item holds; sorted by item."""
-    used_request: tuple[int, ...] = ()
+    waste_kinds: tuple[WasteKindView, ...] = ()
+    used: tuple[tuple[int, ...], ...] = ()
+    """Of each request the items that hold a name which its answer used, ascending."""
     subagents: tuple[SubagentView, ...] = ()
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
+    coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
 
 

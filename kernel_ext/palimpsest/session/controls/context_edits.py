@@ -118,7 +118,7 @@ class ContextEditor:
         if is_summary(target.message):
             when += ", and with it what it covers"
             made += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
-        if target.part is None and target.message.id == self._newest_question():
+        if target.message.id == self._newest_question() and not self._is_more_than(target):
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
@@ -264,6 +264,16 @@ class ContextEditor:
     def _is_gone(self, target: Target) -> bool:
         return all(
             _drops(self._effective.reduction(part.id, target.message.id)) for part in target.parts
+        )
+
+    def _is_more_than(self, target: Target) -> bool:
+        """Return whether the model is sent more of the target's message than the target."""
+        named = {part.id for part in target.parts}
+        return any(
+            isinstance(part, REACHES_MODEL)
+            and part.id not in named
+            and not _drops(self._effective.reduction(part.id, target.message.id))
+            for part in target.message.parts
         )
 
     def _newest_question(self) -> str | None:

@@ -17,6 +17,7 @@ from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
+from palimpsest.loop.run_inputs.request_hold import PostponedPruning
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.loop.turn import newest_user
 from palimpsest.session.config.context_policy import ConfiguredPolicy
@@ -75,12 +76,14 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelInfo, Reply
 
 T = TypeVar("T")
 
 UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
+PRUNES_UNTIL = "prunes-until"
+"""Key of the grants under which the end of a postponed pruning is kept."""
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
 
@@ -149,6 +152,8 @@ class LiveSession:
             lambda: self.log.state.messages(),
         )
         self._request_cache = RequestCache()
+        kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
+        self._postponed = PostponedPruning(kept or "", self._keep_postponed)
         self.withheld = ""
         """What was withheld from its log when it was opened, to be shown to the user once."""
         journal.subscribe(self._watch)
@@ -166,7 +171,7 @@ class LiveSession:
         if self._step_mode is None:
             grants = self._services.effective_rules.grants
             self._step_mode = StepMode(
-                lambda: self.id, grants, self.journal.subscribe, self._step_mode_above
+                lambda: self.id, self, grants, self.journal.subscribe, self._step_mode_above
             )
         return self._step_mode
 
@@ -354,6 +359,11 @@ class LiveSession:
         return forget
 
     @property
+    def budget(self) -> Budget:
+        """The spending limit that applies."""
+        return self.spending_limit.budget
+
+    @property
     def stepping(self) -> bool:
         """Whether step mode holds its requests."""
         return self._hold() is not None
@@ -464,6 +474,7 @@ class LiveSession:
             clean=services.secrets.clean,
             first_time=services.first_time,
             request_cache=self._request_cache,
+            postponed=self._postponed,
             python=services.python(self.id) if services.python else None,
             namespace=self._prompt_resolver.namespace(),
             notebook=services.notebook,
@@ -488,6 +499,14 @@ class LiveSession:
         if services.turn_summaries:
             return self.turn_summaries.watch(run_context)
         return run_context
+
+    def _keep_postponed(self, until: str) -> None:
+        """Keep, beside the switch of step mode, where a postponed pruning ends; a restarted kernel goes on with it."""
+        grants = self._services.effective_rules.grants
+        if until:
+            grants.put(PRUNES_UNTIL, until, self.id)
+        else:
+            grants.drop(self.id, PRUNES_UNTIL)
 
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""

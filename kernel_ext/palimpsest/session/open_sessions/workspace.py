@@ -190,6 +190,9 @@ class Workspace:
             parent_id = self._full_id(session_id)
             await self._written(parent_id)
             services = self._services
+            if model is not None:
+                # An unknown one raises before there is a fork.
+                services.info(str(model), None)
             session = await asyncio.to_thread(
                 forked_session,
                 self._store,

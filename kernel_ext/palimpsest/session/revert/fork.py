@@ -16,8 +16,9 @@ from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.runs.title_writer import fork_title
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.context_values.decisions import OWN_POLICY
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.session_record.events import DecisionMade, MessageUpdated, StepRequested
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
@@ -37,9 +38,11 @@ def forked_session(
 
     ``message`` is the id of a message or part, its beginning or its end; ``request`` is a request's id or its place
     among those that fill messages, from 1: what was decided for it is not in the fork. ``now`` is in
-    milliseconds since 1970. Raises NotFound.
+    milliseconds since 1970. Raises NotFound, and UserError where both are named.
     """
     seq: int | None = None
+    if request is not None and message is not None:
+        raise UserError("Fork at a message or at a request: name one of them, not both.")
     if request is not None:
         message, seq = _before_request(store, parent_id, request)
     state = store.load(parent_id) if message is not None else store.open_live(parent_id)
@@ -50,7 +53,7 @@ def forked_session(
     session = parent.model_copy(
         update={
             "id": new_id(),
-            "title": fork_title(parent.title),
+            "title": _title(store, parent.title),
             "time": SessionTime(created=now, updated=now),
             "notebook": notebook if notebook is not None else parent.notebook,
             "parent_id": None,
@@ -68,6 +71,15 @@ def forked_session(
     if before is not None and seq is None:
         seq = seq_before(store, parent_id, before)
     return store.fork(parent_id, session, seq=seq)
+
+
+def _title(store: Store, title: str) -> str:
+    """Return the title of a fork, numbered so that no other session of the project has it."""
+    taken = {one.title for one in store.list() if not one.deleted}
+    made = fork_title(title)
+    while made in taken:
+        made = fork_title(made)
+    return made
 
 
 def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str, Any] | None:
@@ -94,26 +106,27 @@ def seq_before(store: Store, session_id: str, message_id: str) -> int:
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
-OF_REQUESTS = ("prune/", "remind/", "recover/", "hook/")
+OF_REQUESTS = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
 """Beginnings of the rules whose decisions are made for one request, just before it is sent."""
 
 
 def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
     """Return the message that a request fills, and the last record before what was decided for it."""
-    filled = [
-        record.event.request
-        for record in store.read(session_id, only=("step.requested",))
-        if isinstance(record.event, StepRequested) and record.event.request.message_id is not None
-    ]
-    if isinstance(request, int):
+    filled = _filled(store, session_id)
+    if isinstance(request, int) and not isinstance(request, bool):
         found = filled[request - 1 : request] if request > 0 else []
     else:
-        found = [one for one in filled if one.id == request]
+        found = [one for one in filled if one[0] and one[0] == request]
     if not found:
-        raise NotFound(
-            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}."
+        known = (
+            f"Name one from 1 to {len(filled)}, or its id."
+            if filled
+            else "Fork it at a message, or whole."
         )
-    message_id, place = found[0].message_id or "", 0
+        raise NotFound(
+            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {known}"
+        )
+    message_id, place = found[0][1], 0
     for record in store.read(session_id):
         event = record.event
         if isinstance(event, MessageUpdated) and event.info.id == message_id:
@@ -122,6 +135,31 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
         if not is_for_it:
             place = record.seq
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
+
+
+def _filled(store: Store, session_id: str) -> list[tuple[str, str]]:
+    """Return the requests that fill messages, each with its message; those of a recording have no id.
+
+    A recording holds no requests of ours: each of its answers stands for one, as review counts them.
+    """
+    asked = [
+        (record.event.request.id, record.event.request.message_id)
+        for record in store.read(session_id, only=("step.requested",))
+        if isinstance(record.event, StepRequested) and record.event.request.message_id is not None
+    ]
+    if asked:
+        return asked
+    answers = (
+        record.event.info
+        for record in store.read(session_id, only=("message.updated",))
+        if isinstance(record.event, MessageUpdated)
+    )
+    return [
+        ("", name)
+        for name in dict.fromkeys(
+            info.id for info in answers if isinstance(info, AssistantMessage) and not info.summary
+        )
+    ]
 
 
 def _revert(parent: SessionInfo, state: State, before: str | None) -> object:

@@ -110,6 +110,8 @@ class Runner:
         """Tracks compactions; callers wait for one with it."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._answered: OrderedDict[str, Answer] = OrderedDict()
+        self._compacting: asyncio.Future[Answer] | None = None
+        """The compaction that was requested last, from its request to its answer; its marker may not be written yet."""
         self._joined: list[asyncio.Future[Answer]] = []
         self._yes: set[str] = set()
         self._run: Run | None = None
@@ -231,10 +233,12 @@ class Runner:
             await asyncio.wait({self._task})
 
     async def compact(self, wanted: WantedSummary, origin: Origin) -> Answer:
-        """Compact the session now, and await the summary; joins a compaction that runs.
+        """Compact the session now, and await the summary; joins a compaction that runs or was just requested.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
+        if self._compacting is not None and not self._compacting.done():
+            return await asyncio.shield(self._compacting)
         if self.compactions.in_flight:
             return await self._join()
         self.idle()
@@ -243,7 +247,7 @@ class Runner:
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
         key = self._ids.new("pmt")
-        future = self._await(key)
+        future = self._compacting = self._await(key)
 
         def start(run: Run, run_context: RunContext) -> None:
             marked = write_marker(run_context, user, auto=False, wanted=wanted, origin=origin)

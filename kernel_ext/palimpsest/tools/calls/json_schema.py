@@ -6,16 +6,23 @@ some providers reject.
 """
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
 DROPPED = frozenset({"title", "$defs"})
+_SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
+"""The schemas that were asked for: making one takes milliseconds, and every session asks for each."""
 
 
 def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a pydantic model's schema without titles, references and unions with null."""
-    return cleaned(model.model_json_schema())
+    known = _SCHEMAS.get(model)
+    if known is None:
+        known = _SCHEMAS[model] = cleaned(model.model_json_schema())
+    return deepcopy(known)
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,12 @@ DecisionAction = Literal[
 
 
 PersonRule = Literal[
-    "user/pin", "user/unpin", "user/exclude", "user/restore", "user/undo-compaction"
+    "user/pin",
+    "user/unpin",
+    "user/exclude",
+    "user/restore",
+    "user/undo-compaction",
+    "user/redo-compaction",
 ]
 EngineRule = Literal[
     "truncate",
@@ -43,7 +48,14 @@ UNPIN: PersonRule = "user/unpin"
 EXCLUDE: PersonRule = "user/exclude"
 RESTORE: PersonRule = "user/restore"
 UNDO: PersonRule = "user/undo-compaction"
+REDO: PersonRule = "user/redo-compaction"
 """Rules of decisions that a person makes by hand."""
+
+ANOTHER = "another"
+"""Key in the numbers of an undone compaction: the person wanted another summary in its place."""
+
+OLDER = "older"
+"""Key in the numbers of an undone compaction: the summary put aside before, which the person took back for it."""
 
 OWN_POLICY = "policy/"
 """Prefix of the rule of every decision that a person's own policy made; its name follows."""
@@ -74,12 +86,16 @@ class Decision(Value):
 
 
 def undone(decisions: Iterable[Decision]) -> frozenset[str]:
-    """Return the summaries whose compaction a person undid, by message id."""
-    return frozenset(
-        one.message_id
-        for one in decisions
-        if one.action == "restore" and one.rule == UNDO and one.message_id is not None
-    )
+    """Return the summaries whose compaction a person undid and did not take back, by message id."""
+    found: set[str] = set()
+    for one in decisions:
+        if one.message_id is None:
+            continue
+        if one.action == "restore" and one.rule == UNDO:
+            found.add(one.message_id)
+        elif one.rule == REDO:
+            found.discard(one.message_id)
+    return frozenset(found)
 
 
 class Facts(Value):

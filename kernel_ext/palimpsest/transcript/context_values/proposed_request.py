@@ -43,9 +43,9 @@ class CacheForecast(Value):
     tokens: int = 0
     """Tokens that equal the beginning of the request before, and were read or written by it."""
     cools_at: int | None = None
-    """When the cache is taken for cold, in milliseconds since 1970; None where nothing is cached."""
-    lifetime_seconds: float = 0.0
-    """How long a prompt is taken to stay in the cache after it was sent."""
+    """Until when the provider keeps it at least, in milliseconds since 1970; None where that is not known."""
+    cold_at: int | None = None
+    """When it is cold for certain; later than ``cools_at`` where the provider promises no exact time."""
 
 
 class ProposedRequest(Value):
@@ -66,6 +66,8 @@ class ProposedRequest(Value):
     policy: str
     now: int
     """When it was proposed, in milliseconds since 1970."""
+    sha256: str = ""
+    """Of its messages, as the log has it of a request that was sent."""
     tokens: int
     """Estimated, with the ratio of reported to estimated tokens of the request before."""
     tokens_before: int | None = None
@@ -77,6 +79,12 @@ class ProposedRequest(Value):
     fits: bool
     summary_first: bool = False
     """When it is let go, a summary is requested first, whose own request is held too."""
+    new_summary: Decision | None = None
+    """The report on a summary that no request has used yet, and this one would; restoring its message keeps the
+    older context."""
+    older_summary: Decision | None = None
+    """The report on the summary that the person put aside, for it or for the one that this requests, and can take
+    back."""
     last: bool = False
     """It is the last step of its turn, so no tool is offered."""
     hooked: bool = False
@@ -97,4 +105,14 @@ class ProposedRequest(Value):
     """US dollars for the prompt with what the cache holds; None where the price is unknown."""
     cost_cold: float | None = None
     """The same when the cache is cold."""
+    limit_usd: float | None = None
+    """The session's spending limit in US dollars, which is checked when it is let go; None where there is none."""
+    limit_tokens: int | None = None
+    """The same in tokens."""
+    policy_problem: str = ""
+    """Why a policy of the person's own would decide nothing; one sentence."""
+    again: bool = False
+    """The provider refused the request before as too long, or no summary came of it, so results are cut first."""
+    prunes_after: bool = False
+    """Its policy prunes when the turn has ended; that waits for the next request that is let go."""
     numbers: tuple[ProposedNumber, ...] = ()

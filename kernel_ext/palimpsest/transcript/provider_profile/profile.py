@@ -85,8 +85,17 @@ class ProviderProfile:
     """The server silently cuts a long prompt unless the request sets the size of the window."""
     limits_apart: bool
     """The table of models gives the part of the window that OpenAI allows for input, not the window."""
+    cache_lifetimes: tuple[tuple[str, tuple[float, float]], ...]
+    """Seconds that a prompt stays cached, at least and at most, by what its mark asks for; empty where that is not documented."""
     recorded: RecordedRules
     """What the recorded agents would do, for the presets that follow them."""
+
+    def cache_lifetime(self, marked_for: str = "") -> tuple[float, float] | None:
+        """Return for how many seconds a prompt stays cached, at least and at most; None where that is not known.
+
+        ``marked_for`` is the time that the cache marks ask for.
+        """
+        return dict(self.cache_lifetimes).get(marked_for)
 
     @property
     def merges_answers(self) -> bool:
@@ -151,6 +160,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         caches_by_session=row.caches_by_session,
         window_asked=row.window_asked,
         limits_apart=row.limits_apart,
+        cache_lifetimes=tuple(row.cache_lifetimes.get(whose, {}).items()),
         recorded=recorded_rules(provider, name),
     )
 

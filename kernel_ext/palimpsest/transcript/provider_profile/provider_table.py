@@ -5,7 +5,8 @@ a family's. A row states what is documented, or what is known from requests that
 provider is ``chat``.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
@@ -39,6 +40,19 @@ OPENAI_TOOLS = 128
 """The most functions that OpenAI documents for one request."""
 
 
+CacheLifetimes = Mapping[str, tuple[float, float]]
+"""Seconds that a prompt stays cached after it was last read, at least and at most, by the time that its mark asks for;
+empty for the provider's default."""
+MARKED_LIFETIMES: CacheLifetimes = {
+    "": (300.0, 300.0),
+    "5m": (300.0, 300.0),
+    "1h": (3_600.0, 3_600.0),
+}
+"""What Anthropic documents for its ``ttl``; each read begins the time anew."""
+IDLE_LIFETIMES: CacheLifetimes = {"": (300.0, 600.0)}
+"""What OpenAI documents: usually five to ten minutes without use."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
     """What a wire, or a family, demands and accepts."""
@@ -61,6 +75,8 @@ class ProfileRow:
 class WireProfileRow(ProfileRow):
     """What depends on the server, or on the adapter on the way to it, and not on the model."""
 
+    cache_lifetimes: Mapping[Family, CacheLifetimes] = field(default_factory=dict)
+    """By the model's family, where they are documented; missing where a server may route to any cache or none."""
     signed_by: frozenset[Family] = frozenset()
     """Families whose signatures the server accepts back."""
     thinking_field: str | None = None
@@ -79,6 +95,7 @@ class WireProfileRow(ProfileRow):
 
 WIRES: dict[Wire, WireProfileRow] = {
     "openai": WireProfileRow(
+        cache_lifetimes={"openai": IDLE_LIFETIMES},
         id_rule="short",
         max_tools=OPENAI_TOOLS,
         openai_client=True,
@@ -86,9 +103,14 @@ WIRES: dict[Wire, WireProfileRow] = {
         limits_apart=True,
     ),
     "azure": WireProfileRow(
-        id_rule="short", max_tools=OPENAI_TOOLS, openai_client=True, limits_apart=True
+        cache_lifetimes={"openai": IDLE_LIFETIMES},
+        id_rule="short",
+        max_tools=OPENAI_TOOLS,
+        openai_client=True,
+        limits_apart=True,
     ),
     "anthropic": WireProfileRow(
+        cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="words",
         turn_order="user_last",
         leading_role="systems",
@@ -119,6 +141,7 @@ WIRES: dict[Wire, WireProfileRow] = {
     ),
     # Converse: ids of at most 64 such characters, a user first and last (spec/session-engine.md 1.11).
     "bedrock": WireProfileRow(
+        cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short_words",
         turn_order="user_last",
         leading_role="systems",
@@ -131,6 +154,7 @@ WIRES: dict[Wire, WireProfileRow] = {
     ),
     # OpenAI's interface, with cache marks in the blocks of a message as their documentation says.
     "gateway": WireProfileRow(
+        cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short",
         turn_order="user_first",
         leading_role="systems",
@@ -146,6 +170,7 @@ WIRES: dict[Wire, WireProfileRow] = {
     ),
     # A litellm proxy accepts what the adapter does, and translates it there instead of here.
     "proxy": WireProfileRow(
+        cache_lifetimes={"anthropic": MARKED_LIFETIMES},
         id_rule="short",
         turn_order="user_first",
         leading_role="systems",

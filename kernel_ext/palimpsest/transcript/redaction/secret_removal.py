@@ -198,7 +198,7 @@ def redacted(text: str, found: Iterable[Span]) -> str:
     for begin, end in found:
         pieces += [text[at:begin], REDACTED]
         at = end
-    return "".join([*pieces, text[at:]])
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 SHORTEST_BEGINNING = 4

@@ -18,6 +18,10 @@ export interface IInspectedKernel {
   readonly link: ILink | null;
   /** The recorded file as the kernel finds it; undefined for a session of the notebook. */
   readonly path?: string;
+  /** Path of the recorded file on the server; it changes where the file is renamed. */
+  readonly file?: string;
+  /** When the recorded file was changed last, as far as is known; it changes as the file does. */
+  readonly stamp?: string;
   /** The reason of `failed`, in one sentence. */
   readonly failure: string;
   /** Whether the kernel runs code, and may answer late. */

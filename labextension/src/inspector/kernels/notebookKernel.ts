@@ -2,7 +2,9 @@
  * The kernel of a notebook as an inspector's: it follows the notebook, also one that is closed and opened again.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { KernelDeath } from '../../kernel/kernelDeath';
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
@@ -22,7 +24,7 @@ export class NotebookKernel implements IInspectedKernel {
   private _panel: NotebookPanel | null = null;
   private _link: ILink | null = null;
   private _ends: (() => void)[] = [];
-  private _died = false;
+  private readonly _death = new KernelDeath();
   private _path: string;
 
   constructor(
@@ -51,13 +53,20 @@ export class NotebookKernel implements IInspectedKernel {
       return 'no-notebook';
     }
     if (!kernel) {
-      return this._died ? 'dead' : 'starting';
+      return this._death.died ? 'dead' : 'starting';
     }
     return /starting/.test(kernel.status) ? 'starting' : this._link.state;
   }
 
   get isBusy(): boolean {
-    return this._panel?.sessionContext.session?.kernel?.status === 'busy';
+    if (this._panel?.sessionContext.session?.kernel?.status === 'busy') {
+      return true;
+    }
+    // Our own questions make a kernel say that it is idle while its cell runs.
+    const cells = this._panel?.content.model?.cells ?? [];
+    return [...cells].some(
+      cell => (cell as Partial<ICodeCellModel>).executionState === 'running'
+    );
   }
 
   subscribe(changed: () => void): () => void {
@@ -142,13 +151,11 @@ export class NotebookKernel implements IInspectedKernel {
     this._panel = this._link = null;
   }
 
-  /** JupyterLab drops a kernel that died; its death must be shown all the same. */
   private readonly _tell = (): void => {
-    if (this._link?.state === 'dead') {
-      this._died = true;
-    } else if (this._panel?.sessionContext.session?.kernel) {
-      this._died = false;
-    }
+    this._death.note(
+      this._panel?.sessionContext.session?.kernel,
+      this._link?.state
+    );
     [...this._readers].forEach(changed => {
       changed();
     });

@@ -1,15 +1,18 @@
 /**
  * A kernel of its own that reads one recorded file for an inspector, and ends with it.
  */
-import type {
-  Kernel,
-  KernelMessage,
-  ServiceManager,
-  Session
+import {
+  ServerConnection,
+  type Contents,
+  type Kernel,
+  type KernelMessage,
+  type ServiceManager,
+  type Session
 } from '@jupyterlab/services';
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
+import { pathForKernel, renamedPath } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 
 /**
@@ -24,6 +27,9 @@ os.chdir(_folder.name)
 get_ipython().starting_dir = _folder.name
 %load_ext palimpsest`;
 
+/** Milliseconds between two looks at whether the file was changed, while the page is seen. */
+const WATCH_MS = 3000;
+
 /** The folder of the file as hexadecimal digits, which no quoting changes. */
 const FOLDER = 'os.fsencode(_recordings).hex()';
 
@@ -35,6 +41,9 @@ const FOLDER = 'os.fsencode(_recordings).hex()';
  */
 export class RecordingKernel implements IInspectedKernel {
   private _path: string;
+  /** The file as it was called when the kernel was started, and the folder in which that was. */
+  private _started: string;
+  private _folder = '';
   private readonly _readers = new Set<() => void>();
   private _session: Session.ISessionConnection | null = null;
   private _kernel: Kernel.IKernelConnection | null = null;
@@ -42,6 +51,8 @@ export class RecordingKernel implements IInspectedKernel {
   private _ends: (() => void)[] = [];
   private _failure = '';
   private _isLoading = false;
+  private _stamp = '';
+  private readonly _watch: ReturnType<typeof setInterval>;
   private _isDisposed = false;
 
   constructor(
@@ -49,15 +60,32 @@ export class RecordingKernel implements IInspectedKernel {
     private readonly _links: LinkRegistry,
     private readonly _words: IWords,
     /** Path of the file on the server. */
-    private readonly _file: string
+    private _file: string
   ) {
     this._path = nameOf(_file);
+    this._started = _file;
+    _services.contents.fileChanged.connect(this._renamed);
     void this._start();
+    void this._look();
+    window.addEventListener('pagehide', this._pageGoes);
+    this._watch = setInterval(() => {
+      if (!document.hidden) {
+        void this._look();
+      }
+    }, WATCH_MS);
   }
 
   /** The file as the kernel finds it, once the kernel has said where it was started. */
   get path(): string {
     return this._path;
+  }
+
+  get file(): string {
+    return this._file;
+  }
+
+  get stamp(): string {
+    return this._stamp;
   }
 
   get link(): ILink | null {
@@ -101,14 +129,32 @@ export class RecordingKernel implements IInspectedKernel {
 
   dispose(): void {
     this._isDisposed = true;
+    window.removeEventListener('pagehide', this._pageGoes);
+    clearInterval(this._watch);
+    this._services.contents.fileChanged.disconnect(this._renamed);
     this._leave();
     this._readers.clear();
+  }
+
+  /** Asks the server when the file was changed; an agent may still write it. */
+  private async _look(): Promise<void> {
+    const found = await this._services.contents
+      .get(this._file, { content: false })
+      .catch(() => null);
+    const stamp =
+      found === null ? this._stamp : `${found.last_modified} ${found.size}`;
+    if (stamp !== this._stamp && !this._isDisposed) {
+      this._stamp = stamp;
+      this._tell();
+    }
   }
 
   private async _start(): Promise<void> {
     try {
       await this._services.ready;
       const { specs } = this._services.kernelspecs;
+      this._started = this._file;
+      this._folder = '';
       const session = await this._services.sessions.startNew({
         // The kernel starts in the file's folder; the name tells it from the file's own sessions.
         path: `${this._file}-inspector-${Date.now()}`,
@@ -150,13 +196,25 @@ export class RecordingKernel implements IInspectedKernel {
     ];
     this._isLoading = true;
     this._tell();
-    const { content } = await kernel.requestExecute({
-      code: LOAD,
-      silent: true,
-      store_history: false,
-      allow_stdin: false,
-      user_expressions: { folder: FOLDER }
-    }).done;
+    const load = () =>
+      kernel.requestExecute({
+        code: LOAD,
+        silent: true,
+        store_history: false,
+        allow_stdin: false,
+        user_expressions: { folder: FOLDER }
+      }).done;
+    const { content } = await load().catch((reason: unknown) => {
+      // The server restarts a kernel that died while it started, which cancels what was asked of it.
+      if (
+        this._session !== session ||
+        kernel.isDisposed ||
+        kernel.status === 'dead'
+      ) {
+        throw reason;
+      }
+      return load();
+    });
     this._isLoading = false;
     if (content.status !== 'ok') {
       const { ename, evalue } =
@@ -170,7 +228,8 @@ export class RecordingKernel implements IInspectedKernel {
       );
       return;
     }
-    this._path = `${folderOf(content)}/${nameOf(this._file)}`;
+    this._folder = folderOf(content);
+    this._path = pathForKernel(this._folder, this._started, this._file);
     link.retry();
     this._tell();
   }
@@ -188,12 +247,49 @@ export class RecordingKernel implements IInspectedKernel {
     }
   }
 
+  /** Ends the kernel with the page, which a new one is started for when the page comes back with its layout. */
+  private readonly _pageGoes = ({ persisted }: PageTransitionEvent): void => {
+    const { serverSettings } = this._services;
+    if (persisted || this._session === null) {
+      return;
+    }
+    const url = new URL(
+      `api/sessions/${encodeURIComponent(this._session.id)}`,
+      serverSettings.baseUrl
+    );
+    // The page does not live to see the answer.
+    const asked = { method: 'DELETE', keepalive: true };
+    void ServerConnection.makeRequest(url.href, asked, serverSettings).catch(
+      () => undefined
+    );
+  };
+
   private _fail(sentence: string): void {
     if (!this._isDisposed) {
       this._failure = sentence;
       this._tell();
     }
   }
+
+  /** Follows the file where it, or a folder of it, is renamed on this page. */
+  private readonly _renamed = (
+    _: unknown,
+    { type, oldValue, newValue }: Contents.IChangedArgs
+  ): void => {
+    const [from, to] = [oldValue?.path, newValue?.path];
+    const path =
+      type !== 'rename' || from === undefined || to === undefined
+        ? null
+        : renamedPath(this._file, from, to);
+    if (path !== null) {
+      this._file = path;
+      this._path =
+        this._folder === ''
+          ? nameOf(path)
+          : pathForKernel(this._folder, this._started, path);
+      this._tell();
+    }
+  };
 
   private readonly _tell = (): void => {
     [...this._readers].forEach(changed => {

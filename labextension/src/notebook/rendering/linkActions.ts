@@ -58,8 +58,8 @@ export function turnActions(target: ICommandTarget): ITurnActions {
 
 export function contextEditor(target: ICommandTarget): IContextEditor {
   return {
-    edit: async (action, part) => {
-      const fields = { session: target.session, action, target: part };
+    edit: async (action, part, hold) => {
+      const fields = { session: target.session, action, target: part, hold };
       return (await target.link?.outcome('context-edit', fields))?.error ?? '';
     }
   };
@@ -75,12 +75,27 @@ export function heldRequestActions(
         ?.outcome('release', { session, hold })
         .then(target.report);
     },
-    changeNumber: async (name, value) => {
+    askForAnotherSummary: async hold => {
+      const fields = { session: target.session, hold };
+      return (
+        (await target.link?.outcome('another-summary', fields))?.error ?? ''
+      );
+    },
+    useOlderSummary: async hold => {
+      const fields = { session: target.session, hold };
+      return (await target.link?.outcome('older-summary', fields))?.error ?? '';
+    },
+    changeNumber: async (hold, name, value) => {
       const fields = {
         session: target.session,
+        hold,
         words: [`${name}=${value}`] as [string]
       };
       return (await target.link?.outcome('policy', fields))?.error ?? '';
+    },
+    changeLimit: async (usd, tokens) => {
+      const fields = { session: target.session, usd, tokens };
+      return (await target.link?.outcome('budget', fields))?.error ?? '';
     },
     setStepMode: on => {
       const { session } = target;

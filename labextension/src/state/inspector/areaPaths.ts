@@ -39,6 +39,8 @@ export function areaPaths(
   const drawn = drawnRequests(series.total, width);
   const sums = new Float64Array(drawn.length);
   const step = width / Math.max(drawn.length, 1);
+  const xs = Array.from(drawn, (_, column) => `H${tenths(column * step)}`);
+  const scale = height / most;
   const paths = series.names.map((name, layer) => {
     const values = series.layers[layer];
     const pieces = [`M0 ${height}`];
@@ -46,11 +48,11 @@ export function areaPaths(
     for (let column = 0; column < drawn.length; column++) {
       const sum = (sums[column] ?? 0) + (values?.[drawn[column] ?? 0] ?? 0);
       sums[column] = sum;
-      const y = Math.round((height - (sum / most) * height) * 10) / 10;
+      const y = tenths(height - sum * scale);
       // A run of equal heights is one line.
       if (y !== before) {
         if (column > 0) {
-          pieces.push(`H${(column * step).toFixed(1)}`);
+          pieces.push(xs[column] ?? '');
         }
         pieces.push(`V${y}`);
         before = y;
@@ -75,11 +77,9 @@ export function linePath(
     const y =
       value === null
         ? null
-        : Math.round(
-            (height - (Math.min(value, most * 1.05) / most) * height) * 10
-          ) / 10;
-    const x = (request * step).toFixed(1);
+        : tenths(height - (Math.min(value, most * 1.05) / most) * height);
     if (y !== before) {
+      const x = tenths(request * step);
       if (before !== null) {
         pieces.push(`H${x}`);
       }
@@ -93,6 +93,11 @@ export function linePath(
     pieces.push(`H${width}`);
   }
   return pieces.join('');
+}
+
+/** Returns a place to a tenth of a pixel. */
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
 /** Returns round numbers for the lines behind a picture, at most five. */

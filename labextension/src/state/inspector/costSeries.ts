@@ -1,16 +1,28 @@
 /** What a session has cost up to each request. */
 import type { TimelineView, TrackView } from '../../protocol/generated';
+import { foreignPrice } from './labels';
+import { requestCost } from './requestCost';
 
 /** Returns the sum of a track's costs up to each request; an estimate. */
 export function costSeries(track: TrackView): Float64Array {
   return running(track.cost);
 }
 
-/** Returns the sum of the recorded costs; null where a recording has none. */
+/** Returns the sum of the recorded costs, or of the reported usage at another model's price; null where there is none. */
 export function recordedCosts(view: TimelineView): Float64Array | null {
-  const { cost } = view.requests;
-  return view.price.unit === 'USD' && cost.some(one => one !== null)
-    ? running(cost)
+  const { cost, reported } = view.requests;
+  if (view.price.unit !== 'USD') {
+    return null;
+  }
+  if (foreignPrice(view) === '') {
+    return cost.some(one => one !== null) ? running(cost) : null;
+  }
+  return reported.some(one => one !== null)
+    ? running(
+        reported.map((one, request) =>
+          one === null ? null : requestCost(view, view.recorded, request).cost
+        )
+      )
     : null;
 }
 

@@ -38,10 +38,26 @@ export function itemRows(states: ItemStates, filter: IItemFilter): Int32Array {
       found.push(item);
     }
   }
-  if (filter.sort === 'size') {
-    found.sort(
-      (one, other) => (items.tokens[other] ?? 0) - (items.tokens[one] ?? 0)
-    );
-  }
-  return Int32Array.from(found);
+  return filter.sort === 'size'
+    ? largestFirst(found, items.tokens)
+    : Int32Array.from(found);
+}
+
+/** More than the items of any session; with the tokens of one it stays a whole number that is exact. */
+const MOST_ITEMS = 2 ** 21;
+
+/** Returns items by their tokens, the earlier of two equal ones first. */
+function largestFirst(
+  found: readonly number[],
+  tokens: readonly number[]
+): Int32Array {
+  // Numbers are sorted much faster than by a function that compares two.
+  const keys = Float64Array.from(
+    found,
+    item => item - (tokens[item] ?? 0) * MOST_ITEMS
+  ).sort();
+  return Int32Array.from(
+    keys,
+    key => ((key % MOST_ITEMS) + MOST_ITEMS) % MOST_ITEMS
+  );
 }

@@ -2,9 +2,9 @@
  * The tokens of each kind in each request: the layers of the stacked area.
  *
  * One pass over items and transitions: a running sum by kind, so that it is linear and no table of items by
- * requests is made.
+ * requests is made. Of a session that grows only the requests are counted from which on it differs from before.
  */
-import type { TimelineView, TrackView } from '../../protocol/generated';
+import type { ItemStates } from './itemStates';
 
 /** Names of the layers that are no kind of an item. */
 export const UNSEEN = 'unseen';
@@ -17,78 +17,212 @@ export interface IKindSeries {
   readonly layers: readonly Float64Array[];
   /** Their sum at each request. */
   readonly total: Float64Array;
+  /** By kind, and last of what stands in the place of items: the tokens that are counted, not scaled. */
+  readonly counted: readonly Float64Array[];
+}
+
+/** A track with its layers. */
+export interface ICountedTrack {
+  readonly states: ItemStates;
+  readonly series: IKindSeries;
 }
 
 /**
  * Returns the layers of a track: what is not seen first, then the kinds in the view's order; what stands in the
  * place of cleared items is a layer of its own, and a summary counts as summary.
+ *
+ * `before` is a track that this one may go on from; where nothing differs its layers are returned themselves.
  */
-export function kindSeries(view: TimelineView, track: TrackView): IKindSeries {
+export function kindSeries(
+  states: ItemStates,
+  before: ICountedTrack | null = null
+): IKindSeries {
+  const { view } = states;
   const requests = view.requests.id.length;
-  const kinds = view.kinds.length;
-  const { items, ruler } = view;
-  const layers = Array.from(
-    { length: kinds + 2 },
-    () => new Float64Array(requests + 1)
-  );
-  const summary = Math.max(view.kinds.indexOf('summary'), 0);
-  const add = (layer: number, request: number, tokens: number) => {
-    const series = layers[layer];
-    if (series !== undefined && request < requests) {
-      series[request] = (series[request] ?? 0) + tokens;
-    }
-  };
-  // Differences first; they are summed at the end.
-  const shownIn = new Int32Array(items.id.length);
-  const shown = Float64Array.from(items.tokens);
-  items.kind.forEach((kind, item) => {
-    shownIn[item] = kind;
-    add(kind, items.entered[item] ?? 0, shown[item] ?? 0);
-  });
-  const { item: of, request: at, state, tokens } = track.transitions;
-  of.forEach((item, place) => {
-    // A decision that was made before an item was sent first holds from there on.
-    const request = Math.max(at[place] ?? 0, items.entered[item] ?? 0);
-    const kind = items.kind[item] ?? 0;
-    const now = state[place] ?? 'whole';
-    const layer =
-      now === 'whole' || now === 'truncated'
-        ? kind
-        : now === 'summarised'
-          ? summary
-          : kinds;
-    const next =
-      now === 'whole' ? (items.tokens[item] ?? 0) : (tokens[place] ?? 0);
-    add(shownIn[item] ?? 0, request, -(shown[item] ?? 0));
-    add(layer, request, next);
-    shownIn[item] = layer;
-    shown[item] = next;
-  });
-  for (const series of layers) {
-    let sum = 0;
-    for (let request = 0; request < requests; request++) {
-      sum += (series[request] ?? 0) * ruler.factor;
-      series[request] = sum < 1e-6 ? 0 : sum;
-    }
+  const first = before === null ? 0 : firstDifference(before.states, states);
+  if (
+    before !== null &&
+    first === requests &&
+    before.series.total.length === requests
+  ) {
+    return before.series;
   }
-  layers[kinds + 1]?.fill(ruler.unseen, 0, requests);
-  const named = [
-    { name: UNSEEN, series: layers[kinds + 1] },
-    ...view.kinds.map((name, kind) => ({ name, series: layers[kind] })),
-    { name: PLACEHOLDER, series: layers[kinds] }
-  ].flatMap(({ name, series }) =>
-    series === undefined ? [] : [{ name, series: series.subarray(0, requests) }]
-  );
-  const used = named.filter(({ series }) => series.some(one => one > 0));
+  const known = first > 0 ? before : null;
+  const counted = countedFrom(states, first, known?.series.counted ?? []);
+  const { factor, unseen } = view.ruler;
+  const layer = (name: string, of: (request: number) => number) => {
+    const series = new Float64Array(requests);
+    const place = known?.series.names.indexOf(name) ?? -1;
+    const old = known?.series.layers[place]?.subarray(0, first);
+    if (old !== undefined) {
+      series.set(old);
+    }
+    let isUsed = old?.some(one => one > 0) ?? false;
+    for (let request = first; request < requests; request++) {
+      const value = of(request);
+      series[request] = value;
+      isUsed ||= value > 0;
+    }
+    return isUsed ? [{ name, series }] : [];
+  };
+  const ofCount = (sums: Float64Array | undefined) => (request: number) =>
+    (sums?.[request] ?? 0) * factor;
+  const used = [
+    ...layer(UNSEEN, () => unseen),
+    ...view.kinds.flatMap((name, kind) => layer(name, ofCount(counted[kind]))),
+    ...layer(PLACEHOLDER, ofCount(counted[view.kinds.length]))
+  ];
   const total = new Float64Array(requests);
+  if (known !== null) {
+    total.set(known.series.total.subarray(0, first));
+  }
   for (const { series } of used) {
-    for (let request = 0; request < requests; request++) {
+    for (let request = first; request < requests; request++) {
       total[request] = (total[request] ?? 0) + (series[request] ?? 0);
     }
   }
   return {
     names: used.map(one => one.name),
     layers: used.map(one => one.series),
-    total
+    total,
+    counted
   };
+}
+
+/** Returns the sums of each layer, of which those before a request are known. */
+function countedFrom(
+  states: ItemStates,
+  first: number,
+  known: readonly Float64Array[]
+): Float64Array[] {
+  const { view, track } = states;
+  const { items } = view;
+  const requests = view.requests.id.length;
+  const kinds = view.kinds.length;
+  const summary = Math.max(view.kinds.indexOf('summary'), 0);
+  const sums = Array.from({ length: kinds + 1 }, (_, layer) => {
+    const series = new Float64Array(requests);
+    // A kind that came since has no sums yet; the place of cleared items is the last.
+    const place = layer === kinds ? known.length - 1 : layer;
+    const old =
+      layer < kinds && layer >= known.length - 1 ? undefined : known[place];
+    if (old !== undefined) {
+      series.set(old.subarray(0, first));
+    }
+    return series;
+  });
+  const add = (layer: number, request: number, tokens: number) => {
+    const series = sums[layer];
+    if (series !== undefined && request >= first && request < requests) {
+      series[request] = (series[request] ?? 0) + tokens;
+    }
+  };
+  // Differences first; they are summed at the end.
+  const { request: at, state, tokens } = track.transitions;
+  const count = (item: number) => {
+    const entered = items.entered[item] ?? 0;
+    const kind = items.kind[item] ?? 0;
+    let layer = kind;
+    let shown = items.tokens[item] ?? 0;
+    add(layer, entered, shown);
+    for (const place of states.transitionsOf(item)) {
+      // A decision that was made before an item was sent first holds from there on.
+      const request = Math.max(at[place] ?? 0, entered);
+      const now = state[place] ?? 'whole';
+      const next =
+        now === 'whole' ? (items.tokens[item] ?? 0) : (tokens[place] ?? 0);
+      const nextLayer =
+        now === 'whole' || now === 'truncated'
+          ? kind
+          : now === 'summarised'
+            ? summary
+            : kinds;
+      add(layer, request, -shown);
+      add(nextLayer, request, next);
+      layer = nextLayer;
+      shown = next;
+    }
+  };
+  for (const item of changedSince(states, first)) {
+    count(item);
+  }
+  for (const series of sums) {
+    let sum = first > 0 ? (series[first - 1] ?? 0) : 0;
+    for (let request = first; request < requests; request++) {
+      sum += series[request] ?? 0;
+      series[request] = sum;
+    }
+  }
+  return sums;
+}
+
+/** Returns the items that entered at a request or later, or are shown otherwise then. */
+function changedSince(states: ItemStates, first: number): Iterable<number> {
+  const { items } = states.view;
+  const found = new Set<number>();
+  for (let item = items.id.length - 1; item >= 0; item--) {
+    if ((items.entered[item] ?? 0) >= first) {
+      found.add(item);
+    }
+  }
+  const { item: of, request: at } = states.track.transitions;
+  for (let place = of.length - 1; place >= 0; place--) {
+    if ((at[place] ?? 0) < first) {
+      break;
+    }
+    found.add(of[place] ?? 0);
+  }
+  return found;
+}
+
+/** Returns the first request that two tracks count otherwise; the number of their requests where none is. */
+function firstDifference(one: ItemStates, other: ItemStates): number {
+  const [was, now] = [one.view, other.view];
+  if (
+    was.ruler.factor !== now.ruler.factor ||
+    was.ruler.unseen !== now.ruler.unseen ||
+    common([was.kinds], [now.kinds]) < was.kinds.length ||
+    was.kinds.indexOf('summary') !== now.kinds.indexOf('summary')
+  ) {
+    return 0;
+  }
+  let first = Math.min(was.requests.id.length, now.requests.id.length);
+  const items = common(
+    [was.items.kind, was.items.entered, was.items.tokens],
+    [now.items.kind, now.items.entered, now.items.tokens]
+  );
+  for (const { entered } of [was.items, now.items]) {
+    for (let item = items; item < entered.length; item++) {
+      first = Math.min(first, entered[item] ?? 0);
+    }
+  }
+  const [before, after] = [one.track.transitions, other.track.transitions];
+  const moves = common(
+    [before.item, before.request, before.state, before.tokens],
+    [after.item, after.request, after.state, after.tokens]
+  );
+  for (const { request } of [before, after]) {
+    for (let place = moves; place < request.length; place++) {
+      first = Math.min(first, request[place] ?? 0);
+    }
+  }
+  return first;
+}
+
+/** Returns how many values the lists of one side share with those of the other at their beginnings. */
+function common(
+  some: readonly (readonly unknown[])[],
+  others: readonly (readonly unknown[])[]
+): number {
+  let most = Infinity;
+  some.forEach((list, place) => {
+    const other = others[place] ?? [];
+    const end = Math.min(list.length, other.length, most);
+    let at = list === other ? end : 0;
+    while (at < end && list[at] === other[at]) {
+      at += 1;
+    }
+    most = at;
+  });
+  return most;
 }

@@ -1,20 +1,14 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceView, TimelineView } from '../../protocol/generated';
 import { count } from '../display/numberFormat';
-
-/** Characters that break a line, or turn the order of what follows. */
-const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-
-/** Returns a text as one line, with a sign in the place of each character that is not to be seen. */
-export function oneLine(text: string): string {
-  return text.replace(UNSAFE, '·');
-}
+import { oneLine } from '../display/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
 export function itemLabel(view: TimelineView, item: number): string {
   const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
-  const tool = oneLine(view.items.tool[item] ?? '');
+  const isTool = kind === 'output' || kind === 'call';
+  const named = oneLine(view.items.tool[item] ?? '');
+  const tool = named === '' && isTool ? '(no name)' : named;
   const label = oneLine(view.items.label[item] ?? '');
   if (kind === 'output') {
     return label === tool ? `${tool} →` : `${tool} → ${label}`;
@@ -25,14 +19,107 @@ export function itemLabel(view: TimelineView, item: number): string {
   return label === '' ? kind : label;
 }
 
-/** Returns an amount in the money of a price: dollars, or tokens that were not cached. */
-export function money(value: number, unit: PriceView['unit']): string {
-  if (unit === 'units') {
-    return `${count(value)} units`;
+/** Letters of the end of a path that are kept together. */
+const LONGEST_END = 28;
+/** Letters that stay of a label before a file's name: the tool and a little. */
+const MIN_HEAD = 6;
+/** A row of fewer letters shows the file alone. */
+const FEW_LETTERS = 18;
+
+/**
+ * Returns a label in two pieces, of which the second, the file of a path at its end, is not to be cut.
+ *
+ * A command of several words, and a path that was cut already, stay in one piece.
+ */
+export function splitName(label: string): [head: string, tail: string] {
+  const at = label.lastIndexOf('/');
+  const tail = at < 0 ? '' : label.slice(at);
+  const isPath = (label.match(/\s/g) ?? []).length <= 2 && !/[\s…]/.test(tail);
+  return isPath && tail.length > 1 && tail.length <= LONGEST_END
+    ? [label.slice(0, at), tail]
+    : [label, ''];
+}
+
+/** Returns a label of at most so many letters; a path is cut before its file. */
+export function shortName(label: string, letters: number): string {
+  const [head, tail] = splitName(label);
+  if (label.length <= letters) {
+    return label;
   }
-  return value !== 0 && Math.abs(value) < 0.01
-    ? `${value.toPrecision(1)} USD`
-    : `${value.toFixed(2)} USD`;
+  if (tail === '') {
+    return `${label.slice(0, letters - 1)}…`;
+  }
+  if (letters < FEW_LETTERS) {
+    const file = tail.slice(1);
+    return file.length <= letters ? file : `${file.slice(0, letters - 1)}…`;
+  }
+  const before = Math.max(letters - tail.length - 1, MIN_HEAD);
+  const end = letters - before - 1;
+  return `${head.slice(0, before)}…${label.slice(-end)}`;
+}
+
+/** Stands before an estimate. */
+export const ESTIMATED = '~';
+/** A billionth of a dollar is less than a token of any model costs. */
+const MOST_USD_DIGITS = 9;
+
+/** Returns the decimals that an amount in dollars needs: two, and below a cent enough for its first digit. */
+export function usdDigits(value: number): number {
+  return value === 0 || !Number.isFinite(value) || Math.abs(value) >= 0.01
+    ? 2
+    : Math.min(-Number(value.toExponential(0).split('e')[1]), MOST_USD_DIGITS);
+}
+
+/**
+ * Returns an amount in the money of a price: dollars, or tokens that were not cached; marked unless it is a fact.
+ *
+ * `digits` are the decimals of its column. `render/content/phrases.py` writes amounts by the same rule.
+ */
+export function money(
+  value: number,
+  unit: PriceView['unit'],
+  isFact: boolean,
+  digits = 0
+): string {
+  const mark = isFact ? '' : ESTIMATED;
+  return unit === 'units'
+    ? `${mark}${count(value)} units`
+    : `${mark}${usdText(value, digits)} USD`;
+}
+
+/** Returns an amount in dollars without its unit: "0.41", "0.0004". */
+export function usdText(value: number, digits = 0): string {
+  const [whole = '', decimals = ''] = value
+    .toFixed(Math.max(digits, usdDigits(value)))
+    .split('.');
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
+}
+
+/** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
+export function priceSource(view: TimelineView): string {
+  const { recorded, source, unit } = view.price;
+  return recorded || unit === 'units' ? '' : source;
+}
+
+/**
+ * Returns whose price is shown where that is not the model's that a request, or every request with reported usage,
+ * was sent to; '' where it is.
+ */
+export function foreignPrice(view: TimelineView, request?: number): string {
+  const { name, unit } = view.price;
+  if (unit === 'units') {
+    return '';
+  }
+  // A request that was refused may name another model; nothing was paid there.
+  const { reported } = view.requests;
+  const isKnown = reported.some(one => one !== null);
+  const paid = view.requests.model.filter(
+    (_, at) => !isKnown || reported[at] !== null
+  );
+  const models = (
+    request === undefined ? paid : [view.requests.model[request] ?? -1]
+  ).map(model => view.models[model] ?? '');
+  return models.every(one => one === name) ? '' : oneLine(name);
 }
 
 /** Returns a share as a whole percentage. */

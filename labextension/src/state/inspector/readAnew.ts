@@ -10,21 +10,32 @@ export interface IReadAnew {
   /** In the money of the view's price. */
   readonly cost: number;
   readonly why: string;
+  /** Something that the cache held was not read from it; of an estimate: would not be. */
+  readonly isBreak: boolean;
   readonly isFact: boolean;
 }
 
 /** Returns the three pieces of the later request, and the price of the second. */
 export function readAnew(view: TimelineView, found: IDifference): IReadAnew {
-  const { reported, to } = found;
+  const { reported, from, to } = found;
   if (reported !== null) {
     const broken = view.breaks.find(one => one.request === to);
-    const anew = broken?.loss ?? 0;
+    const same = Math.min(view.requests.reported[from] ?? 0, reported.input);
+    // Where nothing is cached, what only grew sends the words of the request before again, and pays for them.
+    const isGrown = reported.read < 1 && found.firstChanged === null;
+    // Where nothing came from a cache though something changed, the words that stayed were paid for again, too.
+    const stayed =
+      reported.read < 1
+        ? Math.min(found.common + found.again, reported.input)
+        : 0;
+    const anew = broken?.loss ?? (isGrown ? same : stayed);
     return {
       read: reported.read,
       anew,
       fresh: Math.max(reported.input - reported.read - anew, 0),
       cost: broken?.cost ?? 0,
       why: broken?.words ?? '',
+      isBreak: broken !== undefined,
       isFact: true
     };
   }
@@ -36,6 +47,7 @@ export function readAnew(view: TimelineView, found: IDifference): IReadAnew {
     fresh: found.fresh,
     cost: (found.again * perToken) / 1e6,
     why: '',
+    isBreak: found.again >= 1,
     isFact: false
   };
 }

@@ -10,7 +10,9 @@ export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
 export interface IInspectorSource {
   /** Answers one question; it never rejects: an error is a sentence in the answer. */
   ask(query: ViewQuery): Promise<ViewAnswer>;
-  /** Calls back when the session may have grown: then `{ ask: 'view', after: seq }` is asked again. */
+  /** Answers at once, where nobody needs to be asked. */
+  answerNow?(query: ViewQuery): ViewAnswer;
+  /** Calls back when the session may have grown: then what came after the view that is held is asked for. */
   subscribe?(changed: () => void): () => void;
   /** Changes what later requests show of a part; returns '' or one sentence. Absent where nothing can be written. */
   edit?(action: EditAction, part: string): Promise<string>;

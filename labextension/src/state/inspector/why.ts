@@ -37,12 +37,12 @@ export function why(states: ItemStates, item: number, request: number): string {
   const used = usedLater(view, item, request);
   if (found < 0) {
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
-    const kept = view.items.pinned.includes(item)
-      ? ' and the user keeps it (pinned)'
-      : '';
+    const since = wholeSince(states, item, request);
+    const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
+    const kept = view.items.pinned.includes(item) ? pinned : '';
     return (
-      `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, since request ${entered + 1}` +
-      `${time(view, entered)}${kept}${lostLater(states, item, request)}.${used}`
+      `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, ` +
+      `${since}${kept}${lostLater(states, item, request)}.${used}`
     );
   }
   const { state, request: at, words } = track.transitions;
@@ -59,8 +59,9 @@ export function itemName(view: TimelineView, item: number): string {
   const tool = view.items.tool[item] ?? '';
   const label = view.items.label[item] ?? '';
   if (kind === 'output' || kind === 'call') {
+    const named = tool === '' ? 'a tool without a name' : tool;
     const about = label !== '' && label !== tool ? ` (${label})` : '';
-    return `${kind === 'output' ? 'The result of' : 'The call of'} ${tool}${about}`;
+    return `${kind === 'output' ? 'The result of' : 'The call of'} ${named}${about}`;
   }
   if (kind === 'summary') {
     return 'The summary';
@@ -70,22 +71,49 @@ export function itemName(view: TimelineView, item: number): string {
 
 /** Returns the requests whose answers used a name that the item holds, in order. */
 export function usesOf(view: TimelineView, item: number): number[] {
+  const found: number[] = [];
+  for (const [request, items] of view.used.entries()) {
+    if (holds(items, item)) {
+      found.push(request);
+    }
+  }
+  return found;
+}
+
+/** Whether an ascending list holds a number. */
+function holds(items: readonly number[], item: number): boolean {
   let low = 0;
-  let high = view.used_item.length;
+  let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((view.used_item[middle] ?? 0) < item) {
+    if ((items[middle] ?? 0) < item) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  const found: number[] = [];
-  while (view.used_item[low] === item) {
-    found.push(view.used_request[low] ?? 0);
-    low += 1;
+  return items[low] === item;
+}
+
+/** Returns since when a request shows an item whole: since it came, or since it was shown whole again. */
+function wholeSince(states: ItemStates, item: number, request: number): string {
+  const { view, track } = states;
+  const { request: at, state, words } = track.transitions;
+  const moves = [...states.transitionsOf(item)].filter(
+    one => (at[one] ?? 0) <= request
+  );
+  const last = moves.findLastIndex(one => state[one] !== 'whole');
+  const before = moves[last];
+  const again = moves[last + 1];
+  if (before === undefined || again === undefined) {
+    const entered = view.items.entered[item] ?? 0;
+    return `since request ${entered + 1}${time(view, entered)}`;
   }
-  return found;
+  const since = at[again] ?? 0;
+  return (
+    `again since request ${since + 1}${time(view, since)}, ${track.words[words[again] ?? 0] ?? ''}; ` +
+    `from request ${(at[before] ?? 0) + 1} on it had been ${STATES[state[before] ?? 'whole']}`
+  );
 }
 
 function usedLater(view: TimelineView, item: number, request: number): string {

@@ -29,6 +29,7 @@ const EXCLUDE = 'user/exclude';
 const UNPIN = 'user/unpin';
 const RESTORE = 'user/restore';
 const UNDO = 'user/undo-compaction';
+const REDO = 'user/redo-compaction';
 const REDUCTIONS = ['truncate', 'clear', 'drop'];
 
 /** Returns the decisions about a part or its whole message. */
@@ -89,12 +90,14 @@ function takeOff(pile: Decision[], rule: string): void {
   }
 }
 
-/** Returns whether the user undid the compaction with this summary. */
+/** Returns whether the user undid the compaction with this summary, and did not take it back. */
 export function isUndone(
   decisions: readonly Decision[],
   summary: string
 ): boolean {
-  return decisions.some(
-    ({ rule, message_id }) => rule === UNDO && message_id === summary
+  const newest = decisions.findLast(
+    ({ rule, message_id }) =>
+      message_id === summary && (rule === UNDO || rule === REDO)
   );
+  return newest?.rule === UNDO;
 }

@@ -99,6 +99,8 @@ export class KernelStore implements IReadable<IKernelView> {
   private readonly _waiting = new Map<string, IWaiting>();
   private _told: KernelNotice[] = [];
   private _planned = false;
+  /** The order of the head that named the current session. */
+  private _currentOrder = 0;
 
   constructor(
     private readonly _askAgain: AskAgain,
@@ -156,7 +158,7 @@ export class KernelStore implements IReadable<IKernelView> {
    */
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
-    this._noteHead(head, isCurrent);
+    this._noteHead(head, isCurrent && !(head.order < this._currentOrder));
     const session = this._session(head.session);
     if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
       this.requestMissing(head.session, null);
@@ -205,8 +207,10 @@ export class KernelStore implements IReadable<IKernelView> {
         questions: [],
         held: []
       };
-      sessions.set(id, { ...session, transcript: idle });
+      const head = { ...session.head, order: 0 };
+      sessions.set(id, { ...session, head, transcript: idle });
     }
+    this._currentOrder = 0;
     this._view = { ...before, sessions };
     this._changedFrom(before);
   }
@@ -293,7 +297,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _sessionState(notice: SessionStateNotice): void {
     const waiting = this._waiting.get(notice.session);
-    const { known, transcript: before } = this._session(notice.session);
+    const { head, known, transcript: before } = this._session(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
       // Another page requested it, and it is older than the known state.
       return;
@@ -304,9 +308,10 @@ export class KernelStore implements IReadable<IKernelView> {
       return;
     }
     this._waiting.delete(notice.session);
+    const newest = newer(last.head, head);
     this._put(notice.session, {
-      head: last.head,
-      transcript: transcriptOf(pieces, last, before),
+      head: newest,
+      transcript: transcriptOf(pieces, last, newest, before),
       known: true
     });
     this._follow(notice.session, waiting.later);
@@ -314,12 +319,14 @@ export class KernelStore implements IReadable<IKernelView> {
 
   private _noteHead(head: SessionHead, isCurrent: boolean): void {
     const known = this._view.sessions.get(head.session);
+    const newest = newer(head, known?.head);
     this._put(head.session, {
-      head,
-      transcript: withStepMode(known?.transcript ?? EMPTY_TRANSCRIPT, head),
+      head: newest,
+      transcript: withStepMode(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
       known: known?.known ?? false
     });
     if (isCurrent) {
+      this._currentOrder = head.order;
       this._view = { ...this._view, current: head.session };
     }
   }
@@ -338,7 +345,8 @@ export class KernelStore implements IReadable<IKernelView> {
           waiting: 0,
           partial: false,
           stepping: false,
-          held: []
+          held: [],
+          order: 0
         },
         transcript: EMPTY_TRANSCRIPT,
         known: false
@@ -358,6 +366,11 @@ export class KernelStore implements IReadable<IKernelView> {
       });
     }
   }
+}
+
+/** Returns the head that was made later: a reply and a notice can arrive the other way round. */
+function newer(head: SessionHead, known: SessionHead | undefined): SessionHead {
+  return known !== undefined && head.order < known.order ? known : head;
 }
 
 const IDLE = { type: 'idle' } as const;
@@ -399,6 +412,7 @@ function withStepMode(before: ITranscript, head: SessionHead): ITranscript {
 function transcriptOf(
   pieces: readonly SessionStateNotice[],
   notice: SessionStateNotice,
+  newest: SessionHead,
   before: ITranscript
 ): ITranscript {
   const { head, inbox, info, replies, seq, todos } = notice;
@@ -413,7 +427,7 @@ function transcriptOf(
     })),
     todos,
     asks: head.asks,
-    ...stepModeOf(head),
+    ...stepModeOf(newest),
     // An older kernel sends none.
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,

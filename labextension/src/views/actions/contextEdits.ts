@@ -5,8 +5,15 @@ import type { ContextEditAction } from '../../state/session/contextEdits';
 import { createActionContext } from './actionContext';
 
 export interface IContextEditor {
-  /** Edits the context of a part or message; resolves to the error, or to an empty string. */
-  edit(action: ContextEditAction, target: string): Promise<string>;
+  /**
+   * Edits the context of a part or message; resolves to the error, or to an empty string. `hold` names a held
+   * request whose own session is meant, such as a subagent's.
+   */
+  edit(
+    action: ContextEditAction,
+    target: string,
+    hold?: string
+  ): Promise<string>;
 }
 
 export const {

@@ -6,8 +6,17 @@ import { createActionContext } from './actionContext';
 export interface IHeldRequestActions {
   /** Lets a request go: it is decided anew and sent. */
   release(hold: string): void;
-  /** Changes a number of the session's policy; resolves to an error sentence, or an empty string. */
-  changeNumber(name: string, value: number): Promise<string>;
+  /** Puts the new summary aside that a request would use, and asks for another; resolves as the next. */
+  askForAnotherSummary(hold: string): Promise<string>;
+  /** Uses the summary that was put aside; resolves as the next. */
+  useOlderSummary(hold: string): Promise<string>;
+  /** Changes a number of the policy of the request's session; resolves to an error sentence, or an empty string. */
+  changeNumber(hold: string, name: string, value: number): Promise<string>;
+  /** Changes the session's spending limit, in US dollars and tokens; undefined removes one. Resolves as before. */
+  changeLimit(
+    usd: number | undefined,
+    tokens: number | undefined
+  ): Promise<string>;
   /** Switches step mode on or off; off lets go what is held. */
   setStepMode(on: boolean): void;
 }

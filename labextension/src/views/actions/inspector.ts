@@ -6,6 +6,9 @@ import { createActionContext } from './actionContext';
 /** The command by which a host opens the inspector; its arguments are a target. */
 export const INSPECT = 'palimpsest:inspect';
 
+/** The command by which a host opens the inspectors of two sessions side by side. */
+export const COMPARE = 'palimpsest:compare';
+
 /** The place at which an inspector opens; what is not given is the newest. */
 export interface IInspectorTarget {
   /** The session's id; by default the notebook's current one. */
@@ -21,6 +24,8 @@ export interface IInspectorTarget {
 export interface IInspectorOpener {
   /** Opens the inspector in a place of its own, or brings the open one to the front. */
   inspect(target?: IInspectorTarget): void;
+  /** Opens the inspectors of two sessions side by side; missing where a host has no room for two. */
+  compare?(session: string, other: string): void;
 }
 
 export const {

@@ -1,7 +1,7 @@
 /**
  * Actions on sessions.
  */
-import type { SessionRow } from '../../protocol/generated';
+import type { BranchTable, SessionRow } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
 export interface ISessionOpener {
@@ -40,6 +40,8 @@ export interface ISessionActions {
   create(): void;
   /** Forks a session, wholly or before a message, and switches to the fork. */
   fork(session: string, message?: string): void;
+  /** Compares a session with its forks; resolves to the table, or to an error sentence. */
+  branches(session: string): Promise<BranchTable | string>;
   /** Renames a session; resolves to the error, or to an empty string. So do the following: */
   rename(session: string, title: string): Promise<string>;
   /** Archives a session, or unarchives it. */

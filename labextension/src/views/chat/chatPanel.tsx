@@ -108,6 +108,7 @@ export function ChatPanel({
             draftKey={state.key}
             drafts={drafts}
             session={transcript.session}
+            stepping={transcript.stepping}
             busy={isBusy(transcript)}
             readOnly={state.readOnly}
             sendKey={state.sendKey}

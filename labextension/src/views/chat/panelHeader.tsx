@@ -6,6 +6,7 @@ import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
 import { useTurnActions } from '../actions/turn';
+import { BranchView } from '../sessions/branchView';
 import { SessionList } from '../sessions/sessionList';
 import { sessionTitle } from '../sessions/sessionLabels';
 import { SessionActivity } from './sessionActivity';
@@ -76,6 +77,44 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
       ) : (
         <ContextWindow transcript={transcript} />
       )}
+      {!choosing && session?.forked_from !== undefined && (
+        <ForkedBranches key={session.id} session={session.id} />
+      )}
+    </div>
+  );
+}
+
+/** Draws a button that shows a fork beside what it was forked from. */
+function ForkedBranches({ session }: { session: string }) {
+  const { words } = useHost();
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  return (
+    <div
+      className="plm-Panel-branches"
+      onKeyDown={event => {
+        if (event.key === 'Escape' && open) {
+          event.stopPropagation();
+          close();
+        }
+      }}
+    >
+      <button
+        type="button"
+        ref={button}
+        className="plm-Link"
+        aria-expanded={open}
+        onClick={() => {
+          setOpen(!open);
+        }}
+      >
+        {words.__('Compare branches')}
+      </button>
+      {open && <BranchView session={session} onBack={close} />}
     </div>
   );
 }

@@ -212,6 +212,8 @@ export function Completions({ list }: { list: ICompletion }) {
         ref={rows}
         id={id}
         role="listbox"
+        // A list that scrolls can be reached by keys other than those of the prompt, too.
+        tabIndex={0}
         aria-label={
           sign === '/' ? words.__('Commands') : words.__('What you can name')
         }

@@ -21,6 +21,7 @@ import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
 import { PermissionMode, TrustPrompt } from './permissionMode';
+import { StepModeSwitch } from './stepModeSwitch';
 
 /** The keys that send a prompt. */
 export type SendKey = 'Enter' | 'Accel Enter';
@@ -34,6 +35,8 @@ interface IComposerProps {
   readOnly: boolean;
   sendKey: SendKey;
   session?: SessionInfo;
+  /** Whether step mode is on: each request waits until it is let go. */
+  stepping: boolean;
 }
 
 /** Draws the text field, its button, and the chosen agent and model. */
@@ -43,7 +46,8 @@ export function Composer({
   busy,
   readOnly,
   sendKey,
-  session
+  session,
+  stepping
 }: IComposerProps) {
   const { words } = useHost();
   const prompts = usePromptActions();
@@ -190,6 +194,7 @@ export function Composer({
           drafts={drafts}
           readOnly={readOnly}
           session={session}
+          stepping={stepping}
         />
         {readOnly && session?.parent_id !== undefined && (
           <button
@@ -245,8 +250,9 @@ function AnswerSettings({
   drafts,
   onTrusted,
   readOnly,
-  session
-}: Pick<IComposerProps, 'drafts' | 'readOnly' | 'session'> & {
+  session,
+  stepping
+}: Pick<IComposerProps, 'drafts' | 'readOnly' | 'session' | 'stepping'> & {
   choices: Choices | null;
   onTrusted: () => void;
 }) {
@@ -273,6 +279,7 @@ function AnswerSettings({
           }}
         />
         <PermissionMode session={session} choices={choices} />
+        <StepModeSwitch on={stepping} />
         <Picker
           label={words.__('Model')}
           value={chosen.model ?? (kept || (choices?.model ?? ''))}

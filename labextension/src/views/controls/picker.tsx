@@ -1,13 +1,15 @@
 /**
  * A chip with the chosen value that opens a list of other values.
  */
-import { useId, useRef, useState, type ReactNode } from 'react';
+import { Fragment, useId, useRef, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
 export interface IOption {
   value: string;
   /** A description of the option. */
   about: string;
+  /** What it belongs to; options of one group follow each other under its name. */
+  group?: string;
 }
 
 interface IPickerProps {
@@ -95,7 +97,7 @@ function List(props: IPickerProps & { id: string }) {
   const { foot, free = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
   const [wanted, setWanted] = useState('');
-  const found = options.filter(option => matches(option.value, wanted));
+  const found = matching(options, wanted);
   const written = wanted.trim();
   const isNew =
     free && written.includes('/') && options.every(o => o.value !== written);
@@ -126,22 +128,28 @@ function List(props: IPickerProps & { id: string }) {
             ? [{ value: written, about: words.__('as it is written') }]
             : []),
           ...found.slice(0, SHOWN)
-        ].map(option => (
-          <li key={option.value}>
-            <button
-              type="button"
-              className="plm-Sessions-row"
-              aria-current={option.value === value}
-              onClick={() => {
-                onChoose(option.value);
-              }}
-            >
-              <span className="plm-Sessions-title">
-                {props.named?.(option.value) ?? option.value}
-              </span>{' '}
-              <span className="plm-Muted">{option.about}</span>
-            </button>
-          </li>
+        ].map((option: IOption, place, shown) => (
+          <Fragment key={option.value}>
+            {option.group !== undefined &&
+              option.group !== shown[place - 1]?.group && (
+                <li className="plm-Picker-group plm-Muted">{option.group}</li>
+              )}
+            <li>
+              <button
+                type="button"
+                className="plm-Sessions-row"
+                aria-current={option.value === value}
+                onClick={() => {
+                  onChoose(option.value);
+                }}
+              >
+                <span className="plm-Sessions-title">
+                  {props.named?.(option.value) ?? option.value}
+                </span>{' '}
+                <span className="plm-Muted">{option.about}</span>
+              </button>
+            </li>
+          </Fragment>
         ))}
       </ul>
       {found.length > SHOWN && (
@@ -150,11 +158,28 @@ function List(props: IPickerProps & { id: string }) {
         </p>
       )}
       {found.length === 0 && !isNew && (
-        <p className="plm-Muted">{words.__('There is none of that name.')}</p>
+        <p className="plm-Muted">
+          {words.__('Neither a name nor a description has these words.')}
+        </p>
       )}
       {foot}
     </div>
   );
+}
+
+/** Returns the options whose name has all words, then those whose description has them. */
+function matching(options: readonly IOption[], wanted: string): IOption[] {
+  const named = options.filter(({ value }) => matches(value, wanted));
+  const known = new Set(named);
+  const described = options.filter(
+    option =>
+      !known.has(option) &&
+      matches(
+        [option.value, option.about, option.group ?? ''].join(' '),
+        wanted
+      )
+  );
+  return [...named, ...described];
 }
 
 function matches(value: string, wanted: string): boolean {

@@ -1,21 +1,25 @@
 /**
  * The inspector: a session's context over all its requests, and what other policies would have sent.
  */
-import { useEffect, useId, useMemo, useState } from 'react';
+import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import type {
   IInspectorPlace,
   IInspectorSource
 } from '../../state/inspector/source';
 import { useHost } from '../host';
+import { CardFocus } from './controls/cardFocus';
+import { CursorNews } from './timeline/cursorNews';
 import {
   InspectedSessionProvider,
   InspectorCursorProvider,
   type IInspectedSession,
   type IInspectorCursor
 } from './controls/inspection';
-import { shownTrack, usePolicyTrack } from './controls/policyTrack';
+import { useKeptFocus } from './controls/keptFocus';
+import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
+import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
@@ -28,6 +32,8 @@ interface IInspectorProps {
   place?: IInspectorPlace;
   onPlace?: (place: IInspectorPlace) => void;
   openLink?: (link: string) => void;
+  /** All views are shown below each other, for paper. */
+  isPrinted?: boolean;
 }
 
 /** Draws a session; `place` restores what was shown, and `onPlace` is told what is. */
@@ -71,15 +77,18 @@ interface ISessionProps extends IInspectorProps {
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, price, onPrice, openLink } = props;
+  const { source, view, price, onPrice, openLink, isPrinted = false } = props;
+  const { words } = useHost();
   const mark = useId();
   const [place, go] = usePlace(props);
   const [isWhatIf, showWhatIf] = useState(false);
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
+  const [tracks] = useState(() => new ShownTracks());
+  const [card] = useState(() => new CardFocus());
   const recorded = useMemo(
-    () => shownTrack(view, view.recorded, 'recorded', {}),
-    [view]
+    () => tracks.of(view, view.recorded, 'recorded', {}),
+    [tracks, view]
   );
   const last = view.requests.id.length - 1;
   const request = Math.min(place.request ?? last, last);
@@ -95,25 +104,35 @@ function Session(props: ISessionProps) {
     () => ({
       source,
       view,
+      price,
       recorded,
       whatIf: track.shown,
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
       showWhatIf,
       go,
-      openLink: openLink ?? null
+      openLink: openLink ?? null,
+      card
     }),
-    [source, view, recorded, track.shown, isWhatIf, go, openLink]
+    [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
   );
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against }),
     [request, item, against]
   );
+  const root = useRef<HTMLDivElement>(null);
+  useKeptFocus(root);
   const tab: TabName = TABS.find(one => one === place.tab) ?? 'timeline';
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
-        <div className="plm-Inspector">
+        <div
+          className="plm-Inspector"
+          ref={root}
+          role="region"
+          aria-label={words.__('Context of %1', view.title || view.session)}
+        >
           <InspectorHeader tab={tab} mark={mark} />
+          <CursorNews />
           <div
             className="plm-Inspector-panel"
             role="tabpanel"
@@ -121,12 +140,16 @@ function Session(props: ISessionProps) {
             aria-labelledby={`${mark}-${tab}`}
             tabIndex={-1}
           >
-            <TabContent
-              tab={tab}
-              policy={policy}
-              track={track}
-              onPrice={onPrice}
-            />
+            {isPrinted ? (
+              <PrintedSections />
+            ) : (
+              <TabContent
+                tab={tab}
+                policy={policy}
+                track={track}
+                onPrice={onPrice}
+              />
+            )}
           </div>
         </div>
       </InspectorCursorProvider>
@@ -134,22 +157,43 @@ function Session(props: ISessionProps) {
   );
 }
 
-/** Returns the place, and how to move; a place from outside replaces it. */
+/**
+ * Returns the place, and how to move; a place from outside replaces it.
+ *
+ * In a session that may grow the last request stands for the newest one, so that the cursor follows. An item
+ * keeps its place by its id: the last few are numbered anew while an answer is written.
+ */
 function usePlace({
   place: given,
-  onPlace
+  onPlace,
+  view
 }: ISessionProps): [IInspectorPlace, IInspectedSession['go']] {
   const [place, setPlace] = useState(given ?? NOWHERE);
   const [known, setKnown] = useState(given);
+  const [seen, setSeen] = useState(view);
   if (known !== given) {
     setKnown(given);
     setPlace(given ?? NOWHERE);
   }
+  if (seen !== view) {
+    setSeen(view);
+    const item = sameItem(seen, view, place.item);
+    if (item !== place.item) {
+      setPlace({ ...place, item });
+    }
+  }
+  const last = view.requests.id.length - 1;
+  const follows = view.own;
   const go = useMemo(
     () => (change: Partial<IInspectorPlace>) => {
-      setPlace(before => ({ ...before, ...change }));
+      const isLast = follows && change.request === last;
+      setPlace(before => ({
+        ...before,
+        ...change,
+        ...(isLast ? { request: null } : {})
+      }));
     },
-    []
+    [follows, last]
   );
   useEffect(() => {
     if (place !== given && place !== NOWHERE) {
@@ -159,6 +203,20 @@ function usePlace({
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [place]);
   return [place, go];
+}
+
+/** Returns the number that an item of an older view has in a newer one; null where it is gone. */
+function sameItem(
+  before: TimelineView,
+  after: TimelineView,
+  item: number | null
+): number | null {
+  const id = item === null ? undefined : before.items.id[item];
+  if (id === undefined || item === null || after.items.id[item] === id) {
+    return item;
+  }
+  const found = after.items.id.indexOf(id);
+  return found < 0 ? null : found;
 }
 
 function firstPolicy(source: IInspectorSource, view: TimelineView): string {

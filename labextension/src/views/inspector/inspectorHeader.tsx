@@ -1,7 +1,7 @@
 /** The head of an inspector: which session, by whom recorded, and its tabs. */
 import { useState } from 'react';
 import { count } from '../../state/display/numberFormat';
-import { oneLine } from '../../state/inspector/labels';
+import { oneLine } from '../../state/display/oneLine';
 import { linkTo } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
@@ -15,6 +15,11 @@ export const TABS = [
   'wastes'
 ] as const;
 export type TabName = (typeof TABS)[number];
+
+/** Whether a key leads along a row of tabs; the others scroll. */
+function isAlong(key: string): boolean {
+  return ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(key);
+}
 
 interface IInspectorHeaderProps {
   tab: TabName;
@@ -56,7 +61,9 @@ export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
         role="tablist"
         aria-label={words.__('Views')}
         onKeyDown={event => {
-          const next = requestStep(event, TABS.indexOf(tab), TABS.length);
+          const next = isAlong(event.key)
+            ? requestStep(event, TABS.indexOf(tab), TABS.length)
+            : null;
           if (next !== null) {
             event.preventDefault();
             go({ tab: TABS[next] });

@@ -1,7 +1,8 @@
 /** The view of a session, asked of the source and asked again when the session has grown. */
-import { useEffect, useState } from 'react';
-import type { TimelineView } from '../../protocol/generated';
+import { startTransition, useEffect, useState } from 'react';
+import type { TimelineView, ViewAnswer } from '../../protocol/generated';
 import type { IInspectorSource } from '../../state/inspector/source';
+import { patchedView } from '../../state/inspector/viewPatch';
 
 const VERSION = 1;
 
@@ -20,7 +21,7 @@ export function useView(
     let isCurrent = true;
     let isAsking = false;
     let isAgain = false;
-    let seq: number | null = null;
+    let held: TimelineView | null = null;
     const priced = price === null ? {} : { price };
     const ask = () => {
       if (isAsking) {
@@ -28,17 +29,30 @@ export function useView(
         return;
       }
       isAsking = true;
-      const after = seq === null ? {} : { after: seq };
-      void source.ask({ ask: 'view', ...priced, ...after }).then(answer => {
+      const after = held === null ? {} : { after: held.seq, epoch: held.epoch };
+      const query = { ask: 'view', epoch: '', ...priced, ...after } as const;
+      void source.ask(query).then(answer => {
         isAsking = false;
         if (!isCurrent) {
           return;
         }
-        const view = answer.view ?? null;
-        if (view !== null) {
-          seq = view.seq;
+        const isGrowth = held !== null;
+        const view = newest(held, answer);
+        if (view === null && (answer.patch ?? null) !== null) {
+          // It is of another view than the one that is held: the whole one is asked for.
+          held = null;
+          isAgain = true;
         }
-        setKnown(before => next(before, view, answer.error));
+        held = view ?? held;
+        const show = () => {
+          setKnown(before => next(before, view, answer.error));
+        };
+        if (isGrowth) {
+          // It is drawn in pieces, between which the cursor moves.
+          startTransition(show);
+        } else {
+          show();
+        }
         if (isAgain) {
           isAgain = false;
           ask();
@@ -53,6 +67,16 @@ export function useView(
     };
   }, [source, price]);
   return known;
+}
+
+/** Returns the view in an answer, or the one that a patch makes of the one that is held. */
+function newest(
+  held: TimelineView | null,
+  { view, patch }: ViewAnswer
+): TimelineView | null {
+  return patch !== undefined && held !== null
+    ? patchedView(held, patch)
+    : (view ?? null);
 }
 
 function next(

@@ -15,23 +15,26 @@ export const ShownTrackChoice = memo(function ShownTrackChoice() {
     [words.__('what if'), true]
   ];
   return (
-    <div
-      className="plm-Inspector-choice"
-      role="group"
-      aria-label={words.__('The shown track')}
-    >
-      {choices.map(([name, isWhatIf]) => (
-        <button
-          key={name}
-          type="button"
-          aria-pressed={(shown !== recorded) === isWhatIf}
-          onClick={() => {
-            showWhatIf(isWhatIf);
-          }}
-        >
-          {name}
-        </button>
-      ))}
+    <div className="plm-Inspector-choiceRow">
+      <span className="plm-Muted">{words.__('The views below show')}</span>
+      <div
+        className="plm-Inspector-choice"
+        role="group"
+        aria-label={words.__('The shown track')}
+      >
+        {choices.map(([name, isWhatIf]) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={(shown !== recorded) === isWhatIf}
+            onClick={() => {
+              showWhatIf(isWhatIf);
+            }}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
     </div>
   );
 });

@@ -12,7 +12,8 @@ import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
 import type { TabName } from './inspectorHeader';
-import { ItemCard } from './items/itemCard';
+import { ChosenItemCard, ItemCard } from './items/itemCard';
+import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
 import { Compactions } from './requests/compactions';
@@ -21,6 +22,7 @@ import { RequestTable } from './requests/requestTable';
 import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
 import { ShownTrackChoice } from './shownTrackChoice';
+import { CursorSentence } from './timeline/cursorSentence';
 import { PolicyControls } from './timeline/policyControls';
 import { TimelineTracks } from './timeline/timelineTracks';
 
@@ -43,6 +45,7 @@ export function TabContent(props: ITabContentProps) {
       <TimelineTracks isSmall />
       <ShownTrackChoice />
       <DeferredCursor>
+        <CursorSentence />
         {tab === 'items' && <ItemsTab />}
         {tab === 'requests' && <RequestsTab />}
         {tab === 'cost' && (
@@ -66,8 +69,11 @@ export function TabContent(props: ITabContentProps) {
             <div className="plm-Inspector-card">
               <Wastes />
             </div>
-            <div className="plm-Inspector-card">
-              <Notes />
+            <div className="plm-Inspector-stack">
+              <ChosenItemCard />
+              <div className="plm-Inspector-card">
+                <Notes />
+              </div>
             </div>
           </div>
         )}
@@ -89,6 +95,9 @@ function TimelineTab(props: ITabContentProps) {
   return (
     <>
       <TimelineTracks />
+      <DeferredCursor>
+        <CursorSentence />
+      </DeferredCursor>
       <PolicyControls {...props} />
       <Disclosure
         className="plm-Inspector-asTable"
@@ -100,8 +109,11 @@ function TimelineTab(props: ITabContentProps) {
       <DeferredCursor>
         <div className="plm-Inspector-columns">
           <div className="plm-Inspector-card">
-            <h3>{words.__('Items by requests')}</h3>
-            <ItemGrid height={360} />
+            <div className="plm-Inspector-head">
+              <h3>{words.__('Items by requests')}</h3>
+              <GridLegend />
+            </div>
+            <ItemGrid height={440} />
             <ItemCard />
           </div>
           <div className="plm-Inspector-stack">
@@ -110,7 +122,7 @@ function TimelineTab(props: ITabContentProps) {
             </div>
             <div className="plm-Inspector-card">
               <BreaksTable isShort />
-              <Wastes most={3} />
+              <Wastes isShort />
             </div>
           </div>
         </div>
@@ -124,7 +136,10 @@ function ItemsTab() {
   return (
     <div className="plm-Inspector-columns">
       <div className="plm-Inspector-card">
-        <h3>{words.__('Items by requests')}</h3>
+        <div className="plm-Inspector-head">
+          <h3>{words.__('Items by requests')}</h3>
+          <GridLegend />
+        </div>
         <ItemGrid height={560} />
         <ItemCard />
       </div>
@@ -147,6 +162,7 @@ function RequestsTab() {
         <div className="plm-Inspector-card">
           <DifferenceView />
         </div>
+        <ChosenItemCard />
         <div className="plm-Inspector-card">
           <Compactions />
           <Subagents />

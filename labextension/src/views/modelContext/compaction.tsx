@@ -9,6 +9,7 @@ import { useHost, type IWords } from '../host';
 import { ReductionNote } from './reductionNote';
 import { ContextEditButtons } from './editButtons';
 import { InspectButton } from './inspectButton';
+import { gradeText, SummaryGrade } from './summaryGrade';
 
 /** Draws a compaction and, when opened, the summary that replaces what it covers. */
 export function Compaction({
@@ -40,9 +41,11 @@ export function Compaction({
       decision.message_id === written &&
       (decision.words ?? '') !== ''
   );
+  const grade = lost === undefined || undone ? '' : gradeText(lost, words);
   const head = (
     <span className="plm-Reduced-text">
       <strong>{what}</strong> {more}
+      {grade !== '' && `; ${grade}`}
     </span>
   );
   if (summary.trim() === '') {
@@ -62,6 +65,7 @@ export function Compaction({
     >
       <Markdown text={summary} />
       {lost !== undefined && <ReductionNote decision={lost} />}
+      {lost !== undefined && <SummaryGrade decision={lost} />}
       {state === 'done' && (
         <p className="plm-ContextEdit">
           {!undone && (

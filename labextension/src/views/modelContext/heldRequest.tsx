@@ -3,12 +3,8 @@
  * buttons that let it go, stop it, or change it first.
  */
 import { useId, useState, type KeyboardEvent } from 'react';
-import type {
-  ProposedItem,
-  ProposedNumber,
-  ProposedRequest
-} from '../../protocol/generated';
-import { count, dollars } from '../../state/display/numberFormat';
+import type { ProposedItem, ProposedRequest } from '../../protocol/generated';
+import { count } from '../../state/display/numberFormat';
 import { useContextEditor } from '../actions/contextEdits';
 import {
   useHeldRequestActions,
@@ -16,10 +12,10 @@ import {
 } from '../actions/heldRequests';
 import { useTurnActionsIfOffered } from '../actions/turn';
 import { Disclosure } from '../controls/disclosure';
-import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
-
-const SECOND_MS = 1000;
+import { HeldRequestCost } from './heldRequestCost';
+import { HeldRequestFields } from './heldRequestFields';
+import { NewSummary, OlderSummary } from './newSummary';
 
 /** Draws a held request; in a read-only view it says where to let it go. */
 export function HeldRequest({ held }: { held: ProposedRequest }) {
@@ -38,7 +34,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
         {heldTitle(held, words)}
       </p>
       <p className="plm-HeldRequest-cost">
-        <Cost held={held} />
+        <HeldRequestCost held={held} />
       </p>
       <p className="plm-Muted">{difference(held, words)}</p>
       {notes(held, words).map(note => (
@@ -46,16 +42,24 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
           {note}
         </p>
       ))}
+      {held.new_summary !== undefined && (
+        <NewSummary held={held} report={held.new_summary} />
+      )}
+      {held.older_summary !== undefined && (
+        <OlderSummary held={held} report={held.older_summary} />
+      )}
       {held.decisions.length > 0 && <Decisions held={held} />}
       {fresh.length > 0 && (
         <Items
           title={words.__('New in it: %1', count(fresh.length))}
+          hold={held.id}
           items={fresh}
         />
       )}
       {held.items.length > fresh.length && (
         <Items
           title={words.__('All it holds: %1', count(allOf(held)))}
+          hold={held.id}
           items={held.items}
         />
       )}
@@ -93,46 +97,6 @@ function allOf({ items, items_left_out }: ProposedRequest): number {
   return items.length + items_left_out;
 }
 
-/** Draws what the prompt would cost, and how long the provider's cache stays warm. */
-function Cost({ held }: { held: ProposedRequest }) {
-  const { words } = useHost();
-  const { cache, cost, cost_cold: cold, now: proposedAt } = held;
-  const now = useNow(SECOND_MS);
-  // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
-  const [arrived, setArrived] = useState({ of: proposedAt, at: now });
-  if (arrived.of !== proposedAt) {
-    setArrived({ of: proposedAt, at: now });
-  }
-  const left = (cache.cools_at ?? 0) - proposedAt - (now - arrived.at);
-  const price = cost === undefined ? words.__('price unknown') : dollars(cost);
-  if (cache.tokens === 0 || cache.cools_at === undefined) {
-    return <>{words.__('%1, nothing of it from the cache', price)}</>;
-  }
-  if (left <= 0) {
-    const dear = cold === undefined ? price : dollars(cold);
-    return <>{words.__('%1: the cache is cold by now', dear)}</>;
-  }
-  return (
-    <>
-      {words.__(
-        '%1: %2 tokens from the cache, which cools in',
-        price,
-        count(cache.tokens)
-      )}{' '}
-      <span className="plm-HeldRequest-clock">{clock(left)}</span>
-      {cold !== undefined &&
-        cold !== cost &&
-        ` ${words.__('(then %1)', dollars(cold))}`}
-    </>
-  );
-}
-
-/** Formats milliseconds as minutes and seconds: "3:12". */
-function clock(left: number): string {
-  const seconds = Math.max(0, Math.ceil(left / SECOND_MS));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
-
 function difference(held: ProposedRequest, words: IWords): string {
   const before = held.tokens_before;
   if (before === undefined) {
@@ -159,6 +123,16 @@ function notes(held: ProposedRequest, words: IWords): string[] {
       )
     );
   }
+  if (held.again) {
+    found.push(
+      words.__(
+        'The provider refused the request before as too long, or no summary came of it: results are cut first.'
+      )
+    );
+  }
+  if (held.policy_problem !== '') {
+    found.push(held.policy_problem);
+  }
   if (held.last) {
     found.push(words.__('The last step of its turn: no tool is offered.'));
   }
@@ -167,6 +141,13 @@ function notes(held: ProposedRequest, words: IWords): string[] {
   }
   if (held.beside) {
     found.push(words.__('A title or turn summary is requested with it.'));
+  }
+  if (held.prunes_after) {
+    found.push(
+      words.__(
+        'Its policy prunes when the turn has ended; in step mode, with the next request that is let go.'
+      )
+    );
   }
   return found;
 }
@@ -189,9 +170,11 @@ function Decisions({ held }: { held: ProposedRequest }) {
 }
 
 function Items({
+  hold,
   title,
   items
 }: {
+  hold: string;
   title: string;
   items: readonly ProposedItem[];
 }) {
@@ -199,7 +182,7 @@ function Items({
   const editor = useContextEditor();
   const [failure, setFailure] = useState('');
   const edit = (action: 'pin' | 'unpin' | 'exclude', part: string) => {
-    void editor?.edit(action, part).then(setFailure);
+    void editor?.edit(action, part, hold).then(setFailure);
   };
   return (
     <Disclosure className="plm-HeldRequest-list" head={title}>
@@ -290,17 +273,7 @@ function Controls({
   };
   return (
     <div onKeyDown={onKeyDown}>
-      {held.numbers.length > 0 && (
-        <div className="plm-HeldRequest-numbers">
-          {held.numbers.map(number => (
-            <NumberField
-              key={`${number.name} ${number.value}`}
-              number={number}
-              actions={actions}
-            />
-          ))}
-        </div>
-      )}
+      <HeldRequestFields held={held} actions={actions} />
       <div className="plm-Answers">
         <button
           type="button"
@@ -338,56 +311,5 @@ function Controls({
         </button>
       </div>
     </div>
-  );
-}
-
-/** Draws a field for a number of the policy; Enter, or leaving it, changes the number. */
-function NumberField({
-  number: { meaning, name, value },
-  actions
-}: {
-  number: ProposedNumber;
-  actions: IHeldRequestActions;
-}) {
-  const [typed, setTyped] = useState(String(value));
-  const [failure, setFailure] = useState('');
-  const field = useId();
-  const change = () => {
-    const wanted = Number(typed);
-    if (typed.trim() !== '' && wanted !== value) {
-      void actions.changeNumber(name, wanted).then(setFailure);
-    }
-  };
-  return (
-    <form
-      className="plm-HeldRequest-number"
-      onSubmit={event => {
-        event.preventDefault();
-        change();
-      }}
-    >
-      <label htmlFor={field} title={meaning}>
-        {name}
-      </label>
-      <input
-        id={field}
-        className="plm-Field"
-        inputMode="decimal"
-        value={typed}
-        aria-description={meaning}
-        onChange={event => {
-          setTyped(event.target.value);
-        }}
-        onBlur={change}
-        onKeyDown={event => {
-          event.stopPropagation();
-        }}
-      />
-      {failure !== '' && (
-        <span className="plm-Muted" role="alert">
-          {failure}
-        </span>
-      )}
-    </form>
   );
 }

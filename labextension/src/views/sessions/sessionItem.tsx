@@ -4,6 +4,7 @@
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
+import { BranchView } from './branchView';
 import { ExportDialog } from './importExport';
 import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
@@ -21,7 +22,13 @@ interface ISessionItemProps {
 }
 
 type Doing =
-  'nothing' | 'choosing' | 'naming' | 'sharing' | 'exporting' | 'deleting';
+  | 'nothing'
+  | 'choosing'
+  | 'branches'
+  | 'naming'
+  | 'sharing'
+  | 'exporting'
+  | 'deleting';
 
 /** Draws a session's line; its second button opens the actions. */
 export function SessionItem({
@@ -92,7 +99,7 @@ export function SessionItem({
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
           title={words.__(
-            'Rename, fork, inspect, share, export, archive, delete'
+            'Rename, fork, compare branches, inspect, share, export, archive, delete'
           )}
           onClick={() => {
             setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
@@ -122,6 +129,13 @@ export function SessionItem({
               }}
             >
               {words.__('Fork')}
+            </ActionButton>
+            <ActionButton
+              onDo={() => {
+                setDoing('branches');
+              }}
+            >
+              {words.__('Compare branches')}
             </ActionButton>
             {inspector !== null && (
               <ActionButton
@@ -167,6 +181,7 @@ export function SessionItem({
             </ActionButton>
           </>
         )}
+        {doing === 'branches' && <BranchView session={row.id} onBack={back} />}
         {doing === 'naming' && (
           <RenameForm
             title={title}

@@ -60,7 +60,8 @@ function view(
     waiting: 0,
     partial: false,
     stepping: false,
-    held: []
+    held: [],
+    order: 0
   };
   const transcript = {
     ...EMPTY_TRANSCRIPT,

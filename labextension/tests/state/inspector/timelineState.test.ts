@@ -23,7 +23,7 @@ describe.each(NAMES)('a view of %s', name => {
     const { view, tracks } = sample(name);
 
     for (const track of [view.recorded, ...tracks]) {
-      const { total } = kindSeries(view, track);
+      const { total } = kindSeries(new ItemStates(view, track));
       track.total.forEach((tokens, request) => {
         expect(Math.abs((total[request] ?? 0) - tokens)).toBeLessThan(2);
       });

@@ -21,7 +21,8 @@ const HEAD: SessionHead = {
   waiting: 0,
   partial: false,
   stepping: false,
-  held: []
+  held: [],
+  order: 0
 };
 const PART = text('It ');
 
@@ -205,5 +206,41 @@ describe('the store of a kernel', () => {
     const session = made.getSnapshot().sessions.get('ses_1');
     expect(session?.transcript.status).toEqual({ type: 'idle' });
     expect(said()).toBe('It ');
+  });
+
+  it('keeps what a newer head says of step mode when an older one arrives later', () => {
+    const { store: made } = known();
+    const stepping = () =>
+      made.getSnapshot().sessions.get('ses_1')?.transcript.stepping;
+    const on = { ...HEAD, stepping: true, order: 5 };
+    const off = { ...HEAD, stepping: false, order: 6 };
+    made.updateHead(on, true);
+    expect(stepping()).toBe(true);
+
+    made.updateHead(off, true);
+    made.updateHead({ ...on, session: 'ses_2' }, true);
+    made.updateHead(on, true);
+    made.updateHead({ ...on, seq: 9 }, true);
+    expect(stepping()).toBe(false);
+    expect(made.getSnapshot().current).toBe('ses_1');
+
+    made.receive(picture({ seq: 9, head: { ...on, seq: 9 } }));
+    made.flush();
+    expect(stepping()).toBe(false);
+  });
+
+  it('takes the heads of a new kernel, and of one that does not number them', () => {
+    const { store: made } = known();
+    const stepping = () =>
+      made.getSnapshot().sessions.get('ses_1')?.transcript.stepping;
+    made.updateHead({ ...HEAD, stepping: true, order: 9 }, true);
+    made.reset();
+    made.updateHead({ ...HEAD, order: 2 }, true, true);
+    expect(stepping()).toBe(false);
+
+    const former: Partial<SessionHead> = { ...HEAD, stepping: true };
+    delete former.order;
+    made.updateHead(former as SessionHead, true);
+    expect(stepping()).toBe(true);
   });
 });

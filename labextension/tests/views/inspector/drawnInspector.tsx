@@ -15,8 +15,8 @@ export const LAST_N = 'sweagent.last_n n=10 polling=10';
 
 /** Returns the source of a sample. */
 export function sourceOf(name: (typeof NAMES)[number]) {
-  const { view, tracks } = sample(name);
-  return sampleSource(view, tracks);
+  const { view, tracks, compactions } = sample(name);
+  return sampleSource(view, tracks, undefined, compactions);
 }
 
 /** Draws the inspector; needs fake timers. */

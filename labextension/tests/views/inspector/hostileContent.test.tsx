@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { TimelineView } from '../../../src/protocol/generated';
-import { itemLabel, oneLine } from '../../../src/state/inspector/labels';
+import { oneLine } from '../../../src/state/display/oneLine';
+import { itemLabel } from '../../../src/state/inspector/labels';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import { draw, openTab, settle } from './drawnInspector';
@@ -117,7 +118,15 @@ function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
         avoided_by: pick(texts, 7)
       }
     ],
-    wastes: [{ cost: 1, sentence: pick(texts, 8), request: 1, is_fact: true }],
+    wastes: [
+      {
+        cost: 1,
+        sentence: pick(texts, 8),
+        request: 1,
+        is_fact: true,
+        cost_is_fact: true
+      }
+    ],
     break_notes: [pick(texts, 9)],
     totals: [pick(texts, 10)],
     gaps: [pick(texts, 11)],
@@ -127,7 +136,8 @@ function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
         title: pick(texts, 13),
         request: 1,
         requests: 1,
-        tokens: 1
+        tokens: 1,
+        cost_is_fact: true
       }
     ]
   };

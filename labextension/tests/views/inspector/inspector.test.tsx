@@ -9,8 +9,15 @@ import {
 } from '@testing-library/react';
 import axe from 'axe-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { difference } from '../../../src/state/inspector/difference';
+import { readAnew } from '../../../src/state/inspector/readAnew';
 import { why } from '../../../src/state/inspector/why';
 import { ItemStates } from '../../../src/state/inspector/itemStates';
+import type {
+  CompactionText,
+  TimelineView
+} from '../../../src/protocol/generated';
+import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import {
   cursor,
@@ -49,7 +56,12 @@ describe('the timeline', () => {
       /about [\d,]+ tokens/
     );
     expect(screen.getByText('facts end here')).toBeTruthy();
-    expect(screen.getByText(/Facts end at request 18:/)).toBeTruthy();
+    expect(
+      screen.getByText(/Facts end at request 18: from it on/)
+    ).toBeTruthy();
+    expect(
+      screen.getByText(/with repair · the recording so estimated ~[\d.]+ USD/)
+    ).toBeTruthy();
   });
 
   it.each([
@@ -66,6 +78,31 @@ describe('the timeline', () => {
 
     expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request, item: 35 });
     expect(cursor().getAttribute('aria-valuenow')).toBe(String(request + 1));
+  });
+
+  it('says what the request at the cursor cost and why, and leads to the dear ones', async () => {
+    await draw(sourceOf('pi'), { ...PI, request: 211 });
+    const told = screen.getByRole('group', { name: 'What the request cost' });
+    const press = async (name: string) => {
+      fireEvent.click(within(told).getByRole('button', { name }));
+      await settle();
+    };
+    expect(told.textContent).toContain('108,913 of them came from the cache.');
+
+    await press('Break before');
+    expect(cursor().getAttribute('aria-valuenow')).toBe('209');
+    expect(told.textContent).toMatch(
+      /108,563 tokens.*108,197 of them were read anew for ~0\.62 USD more: nothing in the recording explains it\./
+    );
+    expect(told.textContent).toContain('With a warm cache it would have cost');
+
+    await press('Dearest request');
+    expect(cursor().getAttribute('aria-valuenow')).toBe('416');
+    expect(told.textContent).toContain('No request cost more.');
+    const place = within(told).getByRole('spinbutton', { name: /Request/ });
+    fireEvent.change(place, { target: { value: '212' } });
+    await settle();
+    expect(cursor().getAttribute('aria-valuenow')).toBe('212');
   });
 
   it('moves to where the pointer is', async () => {
@@ -100,7 +137,7 @@ describe('the timeline', () => {
       { n: 5, polling: 10 },
       { n: 10, polling: 10 }
     ]);
-    expect(screen.getByText('12 ms')).toBeTruthy();
+    expect(screen.getByText('counted in 12 ms')).toBeTruthy();
     expect(screen.getByText(`what if · ${LAST_N}`)).toBeTruthy();
   });
 
@@ -150,6 +187,26 @@ describe('the timeline', () => {
     expect(screen.queryByRole('combobox', { name: 'price' })).toBeNull();
   });
 
+  it('says in a sentence, and not in each row, that one model answered all', async () => {
+    const heads = () =>
+      within(screen.getByRole('table', { name: /^Requests, / }))
+        .getAllByRole('columnheader')
+        .map(one => one.textContent);
+    const several = await draw(sourceOf('pi'), { ...PI, tab: 'requests' });
+    expect(heads()).toEqual(
+      expect.arrayContaining(['request', 'state', 'model'])
+    );
+    several.unmount();
+
+    await draw(sourceOf('cline'), { tab: 'requests' });
+
+    expect(heads()).not.toContain('model');
+    expect(heads()).not.toContain('state');
+    expect(
+      screen.getByText('All were sent to anthropic/claude-sonnet-4-5.')
+    ).toBeTruthy();
+  });
+
   it('has its table', async () => {
     await draw(sourceOf('pi'), PI);
 
@@ -162,7 +219,98 @@ describe('the timeline', () => {
   });
 });
 
+describe('the marks of the recorded track', () => {
+  const legend = () =>
+    within(screen.getByRole('list', { name: 'What the marks mean' }))
+      .getAllByRole('listitem')
+      .map(one => one.textContent);
+
+  it('show where items were cleared, with their number', async () => {
+    const { container } = await draw(sourceOf('swe_agent'));
+
+    const marks = container
+      .querySelector('.plm-Track')
+      ?.querySelectorAll('.plm-Track-mark[data-kind="prune"] > title');
+    expect([...(marks ?? [])].map(one => one.textContent)).toEqual(
+      [7, 8, 9, 10, 11, 12, 13].map(
+        one => `Request ${one}: 1 item was cleared or shortened`
+      )
+    );
+    expect(legend()).toContain('cleared or shortened');
+  });
+
+  it('say what they mean, and none hides another of its request', async () => {
+    const { view, tracks } = sample('pi');
+    const [first] = view.breaks;
+    const events = [
+      {
+        request: first?.request ?? 0,
+        kind: 'compact' as const,
+        cause: 'by hand'
+      }
+    ];
+    const source = sampleSource({ ...view, events }, tracks);
+    const { container } = await draw(source, PI);
+
+    expect(legend()).toEqual(['compaction', 'cache break', 'the policy acted']);
+    const [track] = container.querySelectorAll('.plm-Track');
+    const at = (kind: string) =>
+      track
+        ?.querySelector(`.plm-Track-mark[data-kind="${kind}"]`)
+        ?.getAttribute('d')
+        ?.split(' ')[0];
+    expect(at('compact')).not.toBe(at('break'));
+  });
+
+  it('stand below figures that say of how many requests they are', async () => {
+    await draw(sourceOf('pi'), PI);
+
+    expect(
+      screen.getByText(/^47\.5M tokens in 439 of 453 requests · peak 178k/)
+    ).toBeTruthy();
+  });
+});
+
 describe('the items', () => {
+  it('say what clearing them saved, and what it had read anew', async () => {
+    const { tracks } = sample('pi');
+    const [, track] = tracks;
+    const cleared = track?.transitions.item[0] ?? -1;
+    const request = track?.transitions.request[0] ?? -1;
+    await draw(sourceOf('pi'), {
+      ...PI,
+      item: cleared,
+      request: request + 2,
+      tab: 'items'
+    });
+    fireEvent.click(screen.getByRole('button', { name: 'what if' }));
+    await settle();
+
+    expect(
+      screen
+        .getByRole('group', { name: 'The chosen item' })
+        .querySelector('.plm-ItemCard-balance')?.textContent
+    ).toMatch(
+      new RegExp(
+        `^It saves ~[\\d,]+ tokens a request, ~[\\d,]+ in 3 requests so far\\. The change at request ${request + 1}.* ` +
+          'had ~[\\d,]+ tokens read anew, for ~[\\d.]+ USD more\\. What it leaves out pays for that after [\\d,]+ requests?; the track has [\\d,]+ from there on\\.$'
+      )
+    );
+  });
+
+  it('are told of beside every link to them', async () => {
+    await draw(sourceOf('pi'), { ...PI, item: null, tab: 'requests' });
+    expect(screen.queryByRole('group', { name: 'The chosen item' })).toBeNull();
+
+    const came = screen.getByRole('list', { name: 'came' });
+    fireEvent.click(within(came).getAllByRole('button')[0] as HTMLElement);
+    await settle();
+
+    expect(
+      screen.getByRole('group', { name: 'The chosen item' }).textContent
+    ).toMatch(/is in request 310 whole/);
+  });
+
   it('say why in the words of the kernel', async () => {
     const { view } = sample('pi');
     await draw(sourceOf('pi'), { ...PI, tab: 'items' });
@@ -279,7 +427,7 @@ describe('the difference', () => {
 
     expect(
       screen.getByText('The cache breaks here:').parentElement?.textContent
-    ).toContain('162,834 tokens were read anew, 0.94 USD.');
+    ).toContain('162,834 tokens were read anew, ~0.94 USD.');
   });
 
   it('says about an estimate that it is one', async () => {
@@ -295,8 +443,30 @@ describe('the difference', () => {
     expect(
       screen.getByText('The cache breaks here:').parentElement?.textContent
     ).toMatch(
-      /about [\d,]+ tokens are read anew, about 0\.\d+ USD\. The first difference is/
+      /~[\d,]+ tokens are read anew, ~0\.\d+ USD\. That is by the price of anthropic\/claude-opus-4-5\. The first difference is/
     );
+  });
+
+  it('shows what stands in the place of what was rewritten', async () => {
+    const { tracks } = sample('swe_agent');
+    const request = tracks[0]?.total.length ?? 0;
+    await draw(sourceOf('swe_agent'), {
+      request: request - 1,
+      tab: 'requests'
+    });
+
+    const rewritten = screen.getByRole('list', { name: 'rewritten' });
+    expect(rewritten.textContent).toMatch(/cleared · [\d,]+ → [\d,]+/);
+    fireEvent.click(
+      within(rewritten).getByRole('button', { name: 'What changed' })
+    );
+    await settle();
+
+    for (const one of [request - 1, request]) {
+      expect(
+        within(rewritten).getByRole('group', { name: `Request ${one} shows` })
+      ).toBeTruthy();
+    }
   });
 
   it('compares any two requests', async () => {
@@ -317,11 +487,80 @@ describe('the difference', () => {
   });
 });
 
+describe('the difference where nothing was paid twice', () => {
+  const told = () =>
+    screen.getByRole('group', { name: 'The difference of two requests' })
+      .textContent;
+
+  it('says what was read from the cache and what was new', async () => {
+    await draw(sourceOf('pi'), { ...PI, request: 207, tab: 'requests' });
+
+    expect(told()).toContain(
+      '108,085 tokens were read from the cache, and 113 were new: nothing was read anew.'
+    );
+  });
+
+  it('does not say that a cache held of which nothing was read', async () => {
+    await draw(sourceOf('cline'), { tab: 'requests' });
+
+    expect(told()).toMatch(
+      /Nothing was read from the cache: [\d,]+ tokens of the same words and [\d,]+ new ones were paid in full\. The first difference is .+\./
+    );
+  });
+});
+
+describe('the cost over time', () => {
+  it('is read at the cursor, which it moves, and in all', async () => {
+    const { onPlace } = await draw(sourceOf('pi'), { ...PI, tab: 'cost' });
+    const chart = screen.getByRole('slider', {
+      name: 'Request, cost over time'
+    });
+    const row = () =>
+      within(
+        screen.getByRole('table', {
+          name: /^Cost up to request \d+, and in all/
+        })
+      ).getByRole('row', { name: /as reported/ }).textContent;
+    const before = row();
+    expect(chart.getAttribute('aria-valuetext')).toMatch(
+      /^Up to request 310 of 453: ~[\d.]+ USD as reported, by the price of anthropic\/claude-opus-4-5, ~[\d.]+ USD recorded, estimated from the texts/
+    );
+
+    fireEvent.keyDown(chart, { key: 'End' });
+    await settle();
+
+    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request: 452 });
+    expect(row()).not.toBe(before);
+    // What the usage that pi reported costs by that price; the recording's own sum is 30.33.
+    expect(row()).toMatch(/~50\.55 USD~50\.55 USD$/);
+  });
+
+  it('says beside a mouse what is under it, and leaves the cursor', async () => {
+    await draw(sourceOf('pi'), { ...PI, tab: 'cost' });
+    const chart = screen.getByRole('slider', {
+      name: 'Request, cost over time'
+    });
+    vi.spyOn(chart, 'getBoundingClientRect').mockReturnValue(
+      new DOMRect(0, 0, 453, 220)
+    );
+
+    fireEvent.pointerMove(chart, { clientX: 99.5, pointerType: 'mouse' });
+
+    const hint = chart.querySelector('.plm-Track-hint');
+    expect(hint?.textContent).toMatch(/^Up to request 100 of 453: /);
+    expect(hint?.closest('[aria-hidden]')).not.toBeNull();
+    expect(chart.getAttribute('aria-valuenow')).toBe('310');
+
+    fireEvent.pointerLeave(chart);
+    expect(chart.querySelector('.plm-Track-hint')).toBeNull();
+  });
+});
+
 describe('the request', () => {
   it('is read block by block, and searched', async () => {
     const source = sourceOf('pi');
     await draw(source, { ...PI, tab: 'requests' });
-    const viewer = screen.getByRole('region', {
+    const viewer = screen.getByRole('group', {
       name: 'The request as it is sent'
     });
     expect(viewer.textContent).toContain('770 blocks');
@@ -348,16 +587,141 @@ describe('the request', () => {
   });
 });
 
+describe('a compaction', () => {
+  it('shows the numbers of the kernel, before beside after', async () => {
+    const [kept] = sample('cline').compactions;
+    await draw(sourceOf('cline'));
+    await openTab('Requests');
+    const region = screen.getByRole('group', { name: 'Compactions' });
+
+    expect(
+      within(region).getByRole('button', { expanded: true }).textContent
+    ).toContain('Compaction 1, before request 4, by hand');
+    for (const sentence of kept?.sentences ?? []) {
+      expect(region.textContent).toContain(sentence);
+    }
+    expect(
+      within(region).getByRole('heading', {
+        name: 'Before: 9 items, ~4,012 tokens'
+      })
+    ).toBeTruthy();
+    expect(
+      within(region).getByRole('heading', {
+        name: 'After: a summary, ~90 tokens'
+      })
+    ).toBeTruthy();
+    expect(rowsOf(region, /by kind/)).toEqual([
+      ['kind', 'before', 'kept', 'lost', 'needed later'],
+      ['paths', '2', '0', '2', '0'],
+      ['identifiers', '1', '0', '1', '0']
+    ]);
+    expect(rowsOf(region, /lost names/).slice(1)).toEqual(
+      kept?.lost.map(one => [one.name, one.kind, 'not needed', '0'])
+    );
+    vi.useRealTimers();
+    expect((await axe.run(region)).violations).toEqual([]);
+  });
+
+  it('that failed is told, and marked in the timeline', async () => {
+    const { view, tracks } = sample('cline');
+    const [, ...others] = view.events;
+    const failed = { request: 3, kind: 'compact failed', cause: 'automatic' };
+    const { container } = await draw(
+      sampleSource(
+        { ...view, events: [failed as TimelineView['events'][0], ...others] },
+        tracks
+      )
+    );
+    expect(
+      container.querySelector('.plm-Track-mark[data-kind="compact failed"]')
+        ?.textContent
+    ).toBe('Request 4: a summary failed or was stopped, automatic');
+    await openTab('Requests');
+    expect(
+      screen.getByText(
+        'Before request 4 a summary (automatic) failed or was stopped, so that it replaced nothing.'
+      )
+    ).toBeTruthy();
+  });
+
+  it('is searched, and says how often the words are found', async () => {
+    await draw(sourceOf('cline'));
+    await openTab('Requests');
+    const region = screen.getByRole('group', { name: 'Compactions' });
+
+    fireEvent.change(
+      within(region).getByPlaceholderText('Find in the summary'),
+      {
+        target: { value: 'I READ FILE' }
+      }
+    );
+
+    expect(
+      [...region.querySelectorAll('mark')].map(one => one.textContent)
+    ).toEqual(['I read file', 'I read file']);
+    expect(within(region).getByText('2 times')).toBeTruthy();
+  });
+
+  it('leads from a lost name to the request that needed it', async () => {
+    const { view, tracks, compactions } = sample('cline');
+    const [kept] = compactions;
+    const needed = {
+      ...(kept as CompactionText),
+      kinds: [{ kind: 'paths', found: 300, lost: 250, needed: 1 }],
+      lost: [
+        { name: 'a/needed.py', kind: 'paths', needed: [3] },
+        { name: 'b/other.py', kind: 'paths', needed: [] }
+      ],
+      repair: 0.25,
+      fetches: 1
+    };
+    const { onPlace } = await draw(
+      sampleSource(view, tracks, undefined, [needed]),
+      { request: 0 }
+    );
+    await openTab('Requests');
+    const region = screen.getByRole('group', { name: 'Compactions' });
+
+    // All are counted, though not all are listed.
+    expect(within(region).getByText('Lost names: 250')).toBeTruthy();
+    expect(
+      within(region).getByText('248 more are counted, and not listed.')
+    ).toBeTruthy();
+    fireEvent.click(within(region).getByRole('checkbox'));
+    expect(rowsOf(region, /lost names/)).toHaveLength(2);
+    fireEvent.click(within(region).getByRole('button', { name: 'request 4' }));
+    await settle();
+
+    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request: 3 });
+  });
+});
+
+/** Returns the cells of a table by its caption, row by row. */
+function rowsOf(region: HTMLElement, caption: RegExp): string[][] {
+  const table = within(region).getByRole('table', { name: caption });
+  return within(table)
+    .getAllByRole('row')
+    .map(row => [...row.children].map(cell => cell.textContent));
+}
+
 describe('sentences', () => {
   it('move the cursor to what they are about', async () => {
-    const { onPlace } = await draw(sourceOf('pi'), { ...PI, tab: 'wastes' });
+    const { wastes } = sample('claude_code').view;
+    const place = wastes.findIndex(one => typeof one.item === 'number');
+    const { onPlace } = await draw(sourceOf('claude_code'), {
+      request: 0,
+      item: 0,
+      tab: 'wastes'
+    });
 
     fireEvent.click(
-      screen.getAllByRole('button', { name: 'show' })[0] as HTMLElement
+      screen.getAllByRole('button', { name: /^show / })[place] as HTMLElement
     );
     await settle();
 
-    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request: 9, item: 35 });
+    const { request, item } = wastes[place] ?? {};
+    expect(item).toBeGreaterThan(0);
+    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request, item });
   });
 
   it('say what a recording lacks and why nothing was cleared', async () => {
@@ -382,7 +746,9 @@ describe('sentences', () => {
         title: 'Explore',
         request: 1,
         requests: 4,
-        tokens: 900
+        tokens: 900,
+        cost: 0.0004,
+        cost_is_fact: false
       }
     ];
     const { openLink } = await draw(
@@ -392,6 +758,9 @@ describe('sentences', () => {
       }
     );
 
+    expect(
+      screen.getByText('4 requests, 900 tokens, ~0.0004 USD')
+    ).toBeTruthy();
     fireEvent.click(screen.getByRole('button', { name: 'Explore' }));
 
     expect(openLink).toHaveBeenCalledWith('palimpsest:ses_b');
@@ -418,7 +787,9 @@ describe('the inspector', () => {
     });
     await settle();
 
-    expect(source.asked.at(-1)).toMatchObject({ ask: 'view', after: view.seq });
+    expect(source.asked.filter(one => one.ask === 'view').at(-1)).toMatchObject(
+      { after: view.seq, epoch: view.epoch }
+    );
     expect(screen.getByRole('heading', { name: 'It grew' })).toBeTruthy();
   });
 
@@ -504,3 +875,60 @@ function ownView(
   source.view = view;
   return { ask: query => source.ask(query), view, asked: source.asked };
 }
+
+describe('the words of a request without a cache', () => {
+  it('say that the same words were paid for again, and no cache held', async () => {
+    const found = sample('pi');
+    const [first, second] = [208, 209];
+    const plain: TimelineView = {
+      ...found.view,
+      breaks: [],
+      requests: {
+        ...found.view.requests,
+        read: found.view.requests.read.map(one => (one === null ? null : 0)),
+        written: found.view.requests.written.map(one =>
+          one === null ? null : 0
+        )
+      }
+    };
+    const states = new ItemStates(plain, plain.recorded);
+
+    const told = readAnew(plain, difference(states, first, second));
+
+    const reported = plain.requests.reported;
+    expect(told).toMatchObject({
+      read: 0,
+      anew: reported[first],
+      isBreak: false,
+      isFact: true
+    });
+    expect(told.fresh).toBe((reported[second] ?? 0) - (reported[first] ?? 0));
+
+    await draw(sampleSource(plain, found.tracks), {
+      ...PI,
+      request: second,
+      tab: 'requests'
+    });
+    expect(
+      screen.getByText(
+        `Nothing was read from the cache: all ${(reported[second] ?? 0).toLocaleString('en')} tokens`,
+        { exact: false }
+      )
+    ).toBeTruthy();
+  });
+});
+
+describe('a recording without reported usage', () => {
+  it('tells no break of the cache as a fact', async () => {
+    await draw(sourceOf('swe_agent'));
+    expect(
+      screen.getByText(/^~.* tokens in · peak .* · 7 rewrites · /)
+    ).toBeTruthy();
+    await openTab('Cost');
+    expect(
+      screen.getByText(
+        'No usage was reported, so that nobody knows where the cache broke.'
+      )
+    ).toBeTruthy();
+  });
+});

@@ -1,46 +1,92 @@
 /** Questions to the source whose newest answer is shown. */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ViewAnswer, ViewQuery } from '../../../protocol/generated';
 import type { IInspectorSource } from '../../../state/inspector/source';
 
 /** Between the last change and the question. */
 const PAUSE_MS = 120;
+/** A session that grows is asked about again when it rested so long, and at the latest after the second. */
+const REST_MS = 500;
+const MOST_REST_MS = 3000;
 
 export interface IAsked {
   /** The newest answer; it stays until the next has come. */
   readonly answer: ViewAnswer | null;
   /** Whether another answer is on its way. */
   readonly isWaiting: boolean;
+  /** How long the question's first answer took in the kernel; those of the same question later do not change it. */
+  readonly milliseconds: number | null;
 }
 
-/** Asks when the question has not changed for a moment; null asks nothing. */
+interface IKnownAnswer {
+  readonly key: string;
+  readonly answer: ViewAnswer | null;
+  readonly milliseconds: number | null;
+  /** What `moment` was when it was asked. */
+  readonly moment: unknown;
+}
+
+/**
+ * Asks when the question has not changed for a moment; null asks nothing. When `moment` changes the same question
+ * is asked again, quietly: the answer that is there stays until the next has come.
+ */
 export function useAnswer(
   source: IInspectorSource,
   query: ViewQuery | null,
-  pauseMs = PAUSE_MS
+  pauseMs = PAUSE_MS,
+  moment: unknown = null
 ): IAsked {
   const key = query === null ? '' : JSON.stringify(query);
-  const [known, setKnown] = useState<{
-    key: string;
-    answer: ViewAnswer | null;
-  }>({ key: '', answer: null });
+  const [known, setKnown] = useState<IKnownAnswer>(() => {
+    // What is drawn for paper cannot wait.
+    const answer = query === null ? undefined : source.answerNow?.(query);
+    return answer === undefined
+      ? { key: '', answer: null, milliseconds: null, moment: null }
+      : { key, answer, milliseconds: answer.milliseconds, moment };
+  });
   const newest = useRef('');
+  const behindSince = useRef(0);
+  const now = useRef(moment);
+  useEffect(() => {
+    now.current = moment;
+  }, [moment]);
+  const ask = useCallback(() => {
+    const asked = now.current;
+    void source.ask(JSON.parse(key) as ViewQuery).then(answer => {
+      if (newest.current === key) {
+        setKnown(before => ({
+          key,
+          answer,
+          milliseconds:
+            before.key === key ? before.milliseconds : answer.milliseconds,
+          moment: asked
+        }));
+      }
+    });
+  }, [source, key]);
   useEffect(() => {
     newest.current = key;
     if (key === '') {
       return;
     }
-    const timer = setTimeout(() => {
-      void source.ask(JSON.parse(key) as ViewQuery).then(answer => {
-        if (newest.current === key) {
-          setKnown({ key, answer });
-        }
-      });
-    }, pauseMs);
+    const timer = setTimeout(ask, pauseMs);
     return () => {
       clearTimeout(timer);
     };
-  }, [source, key, pauseMs]);
+  }, [ask, key, pauseMs]);
+  const isBehind = key !== '' && known.key === key && known.moment !== moment;
+  useEffect(() => {
+    if (!isBehind) {
+      behindSince.current = 0;
+      return;
+    }
+    behindSince.current ||= Date.now();
+    const latest = behindSince.current + MOST_REST_MS - Date.now();
+    const timer = setTimeout(ask, Math.max(Math.min(REST_MS, latest), 0));
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [ask, isBehind, moment]);
   useEffect(
     () => () => {
       newest.current = '';
@@ -49,6 +95,7 @@ export function useAnswer(
   );
   return {
     answer: key === '' ? null : known.answer,
-    isWaiting: key !== known.key
+    isWaiting: key !== known.key,
+    milliseconds: known.milliseconds
   };
 }

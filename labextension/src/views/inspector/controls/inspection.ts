@@ -7,6 +7,7 @@ import type {
   IInspectorPlace,
   IInspectorSource
 } from '../../../state/inspector/source';
+import type { CardFocus } from './cardFocus';
 
 /** A track with what is computed from it once. */
 export interface IShownTrack {
@@ -22,6 +23,8 @@ export interface IShownTrack {
 export interface IInspectedSession {
   readonly source: IInspectorSource;
   readonly view: TimelineView;
+  /** The prices that were chosen; null for those of the recorded model. */
+  readonly price: string | null;
   readonly recorded: IShownTrack;
   readonly whatIf: IShownTrack | null;
   /** The one of the two that grid, window, difference and request show. */
@@ -29,6 +32,7 @@ export interface IInspectedSession {
   readonly showWhatIf: (isWanted: boolean) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
+  readonly card: CardFocus;
 }
 
 export interface IInspectorCursor {

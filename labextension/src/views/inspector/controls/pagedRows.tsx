@@ -1,6 +1,8 @@
 /** The rows of a long table in pages, of which one is drawn. */
 import { useState, type ReactNode } from 'react';
+import { count as whole } from '../../../state/display/numberFormat';
 import { useHost } from '../../host';
+import { StepButton } from './stepButton';
 
 const PAGE_ROWS = 25;
 
@@ -14,13 +16,17 @@ interface IPagedRowsProps {
   row: (place: number) => readonly ReactNode[];
   /** A row that is to be seen first. */
   around?: number;
-  /** Columns from here on hold numbers. */
+  /** Columns from here on hold numbers, up to another one. */
   numbersFrom?: number;
+  numbersUntil?: number;
 }
 
 /** Draws a table with buttons for the rows before and after. */
 export function PagedRows(props: IPagedRowsProps) {
-  const { caption, heads, count, row, around = 0, numbersFrom = 1 } = props;
+  const { caption, heads, count, row, around = 0 } = props;
+  const { numbersFrom = 1, numbersUntil = Infinity } = props;
+  const isNumber = (column: number) =>
+    column >= numbersFrom && column < numbersUntil;
   const { words } = useHost();
   const [chosen, setChosen] = useState<{ around: number; page: number } | null>(
     null
@@ -34,6 +40,12 @@ export function PagedRows(props: IPagedRowsProps) {
   const turn = (to: number) => {
     setChosen({ around, page: to });
   };
+  const told = words.__(
+    '%1 to %2 of %3',
+    whole(first + 1),
+    whole(last),
+    whole(count)
+  );
   return (
     <div className="plm-Inspector-table">
       <div
@@ -47,7 +59,7 @@ export function PagedRows(props: IPagedRowsProps) {
           <thead>
             <tr>
               {heads.map((head, column) => (
-                <th key={head} scope="col" data-number={column >= numbersFrom}>
+                <th key={head} scope="col" data-number={isNumber(column)}>
                   {head}
                 </th>
               ))}
@@ -57,8 +69,9 @@ export function PagedRows(props: IPagedRowsProps) {
             {Array.from({ length: last - first }, (_, place) => (
               <Row
                 key={first + place}
+                heads={heads}
                 cells={row(first + place)}
-                numbersFrom={numbersFrom}
+                isNumber={isNumber}
               />
             ))}
           </tbody>
@@ -66,29 +79,26 @@ export function PagedRows(props: IPagedRowsProps) {
       </div>
       {pages > 1 && (
         <div className="plm-Inspector-pages">
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            disabled={page === 0}
-            onClick={() => {
+          <StepButton
+            isAtEnd={page === 0}
+            onStep={() => {
               turn(page - 1);
             }}
           >
             {words.__('Rows before')}
-          </button>
-          <span className="plm-Muted">
-            {words.__('%1 to %2 of %3', first + 1, last, count)}
-          </span>
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            disabled={page === pages - 1}
-            onClick={() => {
+          </StepButton>
+          <span className="plm-Muted">{told}</span>
+          <StepButton
+            isAtEnd={page === pages - 1}
+            onStep={() => {
               turn(page + 1);
             }}
           >
             {words.__('Rows after')}
-          </button>
+          </StepButton>
+          <span className="plm-Hidden" role="status">
+            {chosen?.around === around && told}
+          </span>
         </div>
       )}
     </div>
@@ -96,18 +106,24 @@ export function PagedRows(props: IPagedRowsProps) {
 }
 
 function Row({
+  heads,
   cells,
-  numbersFrom
+  isNumber
 }: {
+  heads: readonly string[];
   cells: readonly ReactNode[];
-  numbersFrom: number;
+  isNumber: (column: number) => boolean;
 }) {
   const [head, ...others] = cells;
   return (
     <tr>
       <th scope="row">{head}</th>
       {others.map((cell, column) => (
-        <td key={column} data-number={column + 1 >= numbersFrom}>
+        <td
+          key={column}
+          data-number={isNumber(column + 1)}
+          data-head={heads[column + 1]}
+        >
           {cell}
         </td>
       ))}

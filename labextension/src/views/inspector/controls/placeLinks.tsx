@@ -1,5 +1,5 @@
 /** Buttons in a sentence or a table that move the cursor. */
-import { itemLabel } from '../../../state/inspector/labels';
+import { itemLabel, splitName } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
 
@@ -14,39 +14,62 @@ export function RequestLink({
   text?: string;
 }) {
   const { words } = useHost();
-  const { go } = useInspectedSession();
+  const { go, view } = useInspectedSession();
+  const name = words.__('request %1', request + 1);
+  const isNumber = text === String(request + 1);
+  const of = item ?? null;
   return (
     <button
       type="button"
       className="plm-Link plm-Inspector-link"
+      // Links are also read in a list of their own, where a number or a "show" would say nothing.
+      aria-label={
+        text === undefined || isNumber
+          ? name
+          : text.includes(name)
+            ? text
+            : of === null
+              ? `${text} ${name}`
+              : `${text} ${words.__('%1 in %2', itemLabel(view, of), name)}`
+      }
       onClick={() => {
         go({
           request,
           against: null,
-          ...((item ?? null) === null ? {} : { item })
+          ...(of === null ? {} : { item: of })
         });
       }}
     >
-      {text ?? words.__('request %1', request + 1)}
+      {text ?? name}
     </button>
   );
 }
 
-/** Moves the cursor to an item; its name is cut by the style. */
+/**
+ * Chooses an item; its name is cut by the style, a path in its middle.
+ *
+ * A mouse stays where it is, so that one item after the other can be chosen; keys go on to the item's card.
+ */
 export function ItemLink({ item }: { item: number }) {
-  const { view, go, item: chosen } = useInspection();
+  const { view, go, card, item: chosen } = useInspection();
   const label = itemLabel(view, item);
+  const [head, tail] = splitName(label);
   return (
     <button
       type="button"
       className="plm-Link plm-Inspector-link plm-Inspector-name"
       aria-current={item === chosen}
+      aria-label={label}
       title={label}
-      onClick={() => {
+      onClick={event => {
         go({ item });
+        if (event.detail === 0) {
+          card.enter(event.currentTarget);
+        }
       }}
     >
-      <bdi>{label}</bdi>
+      <bdi>{head}</bdi>
+      {tail !== '' && <bdi className="plm-Inspector-nameEnd">{tail}</bdi>}
     </button>
   );
 }

@@ -1,5 +1,5 @@
 /** The second track: what a policy would have shown, asked of a kernel or taken from a report's stops. */
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import type { TimelineView, TrackView } from '../../../protocol/generated';
 import { ItemStates } from '../../../state/inspector/itemStates';
 import { kindSeries } from '../../../state/inspector/kindSeries';
@@ -17,20 +17,41 @@ export interface IPolicyTrack {
   readonly error: string;
 }
 
-/** Returns a track with its states and series. */
-export function shownTrack(
-  view: TimelineView,
-  track: TrackView,
-  policy: string,
-  numbers: Record<string, number>
-): IShownTrack {
-  return {
-    track,
-    states: new ItemStates(view, track),
-    series: kindSeries(view, track),
-    policy,
-    numbers
-  };
+/**
+ * Makes tracks with their states and series, one after the other.
+ *
+ * Responsibilities: keep the newest one, from which the next goes on as far as both are alike. What it returns
+ * does not depend on what it keeps.
+ */
+export class ShownTracks {
+  private _newest: IShownTrack | null = null;
+
+  of(
+    view: TimelineView,
+    track: TrackView,
+    policy: string,
+    numbers: Record<string, number>
+  ): IShownTrack {
+    const states = new ItemStates(view, track);
+    const series = kindSeries(states, this._newest);
+    this._newest = { track, states, series, policy, numbers };
+    return this._newest;
+  }
+}
+
+/** Returns a view as it was when it had so many requests: a track that was asked for then says nothing of later ones. */
+function upTo(view: TimelineView, count: number): TimelineView {
+  const { requests } = view;
+  return count >= requests.id.length
+    ? view
+    : {
+        ...view,
+        requests: {
+          ...requests,
+          id: requests.id.slice(0, count),
+          items: requests.items.slice(0, count)
+        }
+      };
 }
 
 /** Returns the track of a policy, with numbers behind its name; '' has none. */
@@ -46,7 +67,7 @@ export function usePolicyTrack(
       ? null
       : nearestStop(source.stops, name, numbers);
   const isAsked = view !== null && name !== '' && source.stops === undefined;
-  const { answer, isWaiting } = useAnswer(
+  const { answer, isWaiting, milliseconds } = useAnswer(
     source,
     isAsked
       ? {
@@ -57,19 +78,26 @@ export function usePolicyTrack(
           ...(price === null ? {} : { price })
         }
       : null,
-    60
+    60,
+    view?.seq
   );
   const track = stop?.track ?? answer?.track ?? null;
   const key = stop === null ? policy : JSON.stringify(stop.numbers);
+  const [tracks] = useState(() => new ShownTracks());
   const shown = useMemo(() => {
     if (view === null || track === null || policy === '') {
       return null;
     }
     const named = parsePolicy(policy);
-    return shownTrack(view, track, named.name, stop?.numbers ?? named.numbers);
+    return tracks.of(
+      upTo(view, track.total.length),
+      track,
+      named.name,
+      stop?.numbers ?? named.numbers
+    );
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [view, track, policy, key]);
+  }, [tracks, view, track, policy, key]);
   const missing =
     source.stops !== undefined && name !== '' && stop === null
       ? 'This file holds no track of that policy.'
@@ -77,7 +105,7 @@ export function usePolicyTrack(
   return {
     shown,
     isWaiting: isAsked && isWaiting,
-    milliseconds: stop === null ? (answer?.milliseconds ?? null) : null,
+    milliseconds: stop === null ? milliseconds : null,
     error: missing || (answer?.error ?? '')
   };
 }

@@ -1,44 +1,68 @@
 /** The cache's breaks: depth, price, cause, and what would have avoided each. */
 import { memo, useMemo, useState } from 'react';
 import { count } from '../../../state/display/numberFormat';
-import { money } from '../../../state/inspector/labels';
+import {
+  foreignPrice,
+  money,
+  usdDigits
+} from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
+import { FoldedRest } from '../controls/foldedRest';
 import { RequestLink } from '../controls/placeLinks';
 
 const FIRST_ROWS = 3;
 const SOME_ROWS = 12;
 
-/** Draws the breaks, dearest first; `isShort` shows the first few of them. */
+/** Draws the breaks, dearest first; `isShort` shows the first few of them, `isWhole` all. */
 export const BreaksTable = memo(function BreaksTable({
-  isShort = false
+  isShort = false,
+  isWhole = false
 }: {
   isShort?: boolean;
+  isWhole?: boolean;
 }) {
   const { words } = useHost();
   const { view } = useInspectedSession();
   const [all, setAll] = useState(false);
-  const { unit } = view.price;
+  // The tokens are facts; what they cost is one only at prices that the recording holds.
+  const { unit, recorded: isFact } = view.price;
+  const price = foreignPrice(view);
   const breaks = useMemo(
     () => [...view.breaks].sort((one, other) => other.cost - one.cost),
     [view]
   );
+  // The recorded cost is at the recorded model's price.
+  const of = price === '' ? (view.recorded.facts?.cost ?? 0) : 0;
   const total = breaks.reduce((sum, one) => sum + one.cost, 0);
   const some = isShort ? FIRST_ROWS : SOME_ROWS;
-  const shown = all ? breaks : breaks.slice(0, some);
+  const shown = all || isWhole ? breaks : breaks.slice(0, some);
+  const digits = Math.max(0, ...shown.map(one => usdDigits(one.cost)));
   return (
-    <section aria-label={words.__('Cache breaks')}>
+    <section role="group" aria-label={words.__('Cache breaks')}>
       <header className="plm-Inspector-head">
         <h3>{words.__('Cache breaks')}</h3>
         <span className="plm-Muted">
-          {words.__('%1 · %2', breaks.length, money(total, unit))}
+          {of > 0
+            ? words.__(
+                '%1 · %2 of %3',
+                breaks.length,
+                money(total, unit, isFact).replace(` ${unit}`, ''),
+                money(of, unit, view.recorded.facts?.cost_is_fact ?? false)
+              )
+            : words.__('%1 · %2', breaks.length, money(total, unit, isFact))}
+          {price !== '' && words.__(' by the price of %1', price)}
         </span>
       </header>
       {breaks.length === 0 ? (
         <p className="plm-Muted">
-          {words.__(
-            'No reported request read less from the cache than it could.'
-          )}
+          {(view.recorded.facts ?? null) === null
+            ? words.__(
+                'No usage was reported, so that nobody knows where the cache broke.'
+              )
+            : words.__(
+                'No reported request read less from the cache than it could.'
+              )}
         </p>
       ) : (
         <div
@@ -48,17 +72,20 @@ export const BreaksTable = memo(function BreaksTable({
           tabIndex={0}
         >
           <table>
+            <caption className="plm-Hidden">
+              {words.__('Cache breaks, dearest first')}
+            </caption>
             <thead>
               <tr>
                 <th scope="col">{words.__('request')}</th>
+                <th scope="col" data-number="true">
+                  {words.__('price')}
+                </th>
                 <th scope="col" data-number="true">
                   {words.__('read anew')}
                 </th>
                 <th scope="col">{words.__('cause')}</th>
                 <th scope="col">{words.__('avoided by')}</th>
-                <th scope="col" data-number="true">
-                  {words.__('price')}
-                </th>
               </tr>
             </thead>
             <tbody>
@@ -70,8 +97,16 @@ export const BreaksTable = memo(function BreaksTable({
                       text={String(one.request + 1)}
                     />
                   </th>
-                  <td data-number="true">{count(one.loss)}</td>
-                  <td>
+                  <td data-number="true" data-head={words.__('price')}>
+                    {money(one.cost, unit, isFact, digits)}
+                  </td>
+                  <td data-number="true" data-head={words.__('read anew')}>
+                    {count(one.loss)}
+                  </td>
+                  <td
+                    className="plm-Inspector-words"
+                    data-head={words.__('cause')}
+                  >
                     <bdi>{one.cause}</bdi>
                     {!isShort && (
                       <span className="plm-Muted">
@@ -79,27 +114,31 @@ export const BreaksTable = memo(function BreaksTable({
                       </span>
                     )}
                   </td>
-                  <td className="plm-Muted">
+                  <td
+                    className="plm-Muted plm-Inspector-words"
+                    data-head={words.__('avoided by')}
+                  >
                     <bdi>{one.avoided_by || '–'}</bdi>
                   </td>
-                  <td data-number="true">{money(one.cost, unit)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
-      {breaks.length > shown.length && (
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
-          onClick={() => {
-            setAll(true);
-          }}
-        >
-          {words.__('%1 more', breaks.length - shown.length)}
-        </button>
+      {breaks.length > some && !isWhole && (
+        <FoldedRest
+          isUnfolded={all}
+          more={words.__('%1 more', breaks.length - some)}
+          onFold={setAll}
+        />
       )}
+      {!isShort &&
+        view.break_notes.map(note => (
+          <p key={note} className="plm-Muted">
+            <bdi>{note}</bdi>
+          </p>
+        ))}
     </section>
   );
 });

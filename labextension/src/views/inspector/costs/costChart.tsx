@@ -1,65 +1,105 @@
 /** What the session has cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
+import { count as whole, short } from '../../../state/display/numberFormat';
 import { linePath, ticks } from '../../../state/inspector/areaPaths';
 import { costSeries, recordedCosts } from '../../../state/inspector/costSeries';
-import { money } from '../../../state/inspector/labels';
+import { foreignPrice, money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection } from '../controls/inspection';
+import { RequestSlider } from '../controls/requestSlider';
 
-const HEIGHT = 150;
+const HEIGHT = 220;
 
-/** Draws the lines, and says in a sentence where they end. */
+interface ICostLine {
+  readonly kind: 'fact' | 'recorded' | 'what-if';
+  readonly name: string;
+  /** What was spent up to each request. */
+  readonly sums: Float64Array;
+}
+
+/** Draws the lines, moves the cursor on them, and says what was spent up to it and in all. */
 export function CostChart() {
   const { words } = useHost();
   const { view, recorded, whatIf, request } = useInspection();
   const { unit } = view.price;
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
+  const price = foreignPrice(view);
+  const isFact = view.recorded.facts?.cost_is_fact ?? false;
   const lines = useMemo(
     () =>
       [
         {
-          kind: 'fact',
-          name: words.__('as recorded'),
+          kind: 'fact' as const,
+          name:
+            price !== ''
+              ? words.__('as reported, by the price of %1', price)
+              : isFact
+                ? words.__('as recorded')
+                : words.__('as reported, by the price of a list'),
           sums: recordedCosts(view)
         },
         {
-          kind: 'recorded',
+          kind: 'recorded' as const,
           name: words.__('recorded, estimated from the texts'),
           sums: costSeries(recorded.track)
         },
         {
-          kind: 'what-if',
+          kind: 'what-if' as const,
           name: whatIf?.track.policy ?? '',
           sums: whatIf === null ? null : costSeries(whatIf.track)
         }
       ].flatMap(({ kind, name, sums }) =>
         sums === null ? [] : [{ kind, name, sums }]
       ),
-    [view, recorded, whatIf, words]
+    [view, recorded, whatIf, price, isFact, words]
   );
   const count = view.requests.id.length;
   const most =
     1.04 *
     lines.reduce((one, { sums }) => Math.max(one, sums.at(-1) ?? 0), 1e-9);
   const shape = { width, height: HEIGHT, most };
+  const y = (value: number) => HEIGHT - (value / most) * HEIGHT;
+  const spent = (line: ICostLine, at: number) =>
+    money(
+      line.sums[Math.min(at, line.sums.length - 1)] ?? 0,
+      unit,
+      line.kind === 'fact' && isFact
+    );
+  const told = (at: number) =>
+    words.__(
+      'Up to request %1 of %2: %3',
+      at + 1,
+      count,
+      lines.map(line => `${spent(line, at)} ${line.name}`).join(', ')
+    );
   return (
     <figure className="plm-CostChart">
-      <figcaption>
+      <figcaption className="plm-Inspector-head">
         <h3>{words.__('Cost over time')}</h3>
+        <span className="plm-Muted">
+          {unit === 'USD'
+            ? words.__('the sum up to each request, in USD')
+            : words.__('the sum up to each request, in uncached input tokens')}
+        </span>
       </figcaption>
       <div className="plm-Track-body">
         <div className="plm-Track-scale" aria-hidden="true">
           {ticks(most).map(one => (
-            <span key={one} style={{ top: HEIGHT - (one / most) * HEIGHT }}>
-              {unit === 'USD'
-                ? `$${Number(one.toPrecision(3))}`
-                : money(one, unit)}
+            <span key={one} style={{ top: y(one) }}>
+              {unit === 'USD' ? String(Number(one.toPrecision(3))) : short(one)}
             </span>
           ))}
         </div>
-        <div className="plm-Track-plot" ref={plot}>
+        <RequestSlider
+          name={words.__('Request, cost over time')}
+          value={told(request)}
+          total={count}
+          width={width}
+          place={plot}
+          hint={told}
+        >
           <svg
             className="plm-Track-picture"
             viewBox={`0 0 ${width} ${HEIGHT}`}
@@ -72,8 +112,8 @@ export function CostChart() {
                 key={one}
                 className="plm-Track-grid"
                 x2={width}
-                y1={HEIGHT - (one / most) * HEIGHT}
-                y2={HEIGHT - (one / most) * HEIGHT}
+                y1={y(one)}
+                y2={y(one)}
               />
             ))}
             {lines.map(({ kind, sums }) => (
@@ -91,36 +131,48 @@ export function CostChart() {
               y2={HEIGHT}
             />
           </svg>
-          <span
-            className="plm-Inspector-cursor"
-            style={{
-              transform: `translateX(${(((request + 0.5) * width) / count).toFixed(1)}px)`
-            }}
-          />
-        </div>
+        </RequestSlider>
       </div>
-      <ul className="plm-Difference-legend">
-        {lines.map(({ kind, name, sums }) => (
-          <li key={kind}>
-            <svg width="22" height="8" aria-hidden="true">
-              <path
-                className="plm-CostChart-line"
-                data-kind={kind}
-                d="M0 4H22"
-              />
-            </svg>
-            <bdi>
-              {words.__(
-                '%1: %2 up to request %3, %4 in all',
-                name,
-                `${kind === 'fact' ? '' : '~'}${money(sums[request] ?? 0, unit)}`,
-                request + 1,
-                `${kind === 'fact' ? '' : '~'}${money(sums.at(-1) ?? 0, unit)}`
-              )}
-            </bdi>
-          </li>
-        ))}
-      </ul>
+      <div className="plm-CostChart-scale" aria-hidden="true">
+        <span>{words.__('request 1')}</span>
+        <span>{whole(count)}</span>
+      </div>
+      <table className="plm-ComparedTable">
+        <caption className="plm-Hidden">
+          {words.__('Cost up to request %1, and in all', request + 1)}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">{words.__('line')}</th>
+            <th scope="col" data-number="true">
+              {words.__('up to request %1', request + 1)}
+            </th>
+            <th scope="col" data-number="true">
+              {words.__('in all')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(line => (
+            <tr key={line.kind}>
+              <th scope="row">
+                <span className="plm-CostChart-name">
+                  <svg width="22" height="8" aria-hidden="true">
+                    <path
+                      className="plm-CostChart-line"
+                      data-kind={line.kind}
+                      d="M0 4H22"
+                    />
+                  </svg>
+                  <bdi>{line.name}</bdi>
+                </span>
+              </th>
+              <td data-number="true">{spent(line, request)}</td>
+              <td data-number="true">{spent(line, line.sums.length - 1)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </figure>
   );
 }

@@ -2,7 +2,7 @@
 import { memo } from 'react';
 import type { TrackFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
-import { money, percent } from '../../../state/inspector/labels';
+import { money, percent, priceSource } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 
@@ -11,10 +11,14 @@ export const FiguresTable = memo(function FiguresTable() {
   const { words } = useHost();
   const { view, recorded, whatIf } = useInspectedSession();
   const { unit } = view.price;
+  const source = priceSource(view);
   const columns: { name: string; figures: TrackFigures }[] = [
     { name: words.__('reported'), figures: recorded.track.facts },
     { name: words.__('recorded, estimated'), figures: recorded.track.figures },
-    { name: whatIf?.track.policy ?? '', figures: whatIf?.track.figures }
+    {
+      name: words.__('%1, estimated', whatIf?.track.policy ?? ''),
+      figures: whatIf?.track.figures
+    }
   ].flatMap(({ name, figures }) =>
     (figures ?? null) === null || figures === undefined
       ? []
@@ -24,22 +28,25 @@ export const FiguresTable = memo(function FiguresTable() {
     value: number | null | undefined,
     told: (value: number) => string
   ) => (typeof value === 'number' ? told(value) : '–');
-  const price = (value: number) => money(value, unit);
+  const price = (value: number) => money(value, unit, false);
   const rows: [string, (one: TrackFigures) => string][] = [
     [words.__('tokens in'), one => count(one.input)],
     [words.__('largest request'), one => count(one.peak)],
     [words.__('from the cache'), one => percent(one.cached)],
     [words.__('cache breaks'), one => count(one.breaks)],
     [words.__('tokens read anew'), one => count(one.break_tokens)],
-    [words.__('cost'), one => known(one.cost, price)],
+    [
+      words.__('cost'),
+      one => known(one.cost, value => money(value, unit, one.cost_is_fact))
+    ],
     [words.__('cost of summaries'), one => known(one.summaries, price)],
-    [words.__('cost of repeated calls'), one => known(one.repair, price)],
+    [words.__('cost of fetching again'), one => known(one.repair, price)],
     [words.__('repeated calls'), one => known(one.repeated, count)],
     [words.__('needed names that stay'), one => known(one.retention, percent)],
     [words.__('cost without a cache'), one => known(one.cost_uncached, price)]
   ];
   return (
-    <section aria-label={words.__('Figures')}>
+    <section role="group" aria-label={words.__('Figures')}>
       <h3>{words.__('Figures')}</h3>
       <div
         className="plm-Inspector-scroll"
@@ -47,7 +54,8 @@ export const FiguresTable = memo(function FiguresTable() {
         aria-label={words.__('Figures')}
         tabIndex={0}
       >
-        <table>
+        <table className="plm-ComparedTable">
+          <caption className="plm-Hidden">{words.__('Figures')}</caption>
           <thead>
             <tr>
               <th scope="col">{words.__('figure')}</th>
@@ -73,7 +81,16 @@ export const FiguresTable = memo(function FiguresTable() {
         </table>
       </div>
       <p className="plm-Muted">
-        {words.__('By the prices of %1.', view.price.name)} {view.ruler.words}
+        {unit === 'units'
+          ? words.__('Costs are in units of an uncached input token.')
+          : source === ''
+            ? words.__('By the prices of %1.', view.price.name)
+            : words.__(
+                'By the prices of %1, from %2.',
+                view.price.name,
+                source
+              )}{' '}
+        {view.ruler.words}
       </p>
     </section>
   );

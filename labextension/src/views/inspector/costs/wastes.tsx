@@ -1,43 +1,65 @@
 /** What was paid for without use, and other things worth knowing, as sentences. */
 import { memo } from 'react';
-import { money } from '../../../state/inspector/labels';
+import { foreignPrice, money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
 
-/** Draws the wastes, dearest first; `most` of them. */
+/** Draws what each kind of waste comes to, and the dearest ones; `isShort` leaves these out. */
 export const Wastes = memo(function Wastes({
-  most = Infinity
+  isShort = false
 }: {
-  most?: number;
+  isShort?: boolean;
 }) {
   const { words } = useHost();
   const { view } = useInspectedSession();
   const { unit } = view.price;
+  const price = foreignPrice(view);
   return (
-    <section aria-label={words.__('Largest wastes')}>
+    <section role="group" aria-label={words.__('Largest wastes')}>
       <h3>{words.__('Largest wastes')}</h3>
-      {view.wastes.length === 0 && (
+      {view.waste_kinds.length > 0 && price !== '' && (
+        <p className="plm-Muted">
+          <bdi>{words.__('By the price of %1.', price)}</bdi>
+        </p>
+      )}
+      {view.waste_kinds.length === 0 && (
         <p className="plm-Muted">
           {words.__('Nothing was found that was paid for without use.')}
         </p>
       )}
-      <ul className="plm-Wastes">
-        {view.wastes.slice(0, most).map(one => (
-          <li key={one.sentence}>
-            <strong className="plm-Inspector-number">
-              {one.is_fact ? '' : '~'}
-              {money(one.cost, unit)}
-            </strong>{' '}
-            <bdi>{one.sentence}</bdi>{' '}
-            <RequestLink
-              request={one.request}
-              item={one.item ?? null}
-              text={words.__('show')}
-            />
-          </li>
-        ))}
-      </ul>
+      {view.waste_kinds.length > 0 && (
+        <ul className="plm-Wastes" aria-label={words.__('By kind')}>
+          {view.waste_kinds.map(one => (
+            <li key={one.words}>
+              <strong className="plm-Inspector-number">
+                {money(one.cost, unit, one.cost_is_fact)}
+              </strong>{' '}
+              {one.words}
+            </li>
+          ))}
+        </ul>
+      )}
+      {!isShort && view.wastes.length > 0 && (
+        <>
+          <h4>{words.__('The dearest of them')}</h4>
+          <ul className="plm-Wastes">
+            {view.wastes.map(one => (
+              <li key={one.sentence}>
+                <strong className="plm-Inspector-number">
+                  {money(one.cost, unit, one.cost_is_fact)}
+                </strong>{' '}
+                <bdi>{one.sentence}</bdi>{' '}
+                <RequestLink
+                  request={one.request}
+                  item={one.item ?? null}
+                  text={words.__('show')}
+                />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </section>
   );
 });
@@ -55,7 +77,10 @@ export const Notes = memo(function Notes() {
   const lists: [string, readonly string[]][] = [
     [words.__('In all'), view.totals],
     [words.__('Why something was cleared, or nothing'), verdicts],
-    [words.__('About the breaks'), view.break_notes],
+    [
+      words.__('About the breaks'),
+      view.break_notes.filter(one => !view.totals.includes(one))
+    ],
     [words.__('What the recording lacks'), view.gaps]
   ];
   return (
@@ -63,7 +88,7 @@ export const Notes = memo(function Notes() {
       {lists.map(
         ([name, sentences]) =>
           sentences.length > 0 && (
-            <section key={name} aria-label={name}>
+            <section role="group" key={name} aria-label={name}>
               <h3>{name}</h3>
               <ul className="plm-Wastes">
                 {sentences.map(one => (

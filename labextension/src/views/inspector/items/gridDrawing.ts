@@ -1,5 +1,5 @@
 /** Paints the grid: only the rows and columns that are seen. */
-import { itemLabel } from '../../../state/inspector/labels';
+import { itemLabel, shortName } from '../../../state/inspector/labels';
 import type {
   ItemState,
   ItemStates
@@ -8,6 +8,10 @@ import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
 export const HEAD_PX = 20;
+/** What the number of a request takes, where few requests have wide columns. */
+const NUMBER_PX = 26;
+/** Columns up to this width are named in tens. */
+const NARROW_PX = 11;
 
 export interface IGridShape {
   readonly width: number;
@@ -123,11 +127,7 @@ class GridBrush {
       context.fillRect(2, y - 5, 8, 10);
       context.fillStyle = this._colour(item === chosen ? 'accent' : 'text');
       const label = itemLabel(states.view, item);
-      context.fillText(
-        label.length > letters ? `${label.slice(0, letters - 1)}…` : label,
-        16,
-        y
-      );
+      context.fillText(shortName(label, letters), 16, y);
     }
     context.fillStyle = this._colour('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);
@@ -141,7 +141,10 @@ class GridBrush {
     context.fillStyle = this._colour('text');
     context.font = `11px ${this._palette.font}`;
     context.textAlign = 'center';
-    const step = Math.max(10, Math.ceil(52 / column / 10) * 10);
+    const step =
+      column > NARROW_PX
+        ? Math.ceil(NUMBER_PX / column)
+        : Math.max(10, Math.ceil(52 / column / 10) * 10);
     context.globalAlpha = 0.75;
     for (
       let request = Math.ceil((this._firstColumn + 1) / step) * step;
@@ -200,7 +203,7 @@ class GridBrush {
     const height = ROW_PX - 3;
     const isThin = state === 'out' || state === 'reverted';
     const isGap = column > 4 && !isThin;
-    context.fillStyle = this._fill(item, state, from);
+    context.fillStyle = this._fill(item, state);
     context.globalAlpha = this._alpha(item, state, from);
     if (isThin) {
       context.fillRect(
@@ -219,20 +222,14 @@ class GridBrush {
     context.globalAlpha = 1;
   }
 
-  private _fill(
-    item: number,
-    state: ItemState,
-    request: number
-  ): CanvasPattern | string {
+  private _fill(item: number, state: ItemState): CanvasPattern | string {
     switch (state) {
       case 'cleared':
       case 'masked':
       case 'offloaded':
         return this._palette.hatch;
       case 'summarised':
-        return this._content.states.tokens(item, request) > 0
-          ? this._colour('summary')
-          : this._palette.hatch;
+        return this._colour('summary');
       case 'out':
       case 'reverted':
         return this._colour('text');
@@ -250,7 +247,7 @@ class GridBrush {
       case 'reverted':
         return 0.35;
       case 'summarised':
-        return this._content.states.tokens(item, request) > 0 ? 1 : 0.5;
+        return this._content.states.tokens(item, request) > 0 ? 1 : 0.4;
       default:
         return 1;
     }

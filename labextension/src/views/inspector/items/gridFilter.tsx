@@ -4,8 +4,9 @@ import type { IItemFilter } from '../../../state/inspector/itemRows';
 import { count } from '../../../state/display/numberFormat';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
+import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
-import { oneLine } from '../../../state/inspector/labels';
+import { oneLine } from '../../../state/display/oneLine';
 
 interface IGridFilterProps {
   filter: IItemFilter;
@@ -102,28 +103,24 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
         {words.__('only what changes')}
       </label>
       <span className="plm-GridFilter-zoom">
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
-          aria-label={words.__('Narrower columns')}
-          disabled={zoom === 0}
-          onClick={() => {
+        <StepButton
+          label={words.__('Narrower columns')}
+          isAtEnd={zoom === 0}
+          onStep={() => {
             onZoom(zoom - 1);
           }}
         >
           −
-        </button>
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
-          aria-label={words.__('Wider columns')}
-          disabled={zoom === zooms - 1}
-          onClick={() => {
+        </StepButton>
+        <StepButton
+          label={words.__('Wider columns')}
+          isAtEnd={zoom === zooms - 1}
+          onStep={() => {
             onZoom(zoom + 1);
           }}
         >
           +
-        </button>
+        </StepButton>
       </span>
       <span className="plm-Muted" role="status">
         {found === 1 ? words.__('1 item') : words.__('%1 items', count(found))}

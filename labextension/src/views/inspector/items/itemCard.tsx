@@ -3,21 +3,46 @@ import { memo, useState } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
-import { usesOf, why } from '../../../state/inspector/why';
+import { stateWords, usesOf, why } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useAnswer } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
+import { StepButton } from '../controls/stepButton';
+import { ReductionSentence } from './reductionSentence';
 
 const MOST_USES = 8;
 
-/** Draws the card of the chosen item; without one it says how to choose. */
+/** Draws the card of the chosen item where no grid is; nothing while none is chosen. */
+export const ChosenItemCard = memo(function ChosenItemCard() {
+  const { item } = useInspection();
+  return item === null ? null : (
+    <div className="plm-Inspector-card">
+      <ItemCard />
+    </div>
+  );
+});
+
+/** Draws the card of the chosen item; without one it says how to choose. Escape leads back to where it was chosen. */
 export const ItemCard = memo(function ItemCard() {
   const { words } = useHost();
-  const { item } = useInspection();
+  const { item, card } = useInspection();
   return (
-    <section className="plm-ItemCard" aria-label={words.__('The chosen item')}>
+    <section
+      role="group"
+      className="plm-ItemCard"
+      aria-label={words.__('The chosen item')}
+      ref={element => {
+        card.setCard(element);
+      }}
+      tabIndex={-1}
+      onKeyDown={event => {
+        if (event.key === 'Escape' && card.leave()) {
+          event.preventDefault();
+        }
+      }}
+    >
       {item === null ? (
         <p className="plm-Muted">
           {words.__('Choose a square to read why it is, or is not, there.')}
@@ -42,30 +67,30 @@ function Chosen({ item }: { item: number }) {
       <h4 className="plm-Inspector-name" title={itemLabel(view, item)}>
         <bdi>{itemLabel(view, item)}</bdi>
       </h4>
-      <p aria-live="polite" className="plm-ItemCard-why">
+      <p className="plm-ItemCard-why">
         <bdi>{why(states, item, request)}</bdi>
       </p>
+      <ReductionSentence item={item} />
+      <Coming item={item} />
       <div className="plm-Inspector-buttons">
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
-          disabled={previous === null}
-          onClick={() => {
+        <StepButton
+          label={words.__('Change before')}
+          isAtEnd={previous === null}
+          onStep={() => {
             go({ request: previous, against: null });
           }}
         >
           {words.__('◂ Change before')}
-        </button>
-        <button
-          type="button"
-          className="plm-Button plm-Button-small"
-          disabled={next === null}
-          onClick={() => {
+        </StepButton>
+        <StepButton
+          label={words.__('Next change')}
+          isAtEnd={next === null}
+          onStep={() => {
             go({ request: next, against: null });
           }}
         >
           {words.__('Next change ▸')}
-        </button>
+        </StepButton>
         <EditButtons item={item} />
       </div>
       {partner >= 0 && (
@@ -96,11 +121,26 @@ function Chosen({ item }: { item: number }) {
   );
 }
 
+/** What is decided already for the request that comes next. */
+function Coming({ item }: { item: number }) {
+  const { words } = useHost();
+  const { view, shown, recorded } = useInspection();
+  const place = view.coming.item.indexOf(item);
+  const state = view.coming.state[place];
+  return state === undefined || shown !== recorded ? null : (
+    <p className="plm-Muted">
+      {words.__('The next request shows it %1.', stateWords(state))}
+    </p>
+  );
+}
+
 /** What a person can change of an item in a session of ours. */
 function EditButtons({ item }: { item: number }) {
   const { words } = useHost();
   const { view, source } = useInspection();
-  const [told, setTold] = useState('');
+  // What holds from the next request on is no news any more once that was sent.
+  const sent = view.requests.id.length;
+  const [told, setTold] = useState({ words: '', sent });
   const part = view.items.id[item]?.split('/')[1] ?? '';
   if (!view.own || source.edit === undefined || part === '') {
     return null;
@@ -120,18 +160,20 @@ function EditButtons({ item }: { item: number }) {
           className="plm-Button plm-Button-small"
           onClick={() => {
             void source.edit?.(action, part).then(problem => {
-              setTold(
-                problem === ''
-                  ? words.__('It holds from the next request on.')
-                  : problem
-              );
+              setTold({
+                words:
+                  problem === ''
+                    ? words.__('It holds from the next request on.')
+                    : problem,
+                sent
+              });
             });
           }}
         >
           {name}
         </button>
       ))}
-      <span role="status">{told}</span>
+      <span role="status">{told.sent === sent ? told.words : ''}</span>
     </>
   );
 }
@@ -153,7 +195,7 @@ function ItemTexts({ item }: { item: number }) {
   if (text === null) {
     return (
       <p className="plm-Muted" role="status">
-        {answer?.error || words.__('Reading…')}
+        {answer?.error || (source.waits ?? words.__('Reading…'))}
       </p>
     );
   }
@@ -175,26 +217,22 @@ function ItemTexts({ item }: { item: number }) {
       )}
       {(text.offset > 0 || end < text.chars) && (
         <div className="plm-Inspector-pages">
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            disabled={end >= text.chars}
-            onClick={() => {
+          <StepButton
+            isAtEnd={end >= text.chars}
+            onStep={() => {
               setOffset(end);
             }}
           >
             {words.__('Next piece')}
-          </button>
-          <button
-            type="button"
-            className="plm-Button plm-Button-small"
-            disabled={text.offset === 0}
-            onClick={() => {
+          </StepButton>
+          <StepButton
+            isAtEnd={text.offset === 0}
+            onStep={() => {
               setOffset(0);
             }}
           >
             {words.__('From the beginning')}
-          </button>
+          </StepButton>
           <span className="plm-Muted">
             {words.__(
               'characters %1 to %2 of %3',

@@ -22,35 +22,48 @@ import { drawGrid, HEAD_PX, ROW_PX, type IGridShape } from './gridDrawing';
 import { GridFilter } from './gridFilter';
 import { GridPalette } from './gridPalette';
 
-/** Widths of a column, in CSS pixels. */
+/** Widths of a column, in CSS pixels; the widest grows where few requests leave room. */
 const COLUMNS = [2, 5, 11] as const;
+const WIDEST = COLUMNS.length - 1;
+const MOST_COLUMN = 40;
+/** Beside the last column. */
+const MARGIN_PX = 8;
 
-/** Draws the filter and the grid; `height` in CSS pixels. */
+/** Draws the filter and the grid; `height` in CSS pixels. On paper all requests fit, as nobody can scroll it. */
 export const ItemGrid = memo(function ItemGrid({
-  height = 400
+  height = 400,
+  isPrinted = false
 }: {
   height?: number;
+  isPrinted?: boolean;
 }) {
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, shown, request, item, go } = inspection;
+  const { view, shown, request, item, go, card } = inspection;
   const [filter, setFilter] = useState(ALL_ITEMS);
-  const [zoom, setZoom] = useState(2);
+  const [zoom, setZoom] = useState<number>(WIDEST);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = useRef<GridPalette | null>(null);
   const scrolled = useRef({ left: 0, top: 0 });
-  const cell = useId();
+  const mark = useId();
   const width = useElementWidth(box);
   const rows = useMemo(
     () => itemRows(shown.states, filter),
     [shown.states, filter]
   );
-  const column = COLUMNS[zoom] ?? 11;
   const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
   const total = view.requests.id.length;
+  const room = (width - names - MARGIN_PX) / total;
+  const given = COLUMNS[zoom] ?? 11;
+  const fitting = Math.min(Math.floor(room), MOST_COLUMN);
+  const column = isPrinted
+    ? Math.max(fitting, Math.min(room, given))
+    : zoom < WIDEST
+      ? given
+      : Math.max(given, fitting);
   const size = {
-    width: names + total * column + 8,
+    width: names + total * column + MARGIN_PX,
     height: HEAD_PX + rows.length * ROW_PX
   };
   const seen = Math.min(height, size.height + 16);
@@ -74,14 +87,10 @@ export const ItemGrid = memo(function ItemGrid({
     }
   }, [shown.states, rows, request, item, width, names, column, seen]);
   useLayoutEffect(paint, [paint]);
-  useThemeChange(() => {
-    palette.current = null;
-    paint();
-  });
 
   // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
   const row = item === null ? -1 : rows.indexOf(item);
-  useLayoutEffect(() => {
+  const showCursor = useCallback(() => {
     const { left } = scrolled.current;
     const room = width - names;
     const x = request * column;
@@ -90,6 +99,38 @@ export const ItemGrid = memo(function ItemGrid({
       element.scrollLeft = Math.max(x - room * 0.7, 0);
     }
   }, [request, column, names, width]);
+  const laidOut = useRef(width);
+  useLayoutEffect(() => {
+    // A box that became wider than what it holds was scrolled back before its contents grew.
+    if (laidOut.current !== width && box.current !== null) {
+      laidOut.current = width;
+      scrolled.current = scrollOf(box.current);
+    }
+    showCursor();
+  }, [showCursor, width]);
+  useThemeChange(() => {
+    palette.current = null;
+    // Another theme lays the page out anew, which may scroll the grid without saying so.
+    if (box.current !== null) {
+      scrolled.current = scrollOf(box.current);
+    }
+    showCursor();
+    paint();
+  });
+  const drawn = useRef({ rows, filter });
+  useLayoutEffect(() => {
+    // Rows that come above the seen ones do not move these.
+    const before = drawn.current;
+    drawn.current = { rows, filter };
+    const { top } = scrolled.current;
+    const first = Math.floor(top / ROW_PX);
+    const now = rows.indexOf(before.rows[first] ?? -1);
+    const isSame = before.filter === filter && top > 0 && now >= 0;
+    if (box.current !== null && isSame && now !== first) {
+      scrolled.current.top = top + (now - first) * ROW_PX;
+      box.current.scrollTop = scrolled.current.top;
+    }
+  }, [rows, filter]);
   useLayoutEffect(() => {
     const { top } = scrolled.current;
     const y = row * ROW_PX;
@@ -114,7 +155,13 @@ export const ItemGrid = memo(function ItemGrid({
       ...(y >= 0 && chosen !== undefined ? { item: chosen } : {})
     });
   };
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === 'Enter' && item !== null) {
+      if (card.enter(event.currentTarget)) {
+        event.preventDefault();
+      }
+      return;
+    }
     const next = cellStep(
       event,
       { rows, row, request, total, item },
@@ -125,6 +172,8 @@ export const ItemGrid = memo(function ItemGrid({
       go(next);
     }
   };
+  // Another cell is another element: of words that change in one, a screen reader says nothing.
+  const cell = `${mark}-${item ?? 'none'}-${request}`;
   const state = item === null ? null : shown.states.state(item, request);
   const told =
     item === null
@@ -154,12 +203,10 @@ export const ItemGrid = memo(function ItemGrid({
         aria-rowcount={rows.length}
         aria-colcount={total}
         aria-activedescendant={cell}
+        aria-describedby={`${mark}-keys`}
         style={{ height: seen }}
         onScroll={({ currentTarget }) => {
-          scrolled.current = {
-            left: currentTarget.scrollLeft,
-            top: currentTarget.scrollTop
-          };
+          scrolled.current = scrollOf(currentTarget);
           paint();
         }}
         onClick={onClick}
@@ -177,19 +224,37 @@ export const ItemGrid = memo(function ItemGrid({
           aria-rowindex={Math.max(row, 0) + 1}
           className="plm-Hidden"
         >
-          <span role="gridcell" id={cell} aria-colindex={request + 1}>
+          <span
+            role="gridcell"
+            key={cell}
+            id={cell}
+            aria-colindex={request + 1}
+          >
             {told}
           </span>
         </div>
       </div>
-      <p className="plm-Muted plm-ItemGrid-keys">
+      {isPrinted && seen < size.height && (
+        <p className="plm-Muted">
+          {words.__(
+            'The %1 largest of %2 items.',
+            Math.floor((seen - HEAD_PX) / ROW_PX),
+            rows.length
+          )}
+        </p>
+      )}
+      <p className="plm-Muted plm-ItemGrid-keys" id={`${mark}-keys`}>
         {words.__(
-          'Arrows move the cell, Control with left and right goes to the row’s next change, Enter says why.'
+          'Arrows move the cell, Control with left and right goes to the row’s next change, Enter goes to why, Escape back.'
         )}
       </p>
     </div>
   );
 });
+
+function scrollOf(box: HTMLElement): { left: number; top: number } {
+  return { left: box.scrollLeft, top: box.scrollTop };
+}
 
 interface IGridCell {
   rows: Int32Array;
@@ -216,6 +281,12 @@ function cellStep(
         : states.previousChange(item, request);
     return { request: at ?? request, against: null };
   }
+  const corner = CORNERS[event.key];
+  const end = corner === undefined ? undefined : rows.at(corner);
+  if (isJump && corner !== undefined && end !== undefined) {
+    const at = corner === 0 ? 0 : total - 1;
+    return { request: at, item: end, against: null };
+  }
   const down = ROW_STEPS[event.key];
   if (down !== undefined && !isJump) {
     const to = Math.min(Math.max(row + down, 0), rows.length - 1);
@@ -227,6 +298,9 @@ function cellStep(
   const next = requestStep(event, request, total);
   return next === null ? null : { request: next, against: null };
 }
+
+/** With Control: to the first cell, and to the last. */
+const CORNERS: Readonly<Record<string, 0 | -1>> = { Home: 0, End: -1 };
 
 const ROW_STEPS: Readonly<Record<string, number>> = {
   ArrowUp: -1,

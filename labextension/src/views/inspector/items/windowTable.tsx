@@ -10,6 +10,9 @@ import { PagedRows } from '../controls/pagedRows';
 import { ItemLink } from '../controls/placeLinks';
 import { kindWords } from '../timeline/kinds';
 
+/** Items whose share is said, where there are more. */
+const LARGEST = 10;
+
 /** Draws the bar by kind and the items, largest first or as they are sent. */
 export function WindowTable() {
   const { words } = useHost();
@@ -25,8 +28,16 @@ export function WindowTable() {
   );
   const { names, layers, total } = shown.series;
   const all = Math.max(total[request] ?? 0, 1);
+  const share = percent(
+    largestFirst(rows)
+      .slice(0, LARGEST)
+      .reduce((sum, row) => sum + row.tokens, 0) / all
+  );
   return (
-    <section aria-label={words.__('The window at request %1', request + 1)}>
+    <section
+      role="group"
+      aria-label={words.__('The window at request %1', request + 1)}
+    >
       <h3>{words.__('The window at request %1', request + 1)}</h3>
       <div className="plm-Inspector-bar" aria-hidden="true">
         {names.map((name, layer) => (
@@ -40,16 +51,17 @@ export function WindowTable() {
         ))}
       </div>
       <p>
-        {words.__(
-          'It holds %1 items with %2 tokens; %3 of it is in the ten largest.',
-          count(rows.length),
-          count(all),
-          percent(
-            largestFirst(rows)
-              .slice(0, 10)
-              .reduce((sum, row) => sum + row.tokens, 0) / all
-          )
-        )}
+        {rows.length === 1
+          ? words.__('It holds 1 item with %1 tokens.', count(all))
+          : words.__(
+              'It holds %1 items with %2 tokens',
+              count(rows.length),
+              count(all)
+            ) +
+            (rows.length > LARGEST
+              ? words.__('; %1 of it is in the ten largest.', share)
+              : '.') +
+            ` ${words.__('An age is counted in requests.')}`}
       </p>
       <label className="plm-GridFilter-check">
         <input
@@ -65,13 +77,14 @@ export function WindowTable() {
         caption={words.__('Items in the window')}
         heads={[
           words.__('item'),
-          words.__('kind'),
-          words.__('state'),
           words.__('tokens'),
           words.__('share'),
-          words.__('requests old')
+          words.__('age'),
+          words.__('kind'),
+          words.__('state')
         ]}
-        numbersFrom={3}
+        numbersFrom={1}
+        numbersUntil={4}
         count={sorted.length}
         row={place => {
           const found = sorted[place];
@@ -79,11 +92,11 @@ export function WindowTable() {
             ? []
             : [
                 <ItemLink key="item" item={found.item} />,
-                kindWords(found.kind, words),
-                stateWords(found.state),
                 count(found.tokens),
                 percent(found.tokens / all),
-                count(found.age)
+                count(found.age),
+                kindWords(found.kind, words),
+                stateWords(found.state)
               ];
         }}
       />

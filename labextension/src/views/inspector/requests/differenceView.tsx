@@ -1,19 +1,22 @@
 /** The difference of two requests: what came, went and was rewritten, and what was paid anew. */
-import { memo, useMemo, useState } from 'react';
+import { memo, useMemo } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import {
   difference,
-  type IChangedItem,
   type IDifference
 } from '../../../state/inspector/difference';
-import { readAnew } from '../../../state/inspector/readAnew';
-import { money } from '../../../state/inspector/labels';
+import { readAnew, type IReadAnew } from '../../../state/inspector/readAnew';
+import {
+  ESTIMATED,
+  foreignPrice,
+  money
+} from '../../../state/inspector/labels';
 import { time } from '../../../state/inspector/why';
-import { useHost } from '../../host';
+import { useHost, type IWords } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
-
-const FIRST_ROWS = 8;
+import { RequestField } from '../controls/requestField';
+import { ChangedItems } from './changedItems';
 
 /** Draws the shown request beside the one before it, or beside another that is chosen. */
 export const DifferenceView = memo(function DifferenceView() {
@@ -32,48 +35,54 @@ export const DifferenceView = memo(function DifferenceView() {
   ].filter(one => one !== '');
   return (
     <section
+      role="group"
       className="plm-Difference"
       aria-label={words.__('The difference of two requests')}
     >
       <header className="plm-Inspector-head">
         <h3>{words.__('Request %1 → %2', from + 1, request + 1)}</h3>
-        <span className="plm-Muted">{about.join(' · ')}</span>
+        <span className="plm-Muted plm-Difference-about">
+          {about.join(' · ')}
+        </span>
       </header>
       <PaidBar found={found} />
       <FirstDifference found={found} />
-      <ChangedItems sign="+" name={words.__('came')} changes={found.came} />
-      <ChangedItems sign="−" name={words.__('went')} changes={found.went} />
-      <ChangedItems
-        sign="~"
-        name={words.__('rewritten')}
-        changes={found.rewritten}
-      />
-      <p className="plm-Muted">
-        {words.__(
-          '%1 items are unchanged, %2 tokens.',
-          count(found.unchanged),
-          count(found.unchangedTokens)
-        )}
-      </p>
+      {[
+        { sign: '+', name: words.__('came'), changes: found.came },
+        { sign: '−', name: words.__('went'), changes: found.went },
+        { sign: '~', name: words.__('rewritten'), changes: found.rewritten }
+      ].map(one => (
+        <ChangedItems key={one.sign} {...one} from={from} to={request} />
+      ))}
+      <p className="plm-Muted">{unchangedWords(found, words)}</p>
       <label className="plm-Difference-against">
         {words.__('compare with request')}
-        <input
-          className="plm-Field"
-          type="number"
-          min={1}
-          max={view.requests.id.length}
-          value={from + 1}
-          onChange={event => {
-            const at = Number(event.target.value) - 1;
-            if (at >= 0 && at < view.requests.id.length) {
-              go({ against: at });
-            }
+        <RequestField
+          request={from}
+          onRequest={at => {
+            go({ against: at });
           }}
         />
       </label>
     </section>
   );
 });
+
+function unchangedWords(found: IDifference, words: IWords): string {
+  const tokens = count(found.unchangedTokens);
+  switch (found.unchanged) {
+    case 0:
+      return words.__('No item is unchanged.');
+    case 1:
+      return words.__('1 item is unchanged, %1 tokens.', tokens);
+    default:
+      return words.__(
+        '%1 items are unchanged, %2 tokens.',
+        count(found.unchanged),
+        tokens
+      );
+  }
+}
 
 /** What the provider read from its cache, what was paid anew, and what is new. */
 function PaidBar({ found }: { found: IDifference }) {
@@ -105,7 +114,10 @@ function PaidBar({ found }: { found: IDifference }) {
           <span key={kind} data-paid={kind} style={{ flexGrow: tokens }} />
         ))}
       </div>
-      <ul className="plm-Difference-legend">
+      <ul
+        className="plm-Difference-legend"
+        aria-label={words.__('What was paid, in tokens')}
+      >
         {pieces.map(({ kind, name }) => (
           <li key={kind}>
             <span className="plm-Inspector-square" data-paid={kind} />
@@ -121,13 +133,16 @@ function PaidBar({ found }: { found: IDifference }) {
 function FirstDifference({ found }: { found: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const { anew, cost, why, isFact } = readAnew(view, found);
+  const paid = readAnew(view, found);
+  const { anew, cost, why, isBreak, isFact } = paid;
+  const price = foreignPrice(view, found.to);
   const place =
     found.firstChanged === null ? null : (
       <>
         {' '}
         {words.__('The first difference is')}{' '}
         <ItemLink item={found.firstChanged} />
+        {'.'}
       </>
     );
   if (found.from === found.to) {
@@ -139,14 +154,10 @@ function FirstDifference({ found }: { found: IDifference }) {
       </p>
     );
   }
-  if (anew < 1) {
+  if (!isBreak) {
     return (
       <p>
-        {isFact
-          ? words.__('The cache held: nothing was read anew.')
-          : words.__(
-              'The later request begins as the earlier one: a warm cache holds.'
-            )}
+        {heldWords(found, paid, words)}
         {place}
       </p>
     );
@@ -158,65 +169,70 @@ function FirstDifference({ found }: { found: IDifference }) {
         ? words.__(
             '%1 tokens were read anew, %2.',
             count(anew),
-            money(cost, view.price.unit)
+            money(cost, view.price.unit, view.price.recorded)
           )
         : words.__(
-            'about %1 tokens are read anew, about %2.',
-            count(anew),
-            money(cost, view.price.unit)
+            '%1 tokens are read anew, %2.',
+            `${ESTIMATED}${count(anew)}`,
+            money(cost, view.price.unit, false)
           )}
+      {price !== '' && (
+        <bdi> {words.__('That is by the price of %1.', price)}</bdi>
+      )}
       {why !== '' && <bdi> {words.__('The cause: %1.', why)}</bdi>}
       {place}
     </p>
   );
 }
 
-interface IChangesProps {
-  sign: string;
-  name: string;
-  changes: readonly IChangedItem[];
-}
-
-function ChangedItems({ sign, name, changes }: IChangesProps) {
-  const { words } = useHost();
-  const [all, setAll] = useState(false);
-  if (changes.length === 0) {
-    return null;
+/** Says what came from the cache and what was new, where that is no break. */
+function heldWords(
+  found: IDifference,
+  { read, anew, fresh, isFact }: IReadAnew,
+  words: IWords
+): string {
+  const rest = count(anew + fresh);
+  const isChanged = found.firstChanged !== null;
+  if (isFact && read < 1) {
+    return isChanged
+      ? words.__(
+          'Nothing was read from the cache: %1 tokens of the same words and %2 new ones were paid in full.',
+          count(anew),
+          count(fresh)
+        )
+      : words.__(
+          'Nothing was read from the cache: all %1 tokens were paid in full.',
+          rest
+        );
   }
-  const shown = all ? changes.slice(0, 500) : changes.slice(0, FIRST_ROWS);
-  return (
-    <>
-      <ul className="plm-Difference-rows" aria-label={name}>
-        {shown.map(({ item, before, since }) => (
-          <li key={item}>
-            <span
-              className="plm-Difference-sign"
-              data-sign={sign}
-              aria-hidden="true"
-            >
-              {sign}
-            </span>
-            <span className="plm-Hidden">{name}</span>
-            <ItemLink item={item} />
-            <span className="plm-Inspector-number">
-              {sign === '~'
-                ? words.__('%1 → %2', count(before), count(since))
-                : count(sign === '+' ? since : before)}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {changes.length > shown.length && (
-        <button
-          type="button"
-          className="plm-Link plm-Inspector-link"
-          onClick={() => {
-            setAll(true);
-          }}
-        >
-          {words.__('%1 more %2', changes.length - shown.length, name)}
-        </button>
-      )}
-    </>
-  );
+  if (isFact && isChanged) {
+    return words.__(
+      '%1 tokens were read from the cache; the other %2 are new, or stand after the first difference.',
+      count(read),
+      rest
+    );
+  }
+  if (isFact) {
+    return anew < 1
+      ? words.__(
+          '%1 tokens were read from the cache, and %2 were new: nothing was read anew.',
+          count(read),
+          rest
+        )
+      : words.__(
+          '%1 tokens were read from the cache, and %2 were not in it.',
+          count(read),
+          rest
+        );
+  }
+  return read < 1
+    ? words.__(
+        'They have no beginning in common that a cache could read: about %1 tokens are new.',
+        rest
+      )
+    : words.__(
+        'They have about %1 tokens in common from the beginning on, which a warm cache reads; about %2 are new.',
+        count(read),
+        rest
+      );
 }

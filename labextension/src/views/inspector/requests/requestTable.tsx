@@ -1,10 +1,17 @@
 /** Every request with what was reported of it: the table beside the timeline. */
+import { useMemo } from 'react';
 import { count } from '../../../state/display/numberFormat';
-import { money } from '../../../state/inspector/labels';
+import { money, usdDigits } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
+import {
+  firedMarks,
+  marksByRequest,
+  markWords,
+  recordedMarks
+} from '../timeline/trackMarks';
 
 /** Draws the page of the table that holds the cursor. */
 export function RequestTable() {
@@ -14,36 +21,95 @@ export function RequestTable() {
   const isRecorded = shown === recorded;
   const known = (value: number | null | undefined) =>
     typeof value === 'number' ? count(value) : '–';
-  return (
-    <PagedRows
-      caption={words.__('Requests, %1', shown.track.policy)}
-      heads={[
-        words.__('request'),
-        words.__('model'),
-        words.__('state'),
-        words.__('counted'),
-        words.__('reported'),
-        words.__('from cache'),
-        words.__('answer'),
-        words.__('cost')
-      ]}
-      numbersFrom={3}
-      count={requests.id.length}
-      around={request}
-      row={place => [
-        <RequestLink key="request" request={place} text={String(place + 1)} />,
-        <bdi key="model">{view.models[requests.model[place] ?? -1] ?? ''}</bdi>,
-        requests.status[place] ?? '',
-        count(shown.track.total[place] ?? 0),
-        isRecorded ? known(requests.reported[place]) : '–',
+  // A column that says the same in each row is a sentence instead.
+  const hasStates = requests.status.some(one => one !== 'ok');
+  const hasModels = new Set(requests.model).size > 1;
+  const marked = useMemo(
+    () =>
+      marksByRequest(
         isRecorded
-          ? known(requests.read[place])
-          : `~${count(shown.track.read[place] ?? 0)}`,
-        known(requests.output[place]),
-        isRecorded && typeof requests.cost[place] === 'number'
-          ? money(requests.cost[place], 'USD')
-          : `~${money(shown.track.cost[place] ?? 0, view.price.unit)}`
-      ]}
-    />
+          ? recordedMarks(view, recorded.track, words)
+          : firedMarks(shown.track.fired, words)
+      ),
+    [isRecorded, view, recorded.track, shown.track.fired, words]
+  );
+  const model = (place: number) =>
+    view.models[requests.model[place] ?? -1] ?? '';
+  const digits = useMemo(
+    () =>
+      [...requests.cost, ...shown.track.cost].reduce(
+        (most: number, one) =>
+          one === null ? most : Math.max(most, usdDigits(one)),
+        0
+      ),
+    [requests, shown]
+  );
+  return (
+    <>
+      <PagedRows
+        caption={words.__('Requests, %1', shown.track.policy)}
+        heads={[
+          words.__('request'),
+          words.__('cost'),
+          words.__('reported'),
+          words.__('from cache'),
+          words.__('counted'),
+          words.__('answer'),
+          ...(hasStates ? [words.__('state')] : []),
+          ...(marked.size > 0 ? [words.__('marks')] : []),
+          ...(hasModels ? [words.__('model')] : [])
+        ]}
+        numbersFrom={1}
+        numbersUntil={6}
+        count={requests.id.length}
+        around={request}
+        row={place => [
+          <RequestLink
+            key="request"
+            request={place}
+            text={String(place + 1)}
+          />,
+          isRecorded && typeof requests.cost[place] === 'number'
+            ? money(
+                requests.cost[place],
+                'USD',
+                !(requests.listed[place] ?? false),
+                digits
+              )
+            : money(
+                shown.track.cost[place] ?? 0,
+                view.price.unit,
+                false,
+                digits
+              ),
+          isRecorded ? known(requests.reported[place]) : '–',
+          isRecorded
+            ? known(requests.read[place])
+            : `~${count(shown.track.read[place] ?? 0)}`,
+          count(shown.track.total[place] ?? 0),
+          known(requests.output[place]),
+          ...(hasStates ? [requests.status[place] ?? ''] : []),
+          ...(marked.size > 0
+            ? [
+                (marked.get(place) ?? [])
+                  .map(one => markWords(one, words))
+                  .join(', ')
+              ]
+            : []),
+          ...(hasModels
+            ? [
+                <bdi key="model" className="plm-Inspector-model">
+                  {model(place)}
+                </bdi>
+              ]
+            : [])
+        ]}
+      />
+      {!hasModels && model(0) !== '' && (
+        <p className="plm-Muted">
+          <bdi>{words.__('All were sent to %1.', model(0))}</bdi>
+        </p>
+      )}
+    </>
   );
 }

@@ -5,8 +5,10 @@ import { count } from '../../../state/display/numberFormat';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useAnswer } from '../controls/answers';
+import { FoundText } from '../controls/foundText';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
+import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
 
 /** Draws the blocks of the request at the cursor. */
@@ -32,8 +34,20 @@ export function RequestViewer() {
   const text = answer?.request ?? null;
   const field = useId();
   const last = first + (text?.blocks.length ?? 0);
+  const told =
+    text === null
+      ? ''
+      : words.__(
+          '%1 blocks, %2 tokens.',
+          count(text.total),
+          count(text.tokens)
+        ) +
+        (text.total > text.blocks.length
+          ? ` ${words.__('%1 to %2 of %3', first + 1, last, count(text.total))}`
+          : '');
   return (
     <section
+      role="group"
       className="plm-RequestViewer"
       aria-label={words.__('The request as it is sent')}
       aria-busy={isWaiting}
@@ -55,50 +69,50 @@ export function RequestViewer() {
           }}
         />
       </header>
+      {/* Said of a search and of other blocks, not of each request that the cursor passes. */}
+      <span className="plm-Hidden" role="status">
+        {!isWaiting && (find !== '' || first > 0) && told}
+      </span>
       {text === null ? (
         <p className="plm-Muted" role="status">
           {answer?.error || (source.waits ?? words.__('Reading…'))}
         </p>
       ) : (
         <>
-          <p className="plm-Muted" role="status">
-            <bdi>{text.note}</bdi>{' '}
-            {words.__(
-              '%1 blocks, %2 tokens.',
-              count(text.total),
-              count(text.tokens)
-            )}
+          <p className="plm-Muted">
+            <bdi>{text.note}</bdi> {told}
           </p>
-          <ol className="plm-RequestViewer-blocks" start={first + 1}>
+          <ol
+            className="plm-RequestViewer-blocks"
+            start={first + 1}
+            aria-label={words.__('Blocks of the request')}
+            tabIndex={0}
+          >
             {text.blocks.map((block, place) => (
               <RequestBlock key={first + place} block={block} find={find} />
             ))}
           </ol>
           {text.total > text.blocks.length && (
             <div className="plm-Inspector-pages">
-              <button
-                type="button"
-                className="plm-Button plm-Button-small"
-                disabled={first === 0}
-                onClick={() => {
+              <StepButton
+                isAtEnd={first === 0}
+                onStep={() => {
                   setPiece({ key, first: 0 });
                 }}
               >
                 {words.__('First blocks')}
-              </button>
+              </StepButton>
               <span className="plm-Muted">
                 {words.__('%1 to %2 of %3', first + 1, last, count(text.total))}
               </span>
-              <button
-                type="button"
-                className="plm-Button plm-Button-small"
-                disabled={last >= text.total}
-                onClick={() => {
+              <StepButton
+                isAtEnd={last >= text.total}
+                onStep={() => {
                   setPiece({ key, first: last });
                 }}
               >
                 {words.__('Next blocks')}
-              </button>
+              </StepButton>
             </div>
           )}
         </>
@@ -129,39 +143,9 @@ function RequestBlock({ block, find }: { block: BlockView; find: string }) {
         </span>
       </div>
       <pre className="plm-Inspector-text" dir="auto">
-        <Found text={block.text} find={find} />
+        <FoundText text={block.text} find={find} />
         {isCut && '…'}
       </pre>
     </li>
-  );
-}
-
-/** Marks where a text holds what is looked for. */
-function Found({ text, find }: { text: string; find: string }) {
-  if (find === '') {
-    return <>{text}</>;
-  }
-  const pieces: { text: string; isFound: boolean }[] = [];
-  const where = text.toLowerCase();
-  const wanted = find.toLowerCase();
-  let from = 0;
-  // Letters whose lower case is longer would shift the places.
-  const isSafe = where.length === text.length;
-  for (
-    let at = isSafe ? where.indexOf(wanted) : -1;
-    at >= 0;
-    at = where.indexOf(wanted, from)
-  ) {
-    pieces.push({ text: text.slice(from, at), isFound: false });
-    from = at + wanted.length;
-    pieces.push({ text: text.slice(at, from), isFound: true });
-  }
-  pieces.push({ text: text.slice(from), isFound: false });
-  return (
-    <>
-      {pieces.map((piece, place) =>
-        piece.isFound ? <mark key={place}>{piece.text}</mark> : piece.text
-      )}
-    </>
   );
 }

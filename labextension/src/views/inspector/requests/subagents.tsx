@@ -1,6 +1,7 @@
 /** The sessions that calls of this one began. */
 import { count } from '../../../state/display/numberFormat';
-import { money, oneLine } from '../../../state/inspector/labels';
+import { oneLine } from '../../../state/display/oneLine';
+import { money } from '../../../state/inspector/labels';
 import { linkTo } from '../../../state/inspector/source';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
@@ -14,7 +15,7 @@ export function Subagents() {
     return null;
   }
   return (
-    <section aria-label={words.__('Subagents')}>
+    <section role="group" aria-label={words.__('Subagents')}>
       <h3>{words.__('Subagents')}</h3>
       <ul className="plm-Difference-rows">
         {view.subagents.map(one => (
@@ -33,12 +34,15 @@ export function Subagents() {
               </button>
             )}
             <span className="plm-Muted">
-              {words.__(
-                '%1 requests, %2 tokens',
-                count(one.requests),
-                count(one.tokens)
-              )}
-              {typeof one.cost === 'number' && `, ${money(one.cost, 'USD')}`}
+              {one.requests === 1
+                ? words.__('1 request, %1 tokens', count(one.tokens))
+                : words.__(
+                    '%1 requests, %2 tokens',
+                    count(one.requests),
+                    count(one.tokens)
+                  )}
+              {typeof one.cost === 'number' &&
+                `, ${money(one.cost, 'USD', one.cost_is_fact)}`}
             </span>
             {one.request >= 0 && <RequestLink request={one.request} />}
           </li>

@@ -6,7 +6,7 @@ import type { IWords } from '../../host';
 export function kindWords(kind: string, words: IWords): string {
   switch (kind) {
     case UNSEEN:
-      return words.__('not in the recording');
+      return words.__('beside the messages');
     case PLACEHOLDER:
       return words.__('in place of cleared');
     case 'user':

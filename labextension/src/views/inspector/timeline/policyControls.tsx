@@ -29,7 +29,11 @@ export const PolicyControls = memo(function PolicyControls({
       stops === undefined ? null : new Set(stops.map(one => one.policy));
     return view.policies
       .filter(one => held === null || held.has(one.name))
-      .map(one => ({ value: one.name, about: one.what }));
+      .map(one => ({
+        value: one.name,
+        about: one.what,
+        group: projectOf(one.source)
+      }));
   }, [view, stops]);
   const option = view.policies.find(one => one.name === name);
   const prices = [
@@ -41,6 +45,7 @@ export const PolicyControls = memo(function PolicyControls({
       role="group"
       aria-label={words.__('What if')}
     >
+      <span aria-hidden="true">{words.__('policy')}</span>
       <Picker
         label={words.__('Policy')}
         value={name}
@@ -62,9 +67,16 @@ export const PolicyControls = memo(function PolicyControls({
           }}
         />
       ))}
+      {stops !== undefined && (
+        <span className="plm-Muted">
+          {view.price.unit === 'units'
+            ? words.__('in units of an uncached input token')
+            : words.__('by the prices of %1', view.price.name)}
+        </span>
+      )}
       {stops === undefined && (
         <label className="plm-PolicyControls-price">
-          {words.__('price')}
+          <span>{words.__('price')}</span>
           <select
             className="plm-Field"
             value={view.price.name}
@@ -103,7 +115,14 @@ function state(
   if (track.isWaiting) {
     return waits === '' ? words.__('Counting…') : waits;
   }
-  return track.milliseconds === null ? '' : `${count(track.milliseconds)} ms`;
+  return track.milliseconds === null
+    ? ''
+    : words.__('counted in %1 ms', count(track.milliseconds));
+}
+
+/** Returns the project that a policy was read from: its source up to the version. */
+function projectOf(source: string): string {
+  return source.split(/,| \(| \d| (?=[0-9a-f]{7,}\b)/)[0] ?? source;
 }
 
 interface INumberSliderProps {

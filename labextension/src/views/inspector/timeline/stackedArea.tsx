@@ -4,12 +4,7 @@ import { short } from '../../../state/display/numberFormat';
 import type { IKindSeries } from '../../../state/inspector/kindSeries';
 import { areaPaths, linePath, ticks } from '../../../state/inspector/areaPaths';
 import { KindPatterns, patternFill } from './kinds';
-
-export interface ITrackMark {
-  readonly request: number;
-  readonly kind: string;
-  readonly title: string;
-}
+import { MARK_PX, markPath, type ITrackMark } from './trackMarks';
 
 interface IStackedAreaProps {
   series: IKindSeries;
@@ -18,31 +13,56 @@ interface IStackedAreaProps {
   width: number;
   height: number;
   mark: string;
-  /** Reported tokens of each request, where there are some. */
-  reported: readonly (number | null)[] | null;
-  limits: readonly number[];
-  reserves: readonly number[];
+  /** Reported tokens, limits, and limits less the reserve, as `trackLines` returns them. */
+  lines: ITrackLines;
   marks: readonly ITrackMark[];
   /** The first request that is an estimate; null where all are facts. */
   factsUntil: number | null;
 }
 
+/** SVG paths; equal ones are not drawn again. */
+export interface ITrackLines {
+  readonly reported: string;
+  readonly limit: string;
+  readonly reserve: string;
+}
+
 const MARKS_PX = 12;
+
+/** Returns the lines of a track of so many requests in a picture. */
+export function trackLines(
+  requests: Readonly<
+    Record<'reported' | 'window' | 'reserve', readonly (number | null)[]>
+  >,
+  count: number,
+  { width, height, most }: { width: number; height: number; most: number },
+  isRecorded: boolean
+): ITrackLines {
+  const shape = { width, height: height - MARKS_PX, most };
+  // A line that lies above the picture would run through the words there.
+  const within = (tokens: number) =>
+    tokens > 0 && tokens <= most ? tokens : null;
+  const limits = requests.window.slice(0, count).map(one => within(one ?? 0));
+  const reserves = requests.window.slice(0, count).map((one, request) => {
+    const reserve = requests.reserve[request] ?? 0;
+    return (one ?? 0) > 0 && reserve > 0 ? within((one ?? 0) - reserve) : null;
+  });
+  return {
+    reported: isRecorded ? linePath(requests.reported, shape) : '',
+    limit: linePath(limits, shape),
+    reserve: linePath(reserves, shape)
+  };
+}
 
 /** Draws the layers, the lines of limit and reserve, and the marks below them. */
 export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
-  const { series, most, width, height, mark, reported, factsUntil } = props;
+  const { series, most, width, height, mark, lines, factsUntil } = props;
   const count = series.total.length;
   const plot = height - MARKS_PX;
   const x = (request: number) => (request * width) / Math.max(count, 1);
   const y = (tokens: number) => plot - (tokens / most) * plot;
   const shape = { width, height: plot, most };
-  const limits = props.limits.map(one => (one > 0 ? one : null));
-  const reserves = props.limits.map((one, request) =>
-    one > 0 && (props.reserves[request] ?? 0) > 0
-      ? one - (props.reserves[request] ?? 0)
-      : null
-  );
+  const isDense = props.marks.length * MARK_PX > width;
   return (
     <svg
       className="plm-Track-picture"
@@ -70,11 +90,9 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
           </g>
         );
       })}
-      {reported !== null && (
-        <path className="plm-Track-reported" d={linePath(reported, shape)} />
-      )}
-      <path className="plm-Track-limit" d={linePath(limits, shape)} />
-      <path className="plm-Track-reserve" d={linePath(reserves, shape)} />
+      <path className="plm-Track-reported" d={lines.reported} />
+      <path className="plm-Track-limit" d={lines.limit} />
+      <path className="plm-Track-reserve" d={lines.reserve} />
       {factsUntil !== null && (
         <line
           className="plm-Track-facts"
@@ -84,19 +102,42 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
         />
       )}
       <line className="plm-Track-axis" x2={width} y1={plot} y2={plot} />
-      {props.marks.map(({ request, kind, title }) => (
+      {props.marks.map(({ request, kind, title, place }) => (
         <path
           key={`${kind} ${request}`}
           className="plm-Track-mark"
           data-kind={kind}
-          d={markPath(kind, x(request + 0.5), plot + 2)}
+          d={markPath(
+            isDense && kind === 'fired' ? 'line' : kind,
+            // Whole at both ends, too.
+            Math.min(
+              Math.max(x(request + 0.5) + place * MARK_PX, MARK_PX / 2),
+              width - MARK_PX / 2
+            ),
+            plot + 2
+          )}
         >
           <title>{title}</title>
         </path>
       ))}
     </svg>
   );
-});
+}, isSamePicture);
+
+/** Whether nothing differs that a picture shows. */
+function isSamePicture(
+  { lines, ...before }: IStackedAreaProps,
+  { lines: newer, ...after }: IStackedAreaProps
+): boolean {
+  return (
+    lines.reported === newer.reported &&
+    lines.limit === newer.limit &&
+    lines.reserve === newer.reserve &&
+    Object.entries(after).every(
+      ([name, value]) => before[name as keyof typeof before] === value
+    )
+  );
+}
 
 /** Draws the numbers beside a picture. */
 export function TrackScale({ most, height }: { most: number; height: number }) {
@@ -110,25 +151,4 @@ export function TrackScale({ most, height }: { most: number; height: number }) {
       ))}
     </div>
   );
-}
-
-/** Each kind of mark has a form of its own. */
-function markPath(kind: string, x: number, y: number): string {
-  const at = `M${x.toFixed(1)} ${y}`;
-  switch (kind) {
-    case 'break':
-    case 'prune':
-    case 'fired':
-      return `${at}l3.5 7h-7z`;
-    case 'compact':
-      return `${at}l3.5 3.5l-3.5 3.5l-3.5-3.5z`;
-    case 'model':
-    case 'effort':
-      return `${at}h2.5v6h-5v-6z`;
-    case 'undo':
-    case 'fork':
-      return `${at}m3.5 0l-7 3.5l7 3.5z`;
-    default:
-      return `${at}h.8v7h-1.6v-7z`;
-  }
 }

@@ -1,14 +1,21 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
-import { memo, useId, useMemo, useRef, type PointerEvent } from 'react';
-import type { TimelineView } from '../../../protocol/generated';
+import { memo, useId, useMemo, useRef } from 'react';
+import type { TimelineView, TrackFigures } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
-import { money } from '../../../state/inspector/labels';
+import { ESTIMATED, money } from '../../../state/inspector/labels';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection, type IShownTrack } from '../controls/inspection';
+import { RequestSlider } from '../controls/requestSlider';
 import { KindLegend } from './kindLegend';
-import { StackedArea, TrackScale, type ITrackMark } from './stackedArea';
-import { requestStep } from '../controls/requestKeys';
+import { StackedArea, TrackScale, trackLines } from './stackedArea';
+import {
+  MarkLegend,
+  firedMarks,
+  marksByRequest,
+  markWords,
+  recordedMarks
+} from './trackMarks';
 
 /** Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. */
 export const TimelineTracks = memo(function TimelineTracks({
@@ -29,6 +36,7 @@ export const TimelineTracks = memo(function TimelineTracks({
       <Track shown={recorded} most={most} height={150} />
       {whatIf !== null && <Track shown={whatIf} most={most} height={124} />}
       <KindLegend />
+      <MarkLegend />
     </div>
   );
 });
@@ -58,27 +66,41 @@ interface ITrackProps {
 
 function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const { words } = useHost();
-  const { view, recorded, request, go } = useInspection();
+  const { view, recorded, request: chosen } = useInspection();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const mark = useId().replaceAll(':', '');
   const isRecorded = shown === recorded;
-  const marks = useMemo(
-    () => (isRecorded ? recordedMarks(view, words) : firedMarks(shown, words)),
-    [view, shown, isRecorded, words]
-  );
   const total = shown.series.total.length;
+  const { requests } = view;
+  const { fired } = shown.track;
+  const recordedOnes = useMemo(
+    () => (isRecorded ? recordedMarks(view, shown.track, words) : []),
+    [view, shown.track, isRecorded, words]
+  );
+  const firedOnes = useMemo(
+    () => (isRecorded ? [] : firedMarks(fired, words)),
+    [fired, isRecorded, words]
+  );
+  const lines = useMemo(
+    () => trackLines(requests, total, { width, height, most }, isRecorded),
+    [requests, total, width, height, most, isRecorded]
+  );
+  // The track of a policy may end before a request that has just been sent.
+  const request = Math.min(chosen, total - 1);
   const until = shown.track.facts_until ?? null;
   const factsUntil = isRecorded ? null : until;
-  const isEstimate = factsUntil !== null && request >= factsUntil;
-  const tokens = count(shown.track.total[request] ?? 0);
   const name = isRecorded ? words.__('recorded') : shown.track.policy;
-  const pick = (event: PointerEvent<HTMLDivElement>) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    if (box.width > 0) {
-      const at = Math.floor(((event.clientX - box.left) / box.width) * total);
-      go({ request: Math.min(Math.max(at, 0), total - 1), against: null });
-    }
+  const marks = isRecorded ? recordedOnes : firedOnes;
+  const marked = useMemo(() => marksByRequest(marks), [marks]);
+  const told = (at: number) => {
+    const tokens = count(shown.track.total[at] ?? 0);
+    const size =
+      factsUntil !== null && at >= factsUntil
+        ? words.__('Request %1 of %2: about %3 tokens', at + 1, total, tokens)
+        : words.__('Request %1 of %2: %3 tokens', at + 1, total, tokens);
+    const kinds = (marked.get(at) ?? []).map(one => markWords(one, words));
+    return [size, ...kinds].join(', ');
   };
   return (
     <figure className="plm-Track" data-small={isSmall}>
@@ -90,48 +112,13 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
       </figcaption>
       <div className="plm-Track-body">
         {!isSmall && <TrackScale most={most} height={height} />}
-        <div
-          className="plm-Track-plot"
-          ref={plot}
-          role="slider"
-          tabIndex={0}
-          aria-label={words.__('Request, %1', name)}
-          aria-valuemin={1}
-          aria-valuemax={total}
-          aria-valuenow={request + 1}
-          aria-valuetext={
-            isEstimate
-              ? words.__(
-                  'Request %1 of %2: about %3 tokens',
-                  request + 1,
-                  total,
-                  tokens
-                )
-              : words.__(
-                  'Request %1 of %2: %3 tokens',
-                  request + 1,
-                  total,
-                  tokens
-                )
-          }
-          onPointerDown={event => {
-            if (event.button === 0) {
-              event.currentTarget.setPointerCapture(event.pointerId);
-              pick(event);
-            }
-          }}
-          onPointerMove={event => {
-            if (event.buttons === 1) {
-              pick(event);
-            }
-          }}
-          onKeyDown={event => {
-            const next = requestStep(event, request, total);
-            if (next !== null) {
-              event.preventDefault();
-              go({ request: next, against: null });
-            }
-          }}
+        <RequestSlider
+          name={words.__('Request, %1', name)}
+          value={told(request)}
+          total={total}
+          width={width}
+          place={plot}
+          hint={told}
         >
           <StackedArea
             series={shown.series}
@@ -139,9 +126,7 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
             width={width}
             height={height}
             mark={mark}
-            reported={isRecorded ? view.requests.reported : null}
-            limits={view.requests.window}
-            reserves={view.requests.reserve}
+            lines={lines}
             marks={marks}
             factsUntil={factsUntil}
           />
@@ -158,16 +143,11 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
               {words.__('facts end here')}
             </span>
           )}
-          <span
-            className="plm-Inspector-cursor"
-            style={{
-              transform: `translateX(${(((request + 0.5) * width) / total).toFixed(1)}px)`
-            }}
-          />
-        </div>
+        </RequestSlider>
       </div>
       <p className={isSmall ? 'plm-Hidden' : 'plm-Track-sentence'}>
         {sentence(view, shown, isRecorded, words)}
+        {isRecorded && limitAbove(view, most, words)}
       </p>
     </figure>
   );
@@ -184,20 +164,50 @@ function headline(
   if ((told ?? null) === null || told === undefined) {
     return '';
   }
-  const about = isRecorded && (facts ?? null) !== null ? '' : '≈ ';
+  const isFact = isRecorded && (facts ?? null) !== null;
+  const about = isFact ? '' : ESTIMATED;
   const cost =
     (told.cost ?? null) === null
       ? words.__('cost unknown')
-      : `${about}${money((told.cost ?? 0) + (told.repair ?? 0), view.price.unit)}`;
-  const breaks = isRecorded
+      : money(whole(told), view.price.unit, isFact && told.cost_is_fact);
+  const estimate = view.recorded.figures ?? null;
+  // What a policy saves is told by the same estimate: the recording paid for breaks that no policy causes or mends.
+  const beside =
+    isRecorded || estimate === null || (view.recorded.facts ?? null) === null
+      ? []
+      : [
+          words.__(
+            'the recording so estimated %1',
+            money(whole(estimate), view.price.unit, false)
+          )
+        ];
+  // Without reported usage it is only known where a request begins otherwise than the one before.
+  const breaks = isFact
     ? words._n('%1 cache break', '%1 cache breaks', told.breaks, told.breaks)
     : words._n('%1 rewrite', '%1 rewrites', told.breaks, told.breaks);
+  const input = `${about}${short(told.input)}`;
+  const { reported } = view.requests;
+  const known = reported.filter(one => one !== null).length;
   return [
-    words.__('%1 tokens in', `${about}${short(told.input)}`),
+    // The picture has all requests: where not all reported what they read, the sum is not all of it.
+    isFact && known < reported.length
+      ? words.__(
+          '%1 tokens in %2 of %3 requests',
+          input,
+          known,
+          reported.length
+        )
+      : words.__('%1 tokens in', input),
     words.__('peak %1', short(told.peak)),
     breaks,
-    isRecorded ? cost : words.__('%1 with repair', cost)
+    isRecorded ? cost : words.__('%1 with repair', cost),
+    ...beside
   ].join(' · ');
+}
+
+/** Returns what a track cost with its summaries, and with fetching again what was lost and needed. */
+function whole(told: TrackFigures): number {
+  return (told.cost ?? 0) + (told.summaries ?? 0) + (told.repair ?? 0);
 }
 
 function sentence(
@@ -211,12 +221,18 @@ function sentence(
   total.forEach((tokens, request) => {
     peak = tokens > (total[peak] ?? 0) ? request : peak;
   });
-  const grown = words.__(
-    'The window grows from %1 tokens at request 1 to %2 at request %3.',
-    count(total[0] ?? 0),
-    count(total[peak] ?? 0),
-    peak + 1
-  );
+  const grown =
+    peak === 0
+      ? words.__(
+          'The window is largest at request 1, with ~%1 tokens.',
+          count(total[0] ?? 0)
+        )
+      : words.__(
+          'The window grows from ~%1 tokens at request 1 to ~%2 at request %3.',
+          count(total[0] ?? 0),
+          count(total[peak] ?? 0),
+          peak + 1
+        );
   if (isRecorded) {
     const line = view.requests.reported.some(one => one !== null)
       ? words.__(
@@ -234,31 +250,19 @@ function sentence(
     until === null
       ? words.__('No request differs from the recording.')
       : words.__(
-          'Facts end at request %1: after it the actions are the recorded ones, and sizes are estimates.',
+          'Facts end at request %1: from it on the actions are the recorded ones, and sizes are estimates.',
           until + 1
         );
   return `${grown} ${facts} ${shown.track.figures?.verdict ?? ''}`;
 }
 
-function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
-  return [
-    ...view.events.map(({ request, kind, cause }) => ({
-      request,
-      kind,
-      title: words.__('Request %1: %2 %3', request + 1, kind, cause)
-    })),
-    ...view.breaks.map(({ request, words: told }) => ({
-      request,
-      kind: 'break',
-      title: words.__('Request %1: the cache breaks, %2', request + 1, told)
-    }))
-  ];
-}
-
-function firedMarks({ track }: IShownTrack, words: IWords): ITrackMark[] {
-  return track.fired.map(request => ({
-    request,
-    kind: 'fired',
-    title: words.__('Request %1: the rule acted', request + 1)
-  }));
+/** Says where the limit is that the picture has no room for. */
+function limitAbove(view: TimelineView, most: number, words: IWords): string {
+  const limit = view.requests.window.reduce(
+    (one, two) => Math.max(one, two),
+    0
+  );
+  return limit > most
+    ? ` ${words.__('The limit of %1 tokens lies far above the picture.', count(limit))}`
+    : '';
 }

@@ -1,0 +1,90 @@
+"""Put a new summary aside and request another, or take it back, where a person asks for that before a request uses one.
+
+The summary stays in the log with its report and its cost. Its compaction is undone, as a person undoes one by hand,
+and a marker like its own requests the next, which summarises what the first did. Taken back, its compaction holds
+again, and that of a newer summary is undone in its place.
+"""
+
+from typing import Any
+
+from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
+from palimpsest.context.visible_messages import marker_of
+from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
+from palimpsest.loop.model_requests.engine_messages import write_engine_message
+from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.session_record.events import DecisionMade
+
+NO_OTHER = (
+    "No other summary came of the conversation, so all of it is here again. Go on with the request that is not "
+    "answered yet."
+)
+OLDER_USED = "The summary written first is used. Go on with the request that is not answered yet."
+
+
+def ask_for_another_summary(run_context: RunContext, user: UserMessage) -> str:
+    """Put the new summary aside and write the marker that requests another; returns its id, empty without one.
+
+    ``user`` is the newest user message, whose settings the marker has.
+    """
+    messages = run_context.log.state.messages()
+    report = unused_summary(run_context.view())
+    summary = next((one.info for one in messages if report and one.id == report.message_id), None)
+    if report is None or not isinstance(summary, AssistantMessage):
+        return ""
+    parent = run_context.log.state.message(summary.parent_id)
+    asked = (
+        marker_of(messages, parent.info)
+        if parent is not None and isinstance(parent.info, UserMessage)
+        else None
+    )
+    if asked is None:
+        return ""
+    run_context.write(DecisionMade(decision=_aside(run_context, report, {ANOTHER: True})))
+    wanted = WantedSummary(asked.focus, asked.model, goes_on=True)
+    return write_marker(run_context, user, auto=False, overflow=asked.overflow, wanted=wanted).id
+
+
+def use_older_summary(run_context: RunContext, user: UserMessage) -> None:
+    """Let the summary hold again that was put aside; a newer one is put aside in its place.
+
+    ``user`` is the newest user message; where that is the marker of another summary, which was not requested then, the
+    turn goes on with a message of its own.
+    """
+    view = run_context.view()
+    older, newer = summary_put_aside(view), unused_summary(view)
+    if older is None:
+        return
+    back = Decision(
+        id=run_context.ids.new("dec"),
+        action="keep",
+        rule=REDO,
+        message_id=older.message_id,
+        tokens_before=older.tokens_before,
+        tokens_after=older.tokens_after,
+    )
+    if newer is not None:
+        numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
+        run_context.write(DecisionMade(decision=_aside(run_context, newer, numbers)))
+    run_context.write(DecisionMade(decision=back))
+    if marker_of(view.messages, user) is not None:
+        write_engine_message(run_context, user, OLDER_USED)
+
+
+def _aside(run_context: RunContext, report: Decision, numbers: dict[str, Any]) -> Decision:
+    """Return the decision that puts a summary aside."""
+    return Decision(
+        id=run_context.ids.new("dec"),
+        action="restore",
+        rule=UNDO,
+        message_id=report.message_id,
+        numbers=numbers,
+        tokens_before=report.tokens_after,
+        tokens_after=report.tokens_before,
+    )
+
+
+def go_on_without(run_context: RunContext, user: UserMessage) -> None:
+    """Continue the turn with the whole conversation after the other summary failed."""
+    write_engine_message(run_context, user, NO_OTHER)

@@ -1,0 +1,165 @@
+"""Read what a rollout of Codex says of subagents: who began this one, and which call began or asked which other.
+
+Codex calls a session a thread. A child's header names its parent. The parent's calls name the child by its id, or
+by a path such as ``/root/count_tests`` whose id an event tells.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.review.importing.json_fields import listed, mapping, text
+
+Json = dict[str, Any]
+
+MOST_NAMED = 1_000
+"""Threads that a rollout may name; more are passed over."""
+THREAD = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+IN_TIME_ORDER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
+"""How ids of version 7 begin, which sort by the time when they were made."""
+SPAWN = "spawn_agent"
+TALKS = frozenset(
+    {
+        *("send_input", "send_message", "followup_task", "assign_task", "resume_agent"),
+    }
+)
+"""Calls that give a subagent more work."""
+NOTICE = "<subagent_notification>"
+NAMED_BY = ("target", "id")
+"""The arguments of such calls that name a subagent, over the versions."""
+REVIEWS = frozenset({"EnteredReviewMode", "entered_review_mode"})
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHeader:
+    """What the first record of a rollout says of its session."""
+
+    thread: str
+    parent: str | None
+    """The thread that began it as a subagent."""
+    title: str
+    own_from: int | None
+    """The ordinal of its first own record, where it begins with a copy of its parent's."""
+    copied: bool
+    """It begins with a copy of its parent's records, and nothing says where that ends."""
+    problem: str = ""
+    """Why the parent that it names is none."""
+
+
+def thread_header(meta: Json, stem: str) -> ThreadHeader:
+    """Return what a header says; ``stem`` is the file's name, for a rollout without an id."""
+    thread = text(meta.get("id")) or stem
+    source = mapping(meta.get("source")).get("subagent")
+    spawned = mapping(mapping(source).get("thread_spawn"))
+    is_child = bool(source) or meta.get("thread_source") == "subagent"
+    named = text(spawned.get("parent_thread_id")) or text(meta.get("parent_thread_id"))
+    parent, problem = (named if is_child else ""), ""
+    if parent and parent == thread:
+        parent, problem = "", "It names itself as the session that began it; that was left out."
+    elif IN_TIME_ORDER.match(parent) and IN_TIME_ORDER.match(thread) and parent > thread:
+        parent, problem = (
+            "",
+            "It names a later session as the one that began it; that was left out.",
+        )
+    path = text(spawned.get("agent_path")) or text(meta.get("agent_path"))
+    own_from = meta.get("subagent_history_start_ordinal")
+    known = isinstance(own_from, int) and not isinstance(own_from, bool)
+    return ThreadHeader(
+        thread=thread,
+        parent=parent or None,
+        title=path.rpartition("/")[2],
+        own_from=own_from if known else None,
+        copied=bool(parent) and bool(text(meta.get("forked_from_id"))) and not known,
+        problem=problem,
+    )
+
+
+@dataclass(slots=True)
+class NamedThreads:
+    """The other threads that a rollout names.
+
+    Responsibilities: collect them in their order, and give the thread that a call began or asked.
+    """
+
+    own: str
+    named: dict[str, None] = field(default_factory=dict)
+    """The threads that may be its subagents."""
+    reviewed: bool = False
+    """A review was begun, whose thread older versions do not name."""
+    _paths: dict[str, str] = field(default_factory=dict)
+    """Threads by their path, and by its last name."""
+    _of_call: dict[str, str] = field(default_factory=dict)
+    _spawns: set[str] = field(default_factory=set)
+    """Calls that began a subagent and have no result yet."""
+
+    def event(self, event: Json) -> None:
+        """Take an event: what is for the screen tells the thread of a call."""
+        item = mapping(event.get("item")) or event
+        kind = text(item.get("type"))
+        if kind in REVIEWS:
+            self.reviewed = True
+        elif kind == "SubAgentActivity" and item.get("kind") == "started":
+            self._begun(text(item.get("id")), item.get("agent_thread_id"), item.get("agent_path"))
+        elif kind == "CollabAgentToolCall" and item.get("tool") == SPAWN:
+            for one in listed(item.get("receiver_thread_ids")):
+                self._begun(text(item.get("id")), one)
+        elif kind == "collab_agent_spawn_end":
+            self._begun(text(event.get("call_id")), event.get("new_thread_id"))
+        elif item is not event:
+            self._name(event.get("thread_id"))  # of a review, whose events its parent repeats
+
+    def call(self, item: Json) -> None:
+        """Take a call by the model."""
+        name, call = text(item.get("name")), text(item.get("call_id"))
+        if name == SPAWN:
+            self._spawns.add(call)
+        elif name in TALKS:
+            given = _object(item.get("arguments"))
+            asked = (self.known(given.get(key)) for key in NAMED_BY)
+            if thread := next(filter(None, asked), ""):
+                self._of_call[call] = thread
+
+    def result(self, item: Json) -> str | None:
+        """Return the thread that a call began or asked, with its result."""
+        call = text(item.get("call_id"))
+        if call in self._spawns:
+            self._spawns.discard(call)
+            self._begun(call, _object(item.get("output")).get("agent_id"))
+        return self._of_call.get(call)
+
+    def words_of(self, words: str) -> str | None:
+        """Return the thread whose end the program tells in a message; None where it is none of these."""
+        inner = words.strip().removeprefix(NOTICE).partition("</")[0]
+        if inner == words.strip():
+            return None
+        said = _object(inner)
+        return self.known(said.get("agent_path")) or self.known(said.get("agent_id")) or None
+
+    def _begun(self, call: str, thread: Any, path: Any = None) -> None:
+        if not self._name(thread):
+            return
+        self._of_call[call] = thread
+        if named := text(path):
+            self._paths[named] = self._paths[named.rpartition("/")[2]] = thread
+
+    def _name(self, thread: Any) -> bool:
+        if not isinstance(thread, str) or thread == self.own or not THREAD.fullmatch(thread):
+            return False
+        if len(self.named) < MOST_NAMED:
+            self.named[thread] = None
+        return thread in self.named
+
+    def known(self, name: Any) -> str:
+        """Return the thread that a name or an id means; empty where it means none that was begun here."""
+        named = text(name)
+        return named if named in self.named else self._paths.get(named, "")
+
+
+def _object(value: Any) -> Json:
+    if isinstance(value, dict):
+        return value
+    try:
+        return mapping(json.loads(text(value)))
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,63 @@
+"""Which messages a request left out where its policy takes other summaries for good than ours does.
+
+Two presets of other agents cut the history also at a summary that failed, or keep no tail behind one. What their
+requests leave out is found by the function that folds the live history, over messages without their contents.
+"""
+
+from collections.abc import Collection, Mapping
+
+from palimpsest.context.visible_messages import fold
+from palimpsest.review.reconstruction.requests import policy_of
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import CompactPolicy
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import AssistantMessage, Message, MessageInfo
+from palimpsest.transcript.parts import CompactionPart
+
+
+class HistoryCut:
+    """Finds what requests leave out; asked again only after another summary, undo or policy."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._policies: dict[str, CompactPolicy] = {}
+        self._known: tuple[object, frozenset[str]] = (None, frozenset())
+
+    def left_out(
+        self,
+        request: StepRequest,
+        infos: Mapping[str, MessageInfo],
+        markers: Mapping[str, CompactionPart],
+        undone: Collection[str],
+    ) -> frozenset[str] | None:
+        """Return the messages that a request leaves out; None where good summaries alone say it."""
+        if not markers:
+            return None
+        policy = self.compact_policy(request)
+        if policy.cut == "good":
+            return None
+        summaries = [
+            info for info in infos.values() if isinstance(info, AssistantMessage) and info.summary
+        ]
+        key = (policy.cut, len(markers), tuple((one.id, one.finish) for one in summaries), *undone)
+        if self._known[0] != key:
+            marked = {one.parent_id for one in summaries if one.id in undone}
+            light = tuple(
+                Message(info=info, parts=(markers[name],) if name in markers else ())
+                for name, info in infos.items()
+                if name not in undone and name not in marked
+            )
+            held = {one.id for one in fold(light, policy)}
+            self._known = (key, frozenset(infos) - held)
+        return self._known[1]
+
+    def compact_policy(self, request: StepRequest) -> CompactPolicy:
+        """Return how a request's policy compacts; ours where it cannot be read any more."""
+        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if key not in self._policies:
+            try:
+                self._policies[key] = policy_of(self._store, request).compact
+            except (NotFound, OSError, ValueError):
+                self._policies[key] = CompactPolicy()
+        return self._policies[key]

@@ -1,0 +1,33 @@
+/** Where a file is after it, or a folder above it, was renamed: on the server, and for a kernel that was started before. */
+
+/** Returns a file's path after something was renamed; null where that was not the file and no folder of it. */
+export function renamedPath(
+  file: string,
+  from: string,
+  to: string
+): string | null {
+  if (file === from) {
+    return to;
+  }
+  return from !== '' && file.startsWith(`${from}/`)
+    ? `${to}${file.slice(from.length)}`
+    : null;
+}
+
+/**
+ * Returns a file as a kernel finds it that was started in `folder`, which was the folder of `started`.
+ *
+ * Both files are paths on the server, from its root on.
+ */
+export function pathForKernel(
+  folder: string,
+  started: string,
+  file: string
+): string {
+  const [before, now] = [started, file].map(one => one.split('/').slice(0, -1));
+  const name = file.split('/').at(-1) ?? file;
+  if (before === undefined || before.join('/') === now?.join('/')) {
+    return `${folder}/${name}`;
+  }
+  return `${folder}/${'../'.repeat(before.length)}${file}`;
+}

@@ -1,0 +1,54 @@
+/** While a page is printed it shows everything, in a light theme and as wide as paper. */
+import { useEffect, useState } from 'react';
+import { flushSync } from 'react-dom';
+
+/** Of a sheet of A4 or Letter without its margins, in CSS pixels. */
+const PAPER_PX = 700;
+
+/** Returns whether the page is being printed; `place` is made as wide as paper meanwhile. */
+export function usePrinting(place: HTMLElement): boolean {
+  const [isPrinted, setPrinted] = useState(false);
+  useEffect(() => {
+    const paper = window.matchMedia('print');
+    let isOn = false;
+    let theme: string | undefined;
+    const turn = (to: boolean) => {
+      if (to === isOn) {
+        return;
+      }
+      isOn = to;
+      if (to) {
+        theme = place.dataset.jpThemeLight;
+        place.dataset.jpThemeLight = 'true';
+        place.style.width = `${PAPER_PX}px`;
+      } else {
+        if (theme !== undefined) {
+          place.dataset.jpThemeLight = theme;
+        }
+        place.style.removeProperty('width');
+      }
+      // What is printed is drawn before the browser goes on.
+      flushSync(() => {
+        setPrinted(to);
+      });
+    };
+    const begin = () => {
+      turn(true);
+    };
+    const end = () => {
+      turn(false);
+    };
+    const follow = () => {
+      turn(paper.matches);
+    };
+    window.addEventListener('beforeprint', begin);
+    window.addEventListener('afterprint', end);
+    paper.addEventListener('change', follow);
+    return () => {
+      window.removeEventListener('beforeprint', begin);
+      window.removeEventListener('afterprint', end);
+      paper.removeEventListener('change', follow);
+    };
+  }, [place]);
+  return isPrinted;
+}

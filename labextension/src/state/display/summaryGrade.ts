@@ -1,0 +1,54 @@
+/** Reads the grade of a summary from the numbers of its decision; a log is data, so nothing of it is trusted. */
+import type { Decision } from '../../protocol/generated';
+import { oneLine } from './oneLine';
+
+export interface IGradedKind {
+  /** Such as `paths`. */
+  readonly kind: string;
+  readonly found: number;
+  readonly lost: number;
+  /** Some of the lost ones, those first that are likely to be needed. */
+  readonly names: readonly string[];
+  /** So many of the names are likely to be needed. */
+  readonly likely: number;
+}
+
+const LONGEST_NAME = 200;
+
+/** Returns the kinds of names that a summary covers; empty where the decision holds no grade. */
+export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
+  const told: unknown = numbers.retention;
+  if (!isRecord(told)) {
+    return [];
+  }
+  const graded: IGradedKind[] = [];
+  for (const [kind, one] of Object.entries(told)) {
+    if (isRecord(one) && whole(one.found) > 0) {
+      const names: readonly unknown[] = Array.isArray(one.names)
+        ? one.names
+        : [];
+      graded.push({
+        kind: oneLine(kind),
+        found: whole(one.found),
+        lost: Math.min(whole(one.lost), whole(one.found)),
+        names: [
+          ...new Set(
+            names
+              .filter(name => typeof name === 'string')
+              .map(name => oneLine(name.slice(0, LONGEST_NAME)))
+          )
+        ],
+        likely: whole(one.likely)
+      });
+    }
+  }
+  return graded;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function whole(value: unknown): number {
+  return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
+}

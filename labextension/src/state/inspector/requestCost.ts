@@ -1,0 +1,108 @@
+/** What one request cost and why: the tokens it sent, what of it was read anew, and what a warm cache would have left. */
+import type {
+  BreakView,
+  TimelineView,
+  TrackView
+} from '../../protocol/generated';
+
+export interface IRequestCost {
+  /** Tokens sent; and of these from the cache, null where that is not known. */
+  readonly tokens: number;
+  readonly read: number | null;
+  /** In the money of the view's price; null where it is not known. */
+  readonly cost: number | null;
+  /** The break of the cache at this request, and what the request would have cost without it. */
+  readonly broken: BreakView | null;
+  readonly warm: number | null;
+  /** The tokens are what the provider reported. */
+  readonly isReported: boolean;
+  /** The cost was recorded; else it is an estimate, also where the tokens were reported. */
+  readonly isFact: boolean;
+}
+
+/** Returns the cost of a request of a track. */
+export function requestCost(
+  view: TimelineView,
+  track: TrackView,
+  request: number
+): IRequestCost {
+  const reported = view.requests.reported[request] ?? null;
+  if (track !== view.recorded || reported === null) {
+    return {
+      tokens: track.total[request] ?? 0,
+      read: track.read[request] ?? null,
+      cost: track.cost[request] ?? null,
+      broken: null,
+      warm: null,
+      isReported: false,
+      isFact: false
+    };
+  }
+  const model = view.models[view.requests.model[request] ?? -1] ?? '';
+  const isOwnPrice = view.price.unit === 'USD' && view.price.name === model;
+  const recorded = view.requests.cost[request] ?? null;
+  const isListed = view.requests.listed[request] ?? false;
+  const cost =
+    isOwnPrice && recorded !== null
+      ? recorded
+      : priceOf(view, request, reported);
+  const broken = view.breaks.find(one => one.request === request) ?? null;
+  return {
+    tokens: reported,
+    read: view.requests.read[request] ?? null,
+    cost,
+    broken,
+    warm: broken === null ? null : Math.max(cost - broken.cost, 0),
+    isReported: true,
+    isFact: isOwnPrice && recorded !== null && !isListed
+  };
+}
+
+/** Returns the reported tokens of a request by the prices of the view. */
+function priceOf(
+  view: TimelineView,
+  request: number,
+  reported: number
+): number {
+  const { input, output, read, write } = view.price;
+  const { requests } = view;
+  const cached = requests.read[request] ?? 0;
+  const written = requests.written[request] ?? 0;
+  const plain = Math.max(reported - cached - written, 0);
+  const answer = requests.output[request] ?? 0;
+  return (
+    (plain * input +
+      cached * read +
+      written * (write || input) +
+      answer * output) /
+    1e6
+  );
+}
+
+/** Returns the request that cost most; of equal ones the first. */
+export function dearest(view: TimelineView, track: TrackView): number {
+  let best = 0;
+  let most = -1;
+  for (let request = 0; request < track.total.length; request++) {
+    const { cost } = requestCost(view, track, request);
+    if (cost !== null && cost > most) {
+      most = cost;
+      best = request;
+    }
+  }
+  return best;
+}
+
+/** Returns the next request of some, in a direction; null where there is none. */
+export function nextOf(
+  requests: readonly number[],
+  from: number,
+  direction: 1 | -1
+): number | null {
+  const ahead = requests.filter(one => (one - from) * direction > 0);
+  return ahead.length === 0
+    ? null
+    : direction === 1
+      ? Math.min(...ahead)
+      : Math.max(...ahead);
+}

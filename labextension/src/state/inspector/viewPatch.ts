@@ -1,0 +1,61 @@
+/**
+ * A newer view from the one that is held and what differs: the same rule as the kernel's
+ * (`review/timeline_view/view_patch.py`).
+ */
+import type { TimelineView, ViewPatch } from '../../protocol/generated';
+
+/** Returns the newer view; null where the patch is not one of this view. */
+export function patchedView(
+  before: TimelineView,
+  patch: ViewPatch
+): TimelineView | null {
+  return patch.after === before.seq && patch.view.epoch === before.epoch
+    ? (putBack(before, patch.view, '', patch.kept) as TimelineView)
+    : null;
+}
+
+/** Returns the newer value with what the older one has of its lists; what did not change stays the same object. */
+function putBack(
+  before: object,
+  after: object,
+  path: string,
+  kept: ViewPatch['kept']
+): object {
+  const old = before as Record<string, unknown>;
+  const found: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(after) as [string, unknown][]) {
+    const was = old[name];
+    if (Array.isArray(value)) {
+      const list = Array.isArray(was) ? (was as unknown[]) : [];
+      found[name] = spliced(list, value as unknown[], kept[path + name]);
+    } else if (isObject(value) && isObject(was)) {
+      found[name] = putBack(was, value, `${path}${name}.`, kept);
+    } else {
+      found[name] = value;
+    }
+  }
+  return found;
+}
+
+function spliced(
+  before: unknown[],
+  given: unknown[],
+  counts: number[] | undefined
+): unknown[] {
+  if (counts === undefined) {
+    return given;
+  }
+  const [head = 0, end = 0] = counts;
+  if (given.length === 0 && head + end === before.length) {
+    return before;
+  }
+  return [
+    ...before.slice(0, head),
+    ...given,
+    ...before.slice(before.length - end)
+  ];
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,26 @@
+/** The rest of a list, which a button unfolds below the first rows. */
+import { useHost } from '../../host';
+
+interface IFoldedRestProps {
+  isUnfolded: boolean;
+  /** What the button says while the rest is folded. */
+  more: string;
+  onFold: (isUnfolded: boolean) => void;
+}
+
+/** Draws the button: it stays, and folds the rest again, so that the focus stays, too. */
+export function FoldedRest({ isUnfolded, more, onFold }: IFoldedRestProps) {
+  const { words } = useHost();
+  return (
+    <button
+      type="button"
+      className="plm-Link plm-Inspector-link plm-Inspector-rest"
+      aria-expanded={isUnfolded}
+      onClick={() => {
+        onFold(!isUnfolded);
+      }}
+    >
+      {isUnfolded ? words.__('Only the first') : more}
+    </button>
+  );
+}

@@ -1,0 +1,33 @@
+/** A button that leads on, and stays where it is when there is nothing more to lead to. */
+import type { ReactNode } from 'react';
+
+interface IStepButtonProps {
+  /** Nothing is left in this direction. */
+  isAtEnd: boolean;
+  onStep: () => void;
+  label?: string;
+  children: ReactNode;
+}
+
+/**
+ * Draws the button. At the end it says that it is not available and does nothing, but it can have the focus: a
+ * browser takes the focus from a button that is disabled, and who pressed it by a key would be lost.
+ */
+export function StepButton(props: IStepButtonProps) {
+  const { isAtEnd, onStep, label, children } = props;
+  return (
+    <button
+      type="button"
+      className="plm-Button plm-Button-small"
+      aria-label={label}
+      aria-disabled={isAtEnd}
+      onClick={() => {
+        if (!isAtEnd) {
+          onStep();
+        }
+      }}
+    >
+      {children}
+    </button>
+  );
+}

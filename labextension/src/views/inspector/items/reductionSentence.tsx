@@ -1,0 +1,85 @@
+/** What a reduced item saves, what the change cost, and when that is paid back, in a sentence. */
+import { memo, useMemo } from 'react';
+import { count } from '../../../state/display/numberFormat';
+import { ESTIMATED, money } from '../../../state/inspector/labels';
+import {
+  reductionBalance,
+  type IReductionBalance
+} from '../../../state/inspector/reductionBalance';
+import type { TimelineView } from '../../../protocol/generated';
+import { useHost, type IWords } from '../../host';
+import { useInspection } from '../controls/inspection';
+
+/** Draws the sentence; nothing where the item is whole or gone. */
+export const ReductionSentence = memo(function ReductionSentence({
+  item
+}: {
+  item: number;
+}) {
+  const { words } = useHost();
+  const { view, shown, request } = useInspection();
+  const found = useMemo(
+    () => reductionBalance(shown.states, item, request),
+    [shown.states, item, request]
+  );
+  if (found === null) {
+    return null;
+  }
+  const told = [
+    savedWords(found, words),
+    costWords(found, view.price, words),
+    paidWords(found, words)
+  ];
+  return (
+    <p className="plm-ItemCard-balance">
+      {told.filter(one => one !== '').join(' ')}
+    </p>
+  );
+});
+
+function savedWords(found: IReductionBalance, words: IWords): string {
+  return found.requests === 1
+    ? words.__('It saves ~%1 tokens in this request.', count(found.saved))
+    : words.__(
+        'It saves ~%1 tokens a request, ~%2 in %3 requests so far.',
+        count(found.saved),
+        count(found.saved * found.requests),
+        count(found.requests)
+      );
+}
+
+function costWords(
+  { anew, cost, isFact, others, since }: IReductionBalance,
+  { recorded, unit }: TimelineView['price'],
+  words: IWords
+): string {
+  const what =
+    others === 0
+      ? words.__('The change at request %1', since + 1)
+      : words.__(
+          'The change at request %1, with %2,',
+          since + 1,
+          words._n('%1 other item', '%1 other items', others, others)
+        );
+  return anew < 1
+    ? words.__('%1 has no cache break of its own.', what)
+    : words.__(
+        '%1 had %2 tokens read anew, for %3 more.',
+        what,
+        `${isFact ? '' : ESTIMATED}${count(anew)}`,
+        money(cost, unit, isFact && recorded)
+      );
+}
+
+function paidWords(
+  { anew, paidBack, following }: IReductionBalance,
+  words: IWords
+): string {
+  return anew < 1 || paidBack === null
+    ? ''
+    : words.__(
+        'What it leaves out pays for that after %1; the track has %2 from there on.',
+        words._n('%1 request', '%1 requests', paidBack, paidBack),
+        count(following)
+      );
+}

@@ -1,0 +1,127 @@
+/** The items that came, went or were rewritten between two requests; of a rewritten one also what each shows. */
+import { useState } from 'react';
+import { count } from '../../../state/display/numberFormat';
+import type { IChangedItem } from '../../../state/inspector/difference';
+import { stateWords } from '../../../state/inspector/why';
+import { Disclosure } from '../../controls/disclosure';
+import { useHost } from '../../host';
+import { useAnswer } from '../controls/answers';
+import { useInspection } from '../controls/inspection';
+import { FoldedRest } from '../controls/foldedRest';
+import { ItemLink } from '../controls/placeLinks';
+
+const FIRST_ROWS = 8;
+const MOST_ROWS = 500;
+/** How much of a text is shown beside its other form. */
+const MOST_CHARS = 4_000;
+
+interface IChangedItemsProps {
+  sign: string;
+  name: string;
+  changes: readonly IChangedItem[];
+  from: number;
+  to: number;
+}
+
+/** Draws a row for each, the first ones at first. */
+export function ChangedItems(props: IChangedItemsProps) {
+  const { sign, name, changes, from, to } = props;
+  const { words } = useHost();
+  const { shown } = useInspection();
+  const [all, setAll] = useState(false);
+  if (changes.length === 0) {
+    return null;
+  }
+  const isRewritten = sign === '~';
+  const rows = changes.slice(0, all ? MOST_ROWS : FIRST_ROWS);
+  return (
+    <>
+      <ul className="plm-Difference-rows" aria-label={name}>
+        {rows.map(({ item, before, since }) => (
+          <li key={item}>
+            <span
+              className="plm-Difference-sign"
+              data-sign={sign}
+              aria-hidden="true"
+            >
+              {sign}
+            </span>
+            <span className="plm-Hidden">{name}</span>
+            <ItemLink item={item} />
+            <span className="plm-Inspector-number">
+              {isRewritten
+                ? words.__(
+                    '%1 · %2 → %3',
+                    stateWords(shown.states.state(item, to) ?? 'whole'),
+                    count(before),
+                    count(since)
+                  )
+                : count(sign === '+' ? since : before)}
+            </span>
+            {isRewritten && (
+              <Disclosure
+                className="plm-Difference-texts"
+                head={words.__('What changed')}
+              >
+                <ShownText item={item} request={from} />
+                <ShownText item={item} request={to} />
+              </Disclosure>
+            )}
+          </li>
+        ))}
+      </ul>
+      {changes.length > FIRST_ROWS && (
+        <FoldedRest
+          isUnfolded={all}
+          more={words.__('%1 more %2', changes.length - FIRST_ROWS, name)}
+          onFold={setAll}
+        />
+      )}
+    </>
+  );
+}
+
+/** What a request shows of an item. */
+function ShownText({ item, request }: { item: number; request: number }) {
+  const { words } = useHost();
+  const { source, shown } = useInspection();
+  const { answer } = useAnswer(source, {
+    ask: 'item',
+    item,
+    request,
+    policy: shown.policy,
+    numbers: shown.numbers,
+    offset: 0
+  });
+  const text = answer?.item ?? null;
+  if (text === null) {
+    return (
+      <p className="plm-Muted" role="status">
+        {answer?.error || (source.waits ?? words.__('Reading…'))}
+      </p>
+    );
+  }
+  const name = words.__('Request %1 shows', request + 1);
+  const isWhole = (shown.states.state(item, request) ?? 'whole') === 'whole';
+  const told = text.shown ?? (isWhole ? text.text : '');
+  return (
+    <>
+      <p className="plm-Muted">{name}</p>
+      <pre
+        className="plm-Inspector-text"
+        dir="auto"
+        role="group"
+        aria-label={name}
+        tabIndex={0}
+      >
+        {told === ''
+          ? isWhole
+            ? words.__('No text of it was kept here.')
+            : words.__('What was shown instead is not kept here.')
+          : told.length > MOST_CHARS
+            ? `${told.slice(0, MOST_CHARS)}…`
+            : told}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+/** What a screen reader is told when the cursor has come to rest. */
+import { useEffect, useRef, useState } from 'react';
+import { requestCost } from '../../../state/inspector/requestCost';
+import { why } from '../../../state/inspector/why';
+import { useHost, type IWords } from '../../host';
+import { costText, costWords } from './costWords';
+import { useInspection, type IInspection } from '../controls/inspection';
+
+/** Longer than between two presses of a key: of the requests on the way nothing is said. */
+const REST_MS = 600;
+
+/**
+ * Holds one sentence, read aloud once a person has moved the cursor and rests: why the chosen item is in the
+ * request or not, or what the request cost. What moves by itself, as a session grows, is not read aloud.
+ */
+export function CursorNews() {
+  const { words } = useHost();
+  const inspection = useInspection();
+  const { view, request, item } = inspection;
+  const [told, setTold] = useState('');
+  const place = useRef<HTMLSpanElement>(null);
+  const newest = useRef(inspection);
+  const seen = useRef({ view, request, item });
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  useEffect(() => {
+    newest.current = inspection;
+  });
+  useEffect(() => {
+    const before = seen.current;
+    seen.current = { view, request, item };
+    const isMoved = before.request !== request || before.item !== item;
+    const views = place.current?.closest('.plm-Inspector');
+    if (
+      !isMoved ||
+      before.view !== view ||
+      // The cursor of another inspector may lead this one.
+      views?.contains(document.activeElement) !== true
+    ) {
+      return;
+    }
+    setTold('');
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      setTold(sentence(newest.current, words));
+    }, REST_MS);
+  }, [view, request, item, words]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+    },
+    []
+  );
+  return (
+    <span className="plm-Hidden plm-Inspector-news" role="status" ref={place}>
+      {told}
+    </span>
+  );
+}
+
+function sentence(
+  { view, shown, request, item }: IInspection,
+  words: IWords
+): string {
+  if (item !== null) {
+    return why(shown.states, item, request);
+  }
+  const found = requestCost(view, shown.track, request);
+  return words.__(
+    'Request %1: %2',
+    request + 1,
+    costText(costWords(found, view.price, words))
+  );
+}

@@ -1,0 +1,112 @@
+/** What the request at the cursor cost and why, in a sentence, and the ways to the dear ones. */
+import { memo, useMemo } from 'react';
+import { count } from '../../../state/display/numberFormat';
+import { priceSource } from '../../../state/inspector/labels';
+import {
+  dearest,
+  nextOf,
+  requestCost
+} from '../../../state/inspector/requestCost';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { RequestField } from '../controls/requestField';
+import { StepButton } from '../controls/stepButton';
+import { costWords, type ICostWords } from './costWords';
+
+/** Draws the request's number as a field, its sentence, and buttons to the dearest request and to breaks. */
+export const CursorSentence = memo(function CursorSentence() {
+  const { words } = useHost();
+  const { view, shown, request, go } = useInspection();
+  const total = view.requests.id.length;
+  const { unit, name } = view.price;
+  const source = priceSource(view);
+  const found = requestCost(view, shown.track, request);
+  const told = costWords(found, view.price, words);
+  const most = useMemo(() => dearest(view, shown.track), [view, shown.track]);
+  const breaks = useMemo(() => view.breaks.map(one => one.request), [view]);
+  const before = nextOf(breaks, request, -1);
+  const after = nextOf(breaks, request, 1);
+  const move = (to: number | null) => {
+    if (to !== null) {
+      go({ request: to, against: null });
+    }
+  };
+  return (
+    <section
+      role="group"
+      className="plm-CursorSentence"
+      aria-label={words.__('What the request cost')}
+    >
+      <label className="plm-CursorSentence-place">
+        <strong>{words.__('Request')}</strong>
+        <RequestField request={request} onRequest={move} />
+        <span className="plm-Muted">{words.__('of %1', count(total))}</span>
+      </label>
+      <p className="plm-CursorSentence-words">
+        <strong>{told.amount}</strong> <Cause told={told} />
+        {request === most && total > 1 && (
+          <>
+            {' '}
+            <strong>{words.__('No request cost more.')}</strong>
+          </>
+        )}
+        {!found.isFact && unit === 'USD' && (
+          <>
+            {' '}
+            <span className="plm-Muted">
+              {source === ''
+                ? words.__('By the prices of %1.', name)
+                : words.__('By the prices of %1, from %2.', name, source)}
+            </span>
+          </>
+        )}
+      </p>
+      <div className="plm-Inspector-buttons">
+        <StepButton
+          isAtEnd={request === most}
+          onStep={() => {
+            move(most);
+          }}
+        >
+          {words.__('Dearest request')}
+        </StepButton>
+        {breaks.length > 0 && (
+          <>
+            <StepButton
+              isAtEnd={before === null}
+              onStep={() => {
+                move(before);
+              }}
+            >
+              {words.__('Break before')}
+            </StepButton>
+            <StepButton
+              isAtEnd={after === null}
+              onStep={() => {
+                move(after);
+              }}
+            >
+              {words.__('Next break')}
+            </StepButton>
+          </>
+        )}
+      </div>
+    </section>
+  );
+});
+
+/** Says what of it was read anew and why, or that the cache held. */
+function Cause({ told }: { told: ICostWords }) {
+  return (
+    <>
+      {told.anew !== '' && (
+        <>
+          <span className="plm-CursorSentence-anew">{told.anew}</span>:{' '}
+        </>
+      )}
+      {told.rest.map((one, place) => (
+        <bdi key={place}>{one} </bdi>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,190 @@
+/** The marks below a track: what happened at a request, each kind in a form of its own, and what they mean. */
+import { memo, useMemo } from 'react';
+import type { TimelineView, TrackView } from '../../../protocol/generated';
+import { prunes } from '../../../state/inspector/prunes';
+import { useHost, type IWords } from '../../host';
+import { useInspectedSession } from '../controls/inspection';
+
+export interface ITrackMark {
+  readonly request: number;
+  readonly kind: string;
+  readonly title: string;
+  /** How many marks of the same request stand before it. */
+  readonly place: number;
+}
+
+/** Width of a mark. */
+export const MARK_PX = 7;
+
+/** Returns the marks of the recorded track: its prunes, events and breaks. */
+export function recordedMarks(
+  view: TimelineView,
+  track: TrackView,
+  words: IWords
+): ITrackMark[] {
+  return placed([
+    ...[...prunes(view, track)].map(([request, items]) => ({
+      request,
+      kind: 'prune',
+      title: words.__(
+        'Request %1: %2',
+        request + 1,
+        words._n(
+          '%1 item was cleared or shortened',
+          '%1 items were cleared or shortened',
+          items,
+          items
+        )
+      )
+    })),
+    ...view.events
+      .filter(({ kind }) => kind !== 'prune')
+      .map(({ request, kind, cause }) => ({
+        request,
+        kind,
+        title:
+          kind === 'compact failed'
+            ? words.__(
+                'Request %1: a summary failed or was stopped, %2',
+                request + 1,
+                cause
+              )
+            : words.__(
+                'Request %1: %2 %3',
+                request + 1,
+                markWords(kind, words),
+                cause
+              )
+      })),
+    ...view.breaks.map(({ request, words: told }) => ({
+      request,
+      kind: 'break',
+      title: words.__('Request %1: the cache breaks, %2', request + 1, told)
+    }))
+  ]);
+}
+
+/** Returns the marks of a policy's track: where its rule acted. */
+export function firedMarks(
+  fired: readonly number[],
+  words: IWords
+): ITrackMark[] {
+  return placed(
+    fired.map(request => ({
+      request,
+      kind: 'fired',
+      title: words.__('Request %1: the rule acted', request + 1)
+    }))
+  );
+}
+
+/** Puts marks of one request beside each other: none hides another. */
+function placed(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
+  const known = new Map<number, number>();
+  return marks.map(one => {
+    const place = known.get(one.request) ?? 0;
+    known.set(one.request, place + 1);
+    return { ...one, place };
+  });
+}
+
+/** Returns the kinds of the marks at each request that has some, in the order of the marks. */
+export function marksByRequest(
+  marks: readonly ITrackMark[]
+): ReadonlyMap<number, readonly string[]> {
+  const found = new Map<number, string[]>();
+  for (const { request, kind } of marks) {
+    const kinds = found.get(request) ?? [];
+    if (!kinds.includes(kind)) {
+      found.set(request, [...kinds, kind]);
+    }
+  }
+  return found;
+}
+
+/** Each kind of mark has a form of its own, so that no colour has to be told from another. */
+export function markPath(kind: string, x: number, y: number): string {
+  const at = `M${x.toFixed(1)} ${y}`;
+  switch (kind) {
+    case 'break':
+      return `${at}l3.5 7h-7z`;
+    case 'prune':
+    case 'fired':
+      return `${at}h3.5l-3.5 7l-3.5-7z`;
+    case 'compact':
+      return `${at}l3.5 3.5l-3.5 3.5l-3.5-3.5z`;
+    case 'compact failed':
+      return `${at}l3.5 3.5l-3.5 3.5z`;
+    case 'model':
+      return `${at}h2.5v6h-5v-6z`;
+    case 'effort':
+      return `${at}m-3.5 2h7v3h-7z`;
+    case 'undo':
+    case 'fork':
+      return `${at}m3.5 0l-7 3.5l7 3.5z`;
+    default:
+      return `${at}h.8v7h-1.6v-7z`;
+  }
+}
+
+/** A kind of mark in words. */
+export function markWords(kind: string, words: IWords): string {
+  switch (kind) {
+    case 'break':
+      return words.__('cache break');
+    case 'prune':
+      return words.__('cleared or shortened');
+    case 'fired':
+      return words.__('the policy acted');
+    case 'compact':
+      return words.__('compaction');
+    case 'compact failed':
+      return words.__('failed compaction');
+    case 'model':
+      return words.__('another model');
+    case 'effort':
+      return words.__('another effort');
+    case 'undo':
+      return words.__('reverted or undone');
+    case 'fork':
+      return words.__('fork');
+    default:
+      return kind;
+  }
+}
+
+/** Draws what the marks mean that the tracks have. */
+export const MarkLegend = memo(function MarkLegend() {
+  const { words } = useHost();
+  const { view, recorded, whatIf } = useInspectedSession();
+  const isFired = (whatIf?.track.fired.length ?? 0) > 0;
+  const kinds = useMemo(
+    () => [
+      ...new Set([
+        ...recordedMarks(view, recorded.track, words).map(one => one.kind),
+        ...(isFired ? ['fired'] : [])
+      ])
+    ],
+    [view, recorded, isFired, words]
+  );
+  const told = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
+  return told.length === 0 ? null : (
+    <ul
+      className="plm-MarkLegend plm-Muted"
+      aria-label={words.__('What the marks mean')}
+    >
+      {told.map(({ kind, name }) => (
+        <li key={kind}>
+          <svg width="9" height="9" aria-hidden="true">
+            <path
+              className="plm-Track-mark"
+              data-kind={kind}
+              d={markPath(kind, 4.5, 1)}
+            />
+          </svg>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+});

@@ -1,0 +1,80 @@
+/**
+ * What the prompt of a held request would cost, while the provider's cache cools.
+ */
+import { useState } from 'react';
+import type { CacheForecast, ProposedRequest } from '../../protocol/generated';
+import { count, dollars } from '../../state/display/numberFormat';
+import { useNow } from '../controls/elapsedTime';
+import { useHost } from '../host';
+
+const SECOND_MS = 1000;
+
+/** Draws the cost, and how long the provider keeps the prompt; it counts down. */
+export function HeldRequestCost({ held }: { held: ProposedRequest }) {
+  const { words } = useHost();
+  const { cache, cost, cost_cold: cold, now: proposedAt } = held;
+  const now = useNow(SECOND_MS);
+  // The clocks of kernel and page may differ, so that the time since the proposal arrived is counted.
+  const [arrived, setArrived] = useState({ of: proposedAt, at: now });
+  if (arrived.of !== proposedAt) {
+    setArrived({ of: proposedAt, at: now });
+  }
+  const price = cost === undefined ? words.__('price unknown') : dollars(cost);
+  const passed = proposedAt + now - arrived.at;
+  const { cold_at: coldAt } = cache;
+  if (cache.tokens === 0) {
+    return <>{words.__('%1, nothing of it from the cache', price)}</>;
+  }
+  if (coldAt !== undefined && passed >= coldAt) {
+    const dear = cold === undefined ? price : dollars(cold);
+    return <>{words.__('%1: the cache is cold by now', dear)}</>;
+  }
+  return (
+    <>
+      {words.__('%1: %2 tokens from the cache', price, count(cache.tokens))}
+      <Cooling cache={cache} now={passed} />
+      {cold !== undefined &&
+        cold !== cost &&
+        ` ${words.__('(%1 without it)', dollars(cold))}`}
+    </>
+  );
+}
+
+/** Draws until when the provider keeps the prompt: for certain, at the most, or not known. */
+function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
+  const { words } = useHost();
+  const { cools_at: coolsAt, cold_at: coldAt } = cache;
+  if (coolsAt === undefined || coldAt === undefined) {
+    return <>{`, ${words.__('whose lifetime is not known')}`}</>;
+  }
+  if (now >= coolsAt) {
+    return (
+      <>
+        {`, ${words.__('which may be cold, and is in')} `}
+        <Clock left={coldAt - now} />
+      </>
+    );
+  }
+  return (
+    <>
+      {`, ${words.__('which cools in')} `}
+      <Clock left={coolsAt - now} />
+      {coldAt > coolsAt && (
+        <>
+          {` ${words.__('to')} `}
+          <Clock left={coldAt - now} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Clock({ left }: { left: number }) {
+  return <span className="plm-HeldRequest-clock">{clock(left)}</span>;
+}
+
+/** Formats milliseconds as minutes and seconds: "3:12". */
+function clock(left: number): string {
+  const seconds = Math.max(0, Math.ceil(left / SECOND_MS));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}

@@ -1,0 +1,137 @@
+/**
+ * A summary that a held request would be the first to use, and the one that was put aside for it: their grades,
+ * and the ways to another summary and to the older context.
+ */
+import { useState } from 'react';
+import type { Decision, ProposedRequest } from '../../protocol/generated';
+import { useContextEditor } from '../actions/contextEdits';
+import { useHeldRequestActions } from '../actions/heldRequests';
+import { useHost } from '../host';
+import { decisionText } from './reductionNote';
+import { SummaryGrade } from './summaryGrade';
+
+/** Draws what the summary keeps and loses; before anything is sent it can be put aside, or its compaction undone. */
+export function NewSummary({ held, report }: IHeldSummaryProps) {
+  const { words } = useHost();
+  const editor = useContextEditor();
+  const actions = useHeldRequestActions();
+  const summary = report.message_id;
+  return (
+    <GradedSummary
+      name={words.__('The new summary')}
+      note={words.__('It would be the first to use a new summary.')}
+      report={report}
+      ways={[
+        {
+          name: words.__('Ask for another summary'),
+          about: words.__(
+            'The summary is put aside and stays in the log with its cost; the request for the other is held, too.'
+          ),
+          choose: actions && (() => actions.askForAnotherSummary(held.id))
+        },
+        {
+          name: words.__('Keep the older context instead'),
+          about: words.__(
+            'The compaction is undone, and nothing is compacted by itself until the next prompt.'
+          ),
+          choose:
+            editor === null || summary === undefined
+              ? null
+              : () => editor.edit('restore', summary, held.id)
+        }
+      ]}
+    />
+  );
+}
+
+/** Draws what the summary kept that was put aside, to be compared with the new one; it can be taken back. */
+export function OlderSummary({ held, report }: IHeldSummaryProps) {
+  const { words } = useHost();
+  const actions = useHeldRequestActions();
+  const isRequested = held.purpose === 'compaction';
+  return (
+    <GradedSummary
+      name={words.__('The summary that was put aside')}
+      note={
+        held.new_summary === undefined && !isRequested
+          ? words.__('You put a summary aside.')
+          : words.__('You put a summary aside for it.')
+      }
+      report={report}
+      ways={[
+        {
+          name: words.__('Use this summary'),
+          about: isRequested
+            ? words.__('The other one is not requested.')
+            : words.__(
+                'It stands in the place of what it covers, and a newer one is put aside.'
+              ),
+          choose: actions && (() => actions.useOlderSummary(held.id))
+        }
+      ]}
+    />
+  );
+}
+
+interface IHeldSummaryProps {
+  held: ProposedRequest;
+  report: Decision;
+}
+
+/** What can be done about a summary, by a button. */
+interface ISummaryWay {
+  name: string;
+  about: string;
+  /** Resolves to an error sentence, or an empty string; null where it is not offered. */
+  choose: (() => Promise<string>) | null;
+}
+
+interface IGradedSummaryProps {
+  name: string;
+  note: string;
+  report: Decision;
+  ways: readonly ISummaryWay[];
+}
+
+/** Draws a summary's grade, and below it what can be done about it. */
+function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
+  const { words } = useHost();
+  const [isChosen, setChosen] = useState(false);
+  const [failure, setFailure] = useState('');
+  return (
+    <div className="plm-HeldRequest-summary" role="group" aria-label={name}>
+      <p className="plm-HeldRequest-note">
+        {note} <bdi>{decisionText(report, words)}</bdi>
+      </p>
+      <SummaryGrade decision={report} />
+      <p className="plm-HeldRequest-ways">
+        {ways.map(
+          ({ about, choose, name: way }) =>
+            choose !== null && (
+              <button
+                key={way}
+                type="button"
+                className="plm-Link"
+                disabled={isChosen}
+                aria-description={about}
+                onClick={() => {
+                  setChosen(true);
+                  void choose().then(problem => {
+                    setChosen(problem === '');
+                    setFailure(problem);
+                  });
+                }}
+              >
+                {way}
+              </button>
+            )
+        )}
+      </p>
+      {failure !== '' && (
+        <p className="plm-Muted" role="alert">
+          {failure}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * The grade of a summary before a request used it: how many names of each kind it keeps, and which it does
+ * not. What is needed later nobody knows yet, so what is likely is marked as an estimate.
+ */
+import type { Decision } from '../../protocol/generated';
+import { gradeOf, type IGradedKind } from '../../state/display/summaryGrade';
+import { count } from '../../state/display/numberFormat';
+import { Disclosure } from '../controls/disclosure';
+import { useHost, type IWords } from '../host';
+
+/** Draws the list by kind; nothing where the log holds no grade, or nothing was lost. */
+export function SummaryGrade({ decision }: { decision: Decision }) {
+  const { words } = useHost();
+  const lost = gradeOf(decision).filter(one => one.lost > 0);
+  if (lost.length === 0) {
+    return null;
+  }
+  return (
+    <Disclosure
+      className="plm-SummaryGrade"
+      head={words.__(
+        'What it does not keep: %1 names',
+        count(lost.reduce((sum, one) => sum + one.lost, 0))
+      )}
+    >
+      <dl>
+        {lost.map(one => (
+          <div key={one.kind}>
+            <dt>{kindText(one, words)}</dt>
+            <dd>
+              <GradedNames kind={one} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Disclosure>
+  );
+}
+
+/** Returns what a summary keeps, such as "keeps 41 of 52 paths, 3 of 9 errors"; empty without a grade. */
+export function gradeText(decision: Decision, words: IWords): string {
+  const kept = gradeOf(decision)
+    .map(one =>
+      words.__(
+        '%1 of %2 %3',
+        count(one.found - one.lost),
+        count(one.found),
+        one.kind
+      )
+    )
+    .join(', ');
+  return kept === '' ? '' : words.__('keeps %1', kept);
+}
+
+function kindText({ kind, lost, found }: IGradedKind, words: IWords): string {
+  return words.__('%1: %2 of %3 not kept', kind, count(lost), count(found));
+}
+
+function GradedNames({ kind: { names, likely, lost } }: { kind: IGradedKind }) {
+  const { words } = useHost();
+  const more = lost - names.length;
+  return (
+    <ul>
+      {names.map((name, place) => (
+        <li key={name}>
+          <bdi>{name}</bdi>
+          {place < likely && (
+            <>
+              {' '}
+              <em>{words.__('likely to be needed (an estimate)')}</em>
+            </>
+          )}
+        </li>
+      ))}
+      {more > 0 && <li>{words.__('and %1 more', count(more))}</li>}
+    </ul>
+  );
+}

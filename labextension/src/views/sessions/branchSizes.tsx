@@ -1,0 +1,67 @@
+/**
+ * The size of each request of a branch, as bars under the model's limit.
+ */
+import type { BranchColumn } from '../../protocol/generated';
+import { short } from '../../state/display/numberFormat';
+import { useHost } from '../host';
+
+const WIDTH = 120;
+const HEIGHT = 44;
+const MOST_BARS = 60;
+
+/** Draws the newest requests as bars; `most` is the largest of all branches, so that bars can be compared. */
+export function BranchSizes({
+  branch,
+  most
+}: {
+  branch: BranchColumn;
+  most: number;
+}) {
+  const { words } = useHost();
+  const { estimated, sizes, window } = branch;
+  if (sizes.length === 0) {
+    return <span className="plm-Muted">{words.__('no request yet')}</span>;
+  }
+  const shown = sizes.slice(-MOST_BARS);
+  const step = Math.min(WIDTH / shown.length, 16);
+  const largest = Math.max(...sizes);
+  const [first, last] = [short(sizes[0] ?? 0), short(sizes.at(-1) ?? 0)];
+  const span =
+    sizes.length === 1
+      ? words.__('%1 tokens', first)
+      : words.__('%1 to %2 tokens', first, last);
+  return (
+    <>
+      <svg
+        className="plm-BranchSizes"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        width={WIDTH}
+        height={HEIGHT}
+        aria-hidden="true"
+      >
+        {shown.map((size, index) => {
+          const height = Math.max(1, (size / most) * HEIGHT);
+          return (
+            <rect
+              key={index}
+              x={index * step}
+              y={HEIGHT - height}
+              width={Math.max(1, step - 1)}
+              height={height}
+            />
+          );
+        })}
+      </svg>
+      <span className="plm-Branches-sizes">
+        {span}
+        {window > 0 &&
+          `, ${words.__(
+            'at most %1 % of %2',
+            ((largest / window) * 100).toFixed(1),
+            short(window)
+          )}`}
+        {estimated && ` ${words.__('(estimated)')}`}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * Which branch was forked from which, and where, as a nested list.
+ */
+import type { BranchColumn } from '../../protocol/generated';
+import { useHost, type IWords } from '../host';
+import { sessionTitle } from './sessionLabels';
+
+interface IBranchTreeProps {
+  branches: readonly BranchColumn[];
+  /** The session that was asked about. */
+  session: string;
+}
+
+/** Draws the branches below each other, each within the one that it was forked from. */
+export function BranchTree({ branches, session }: IBranchTreeProps) {
+  const { words } = useHost();
+  const shown = new Set(branches.map(one => one.session));
+  const first = branches.filter(one => !shown.has(one.parent ?? ''));
+  return (
+    <div
+      className="plm-Branches-tree"
+      role="group"
+      aria-label={words.__('Which was forked from which')}
+    >
+      <Level among={branches} level={first} session={session} />
+    </div>
+  );
+}
+
+function Level({
+  among,
+  level,
+  session
+}: {
+  among: readonly BranchColumn[];
+  level: readonly BranchColumn[];
+  session: string;
+}) {
+  const { words } = useHost();
+  return (
+    <ul>
+      {level.map(one => {
+        const below = among.filter(other => other.parent === one.session);
+        return (
+          <li key={one.session}>
+            <span
+              dir="auto"
+              aria-current={one.session === session ? 'true' : undefined}
+            >
+              {sessionTitle(one.title, words)}
+            </span>{' '}
+            <span className="plm-Muted">{forkedAfter(one, words)}</span>
+            {below.length > 0 && (
+              <Level among={among} level={below} session={session} />
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Returns where a branch parts from its own; empty for the first of all. */
+function forkedAfter(
+  { forked_after: after, parent }: BranchColumn,
+  words: IWords
+): string {
+  if (parent === undefined) {
+    return '';
+  }
+  return after === 0
+    ? words.__('forked before the first request')
+    : words.__('forked after request %1', after);
+}

@@ -1,0 +1,107 @@
+/** The cost of a request adds up to the recording's, and a break's price is what a warm cache would have saved. */
+import { describe, expect, it } from 'vitest';
+import type { TimelineView } from '../../../src/protocol/generated';
+import {
+  dearest,
+  nextOf,
+  requestCost
+} from '../../../src/state/inspector/requestCost';
+import { sample } from '../../inspector/samples';
+
+const { view, tracks } = sample('pi');
+/** The same by the price of the model that was recorded. */
+const own: TimelineView = {
+  ...view,
+  price: {
+    name: view.models[1] ?? '',
+    unit: 'USD',
+    input: 3,
+    output: 15,
+    read: 0.3,
+    write: 3.75,
+    source: '',
+    recorded: true
+  }
+};
+const all = view.requests.id.map((_, at) => at);
+
+describe('the cost of a request', () => {
+  it('is what was reported, and adds up to the session', () => {
+    const reported = all
+      .map(at => requestCost(own, own.recorded, at))
+      .filter(one => one.isFact);
+
+    const sum = reported.reduce((one, { cost }) => one + (cost ?? 0), 0);
+    expect(sum).toBeCloseTo(30.3302, 4);
+    // The sample is shown at another model's prices, and so are its figures.
+    const other = all.map(at => requestCost(view, view.recorded, at));
+    expect(
+      other
+        .filter(one => one.isReported)
+        .reduce((one, { cost }) => one + (cost ?? 0), 0)
+    ).toBeCloseTo(view.recorded.facts?.cost ?? 0, 2);
+    expect(reported.length).toBe(439);
+    expect(reported.reduce((one, { tokens }) => one + tokens, 0)).toBe(
+      view.recorded.facts?.input
+    );
+  });
+
+  it('is by the tokens of each kind where another price is chosen', () => {
+    const other = { ...own, price: { ...own.price, name: 'other/model' } };
+
+    for (const at of [5, 208, 211, 415]) {
+      const recorded = requestCost(own, own.recorded, at);
+      const found = requestCost(other, other.recorded, at);
+      expect(recorded.isFact).toBe(true);
+      expect(found.isFact).toBe(false);
+      expect(found.cost).toBeCloseTo(recorded.cost ?? 0, 6);
+    }
+  });
+
+  it('is an estimate where no cost was recorded, though the tokens are a fact', () => {
+    const listed = all.map(() => true);
+    const other = { ...own, requests: { ...own.requests, listed } };
+
+    const found = requestCost(other, other.recorded, 208);
+
+    expect(found).toMatchObject({ isReported: true, isFact: false });
+    expect(found.cost).toBe(requestCost(own, own.recorded, 208).cost);
+  });
+
+  it('would have been as of the request before, with a warm cache', () => {
+    for (const { request, cost, loss } of view.breaks) {
+      const found = requestCost(view, view.recorded, request);
+      const { read, write } = view.price;
+      expect(found.broken?.request).toBe(request);
+      expect(found.warm).toBeCloseTo((found.cost ?? 0) - cost, 6);
+      expect(cost).toBeCloseTo((loss * (write - read)) / 1e6, 4);
+    }
+  });
+
+  it('is an estimate under a policy', () => {
+    const [, policy] = tracks;
+    if (policy === undefined) {
+      throw new Error('The sample has no track.');
+    }
+    const found = requestCost(view, policy, 208);
+
+    expect(found).toMatchObject({
+      tokens: policy.total[208],
+      cost: policy.cost[208],
+      broken: null,
+      isFact: false
+    });
+  });
+});
+
+it('finds the dearest request', () => {
+  expect(dearest(view, view.recorded)).toBe(415);
+});
+
+it('goes from break to break, and ends at the last', () => {
+  const breaks = view.breaks.map(one => one.request);
+
+  expect(nextOf(breaks, 211, -1)).toBe(208);
+  expect(nextOf(breaks, 211, 1)).toBe(215);
+  expect(nextOf(breaks, 415, 1)).toBeNull();
+});

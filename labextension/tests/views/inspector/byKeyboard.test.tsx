@@ -1,0 +1,222 @@
+// @vitest-environment jsdom
+/** The inspector by keys alone, and what a screen reader is told meanwhile. */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  screen,
+  within
+} from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { cursor, draw, openTab, settle, sourceOf } from './drawnInspector';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Presses a button as Enter does, which leaves the focus where it is. */
+async function press(button: HTMLElement): Promise<void> {
+  button.focus();
+  fireEvent.click(button);
+  await settle();
+}
+
+function news(): string | null | undefined {
+  return document.querySelector('.plm-Inspector-news')?.textContent;
+}
+
+describe('the focus', () => {
+  it('stays on a button that has led as far as it leads', async () => {
+    await draw(sourceOf('claude_code'), { request: 0 });
+    const dearest = screen.getByRole('button', { name: 'Dearest request' });
+    await press(dearest);
+
+    expect(dearest.getAttribute('aria-disabled')).toBe('true');
+    expect(document.activeElement).toBe(dearest);
+    for (const name of ['Narrower columns', 'Wider columns']) {
+      const button = screen.getByRole('button', { name });
+      for (let times = 0; times < 4; times++) {
+        await press(button);
+      }
+      expect(document.activeElement).toBe(button);
+    }
+  });
+
+  it('stays on a button that unfolds the rest, and folds it again', async () => {
+    await draw(sourceOf('pi'), { tab: 'cost' });
+    const table = screen.getByRole('table', { name: /^Cache breaks/ });
+    const before = within(table).getAllByRole('row').length;
+    const more = screen.getByRole('button', { name: /^\d+ more$/ });
+    await press(more);
+
+    expect(within(table).getAllByRole('row').length).toBeGreaterThan(before);
+    expect(document.activeElement).toBe(more);
+    expect(more.getAttribute('aria-expanded')).toBe('true');
+    await press(more);
+    expect(within(table).getAllByRole('row')).toHaveLength(before);
+  });
+
+  it('goes to what is around an element that is taken away', async () => {
+    await draw(sourceOf('claude_code'), { item: 3, tab: 'items' });
+    const card = screen.getByRole('group', { name: 'The chosen item' });
+    const gone = within(card).getByRole('button', { name: 'Look underneath' });
+    gone.focus();
+    await act(async () => {
+      gone.remove();
+      await Promise.resolve();
+    });
+
+    expect(document.activeElement).toBe(card);
+  });
+
+  it('goes from a cell of the grid to why, and back by Escape', async () => {
+    await draw(sourceOf('claude_code'), { tab: 'items' });
+    const grid = screen.getByRole('grid');
+    const card = screen.getByRole('group', { name: 'The chosen item' });
+    grid.focus();
+    fireEvent.keyDown(grid, { key: 'ArrowDown' });
+    fireEvent.keyDown(grid, { key: 'Enter' });
+    await settle();
+    expect(document.activeElement).toBe(card);
+
+    fireEvent.keyDown(card, { key: 'Escape' });
+    expect(document.activeElement).toBe(grid);
+  });
+
+  it('goes from the name of an item to its card in every view that has names', async () => {
+    await draw(sourceOf('claude_code'), { tab: 'requests', request: 2 });
+    const [name] = Array.from(
+      document.querySelectorAll<HTMLElement>('.plm-Inspector-name')
+    ).filter(one => one.tagName === 'BUTTON');
+    if (name === undefined) {
+      throw new Error('No item is named.');
+    }
+    name.focus();
+    await press(name);
+    const card = screen.getByRole('group', { name: 'The chosen item' });
+
+    expect(document.activeElement).toBe(card);
+    expect(card.querySelector('.plm-ItemCard-why')?.textContent).not.toBe('');
+    fireEvent.keyDown(card, { key: 'Escape' });
+    expect(document.activeElement).toBe(name);
+  });
+});
+
+describe('a field for a request', () => {
+  it('can be emptied and written anew', async () => {
+    const { onPlace } = await draw(sourceOf('pi'), { request: 208 });
+    const told = screen.getByRole('group', { name: 'What the request cost' });
+    const field = within(told).getByRole<HTMLInputElement>('spinbutton');
+    field.focus();
+    for (const value of ['20', '2', '', '2', '21', '212']) {
+      fireEvent.change(field, { target: { value } });
+      await settle();
+      expect(field.value).toBe(value);
+    }
+
+    expect(onPlace.mock.lastCall?.[0]).toMatchObject({ request: 211 });
+    fireEvent.change(field, { target: { value: '9999' } });
+    fireEvent.blur(field);
+    expect(field.value).toBe('212');
+  });
+});
+
+describe('the cell of the grid', () => {
+  it('is another element for a screen reader wherever it is moved', async () => {
+    await draw(sourceOf('claude_code'), { tab: 'items' });
+    const grid = screen.getByRole('grid');
+    const cell = () => grid.getAttribute('aria-activedescendant') ?? '';
+    const seen = new Set<string>();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowLeft', 'ArrowUp']) {
+      fireEvent.keyDown(grid, { key });
+      await settle();
+      expect(document.getElementById(cell())?.textContent).not.toBe('');
+      seen.add(cell());
+    }
+
+    expect(seen.size).toBe(4);
+    expect(grid.getAttribute('aria-describedby')).not.toBeNull();
+  });
+
+  it('goes to both corners', async () => {
+    const { onPlace } = await draw(sourceOf('claude_code'), { tab: 'items' });
+    const grid = screen.getByRole('grid');
+    fireEvent.keyDown(grid, { key: 'Home', ctrlKey: true });
+    await settle();
+    const first = onPlace.mock.lastCall?.[0];
+    fireEvent.keyDown(grid, { key: 'End', ctrlKey: true });
+    await settle();
+    const last = onPlace.mock.lastCall?.[0];
+
+    expect(first?.request).toBe(0);
+    expect(last?.request).toBeGreaterThan(0);
+    expect(last?.item).not.toBe(first?.item);
+  });
+});
+
+describe('a screen reader', () => {
+  it('hears one sentence, once the cursor rests', async () => {
+    await draw(sourceOf('pi'), { request: 200 });
+    const spoken: string[] = [];
+    new MutationObserver(() => {
+      const told = news();
+      if (typeof told === 'string' && told !== '') {
+        spoken.push(told);
+      }
+    }).observe(document.querySelector('.plm-Inspector-news') as Node, {
+      childList: true,
+      characterData: true,
+      subtree: true
+    });
+    cursor().focus();
+    for (let times = 0; times < 8; times++) {
+      fireEvent.keyDown(cursor(), { key: 'ArrowRight' });
+      await act(() => vi.advanceTimersByTimeAsync(100));
+    }
+    await settle();
+
+    expect(spoken).toEqual([
+      expect.stringMatching(
+        /^Request 209: 108,563 tokens, .* 108,197 of them were read anew/
+      )
+    ]);
+  });
+
+  it('hears nothing of a cursor that another inspector leads', async () => {
+    await draw(sourceOf('claude_code'), { request: 1 });
+    fireEvent.keyDown(cursor(), { key: 'Home' });
+    await settle();
+
+    expect(news()).toBe('');
+  });
+
+  it('hears the marks of a request with its size', async () => {
+    await draw(sourceOf('pi'), { request: 208 });
+
+    expect(cursor().getAttribute('aria-valuetext')).toContain('cache break');
+    expect(
+      screen.getByRole('list', { name: 'What the marks mean' }).textContent
+    ).toContain('cache break');
+  });
+
+  it('hears which request a link leads to', async () => {
+    await draw(sourceOf('pi'), { tab: 'cost' });
+    const table = screen.getByRole('table', { name: /^Cache breaks/ });
+    for (const link of within(table).getAllByRole('button')) {
+      expect(link.getAttribute('aria-label')).toBe(
+        `request ${link.textContent}`
+      );
+    }
+    await openTab('Wastes');
+    for (const link of screen.getAllByRole('button', { name: /^show/ })) {
+      expect(link.getAttribute('aria-label')).toMatch(/^show .*request \d+$/);
+    }
+  });
+});

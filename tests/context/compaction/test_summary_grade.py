@@ -1,0 +1,70 @@
+"""The grade of a new summary says what review finds afterwards, and which lost names are likely to be needed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.harness.session import ask
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
+from tests.review.decision_sessions import SCENES
+from tests.review.request_contents.reviewed import review_of
+from tests.waiting import LAST_RESORT_SECONDS
+
+from palimpsest.context.compaction.summary_grade import unused_summary
+from palimpsest.context.visible_messages import View
+from palimpsest.model.script import says
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import Decision
+
+
+def reports(store: Store, session_id: str) -> list[Decision]:
+    return [one for one in store.load(session_id).decisions if "retention" in one.numbers]
+
+
+@pytest.mark.parametrize("scene", ["compacted", "compacted_by_hand", "refused", "reported_full"])
+async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: str) -> None:
+    harness, session = await SCENES[scene](tmp_path)
+    graded = reports(harness.store, session.id)
+    found = review_of(harness.store, session.id).compactions()
+
+    assert len(graded) == len(found) > 0
+    for grade, loss in zip(graded, found, strict=True):
+        told = grade.numbers["retention"]
+        assert {kind: one["found"] for kind, one in told.items()} == dict(loss.found)
+        for kind, one in told.items():
+            assert one["lost"] == len(loss.lost_of(kind))
+            assert set(one["names"]) == {lost.name for lost in loss.lost_of(kind)}
+
+
+async def test_names_of_the_newest_answers_are_likely_to_be_needed(tmp_path: Path) -> None:
+    answers = [*reads(0, 1), says("I go on with rare_table.csv."), *[says("Well.")] * 2]
+    harness, _ = make_fit_harness(tmp_path, *answers, says(SUMMARY), says("Yes."), window=60_000)
+    session = await harness.session()
+    for words in ("Read old_table.csv.", "Say more.", "And more."):
+        await ask(session, words)
+    await asyncio.wait_for(session.compact("the numbers"), LAST_RESORT_SECONDS)
+    [grade] = reports(harness.store, session.id)
+
+    paths = grade.numbers["retention"]["paths"]
+    assert "old_table.csv" in paths["names"]
+    assert "rare_table.csv" in paths["names"][: paths["likely"]]
+    assert "old_table.csv" not in paths["names"][: paths["likely"]]
+
+
+async def test_a_summary_is_new_until_an_answer_follows_it_or_it_is_undone(tmp_path: Path) -> None:
+    answers = [*reads(0, 1), says("Well."), says("More."), says(SUMMARY)]
+    harness, _ = make_fit_harness(tmp_path, *answers, says("Yes."), window=60_000)
+    session = await harness.session()
+    await ask(session, "Read the logs.")
+    await ask(session, "Say more.")
+
+    async def new() -> Decision | None:
+        await harness.records(session)  # all is written by then
+        state = harness.store.load(session.id)
+        return unused_summary(View(state.messages(), state.decisions))
+
+    assert await new() is None
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    assert await new() == reports(harness.store, session.id)[0]
+    session.edit_context("undo")
+    assert await new() is None

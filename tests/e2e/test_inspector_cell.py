@@ -1,0 +1,102 @@
+"""``session.inspect()`` in a notebook's cells: two sessions live beside each other, and both saved with the notebook."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
+from tests.e2e.test_inspector import cursor, unpacked
+from tests.e2e.test_inspector_tab import BLOCKS, REHEARSED, ask_server, kernel_of
+from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, book
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+STYLED = """table => {
+  const [row] = [...table.tBodies[0].rows].slice(-1);
+  const name = getComputedStyle(row.cells[0]);
+  const rule = getComputedStyle(table);
+  return [rule.tableLayout, getComputedStyle(row).backgroundColor, name.textAlign];
+}"""
+"""Returns how a table is drawn where JupyterLab has rules of its own for the tables of an output."""
+
+
+def inspected_in(page: Page, cell: int) -> Locator:
+    """Return the live views in a cell's output, once they are drawn."""
+    output = page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
+    output.scroll_into_view_if_needed()
+    views = output.locator(".plm-InspectedCell .plm-Inspector")
+    expect(cursor(views)).to_be_visible()
+    return views
+
+
+def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "in-cell.jsonl")
+    flag = lab.folder / "inspect-cell.flag"
+    name = book(
+        lab,
+        "inspect-cell.ipynb",
+        f"{REHEARSED}\nimport palimpsest",
+        "%agent -m rehearsal/rules Hello.",
+        "palimpsest.current_session().inspect()",
+        f"recording = palimpsest.open_recording({path!r})\nrecording[0].inspect()",
+        "%agent -m rehearsal/rules Hello again.",
+        BLOCKS.format(flag=str(flag)),
+    )
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    for cell in range(4):
+        page.evaluate(RUN, cell)
+    own, recorded = inspected_in(page, 2), inspected_in(page, 3)
+    expect(cursor(own)).to_have_attribute("aria-valuemax", "1")
+    expect(cursor(recorded)).to_have_attribute("aria-valuemax", "4")
+    cursor(recorded).press("Home")
+    cursor(recorded).press("ArrowRight")
+    expect(cursor(recorded)).to_have_attribute("aria-valuenow", "2")
+
+    recorded.get_by_role("tab", name="Items").click()
+    recorded.get_by_role("grid").click(position={"x": 128, "y": 32})
+    card = recorded.get_by_role("group", name="The chosen item")
+    expect(card.locator(".plm-ItemCard-why")).not_to_be_empty()
+    expect(card.get_by_role("button", name="Pin", exact=True)).to_have_count(0)
+    table = recorded.get_by_role("table").first
+    assert table.evaluate(STYLED) == ["auto", "rgba(0, 0, 0, 0)", "left"]
+    photograph(page, "inspect-cell")
+    page.add_script_tag(path=str(AXE))
+    assert page.evaluate(VIOLATIONS, recorded.element_handle()) == []
+    # A screen reader lists both as landmarks of the page, each by its session; what is in them are groups.
+    regions = page.get_by_role("region", name=re.compile("^Context of "))
+    assert len({one.get_attribute("aria-label") for one in regions.all()}) == 2
+    for one in (own, recorded):
+        expect(one.get_by_role("region")).to_have_count(0)
+
+    page.evaluate(RUN, 4)
+    own = inspected_in(page, 2)
+    expect(cursor(own)).to_have_attribute("aria-valuemax", "2")
+    # A cell that runs leaves the views their answers, in a kernel with subshells.
+    page.evaluate(BEGIN, 5)
+    own.get_by_role("tab", name="Requests").click()
+    sent = own.get_by_role("group", name="The request as it is sent")
+    expect(sent.get_by_text("Hello again.").first).to_be_visible()
+    assert not flag.exists()
+    flag.touch()
+    expect(page.locator(".jp-InputArea-prompt", has_text="[*]")).to_have_count(0)
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    eventually(lambda: b"The largest items" in (lab.folder / name).read_bytes())
+    ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
+    assert seen.errors == []
+    page.goto(lab.page_of(name))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    for cell in (2, 3):
+        output = page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
+        output.scroll_into_view_if_needed()
+        picture = output.locator("img[src^='data:image/svg+xml']")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("image => image.naturalWidth") > 0
+        expect(output.get_by_text("The largest items")).to_be_visible()
+        expect(output.locator(".plm-InspectedCell")).to_have_count(0)
+    photograph(page, "inspect-cell-saved")

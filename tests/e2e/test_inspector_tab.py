@@ -1,0 +1,317 @@
+"""The inspector's tab over its life: restored, linked to, compared, without its kernel, and over changed files."""
+
+import lzma
+import os
+import re
+import signal
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.jupyterlab import (
+    READY,
+    Lab,
+    PageErrors,
+    into_command_mode,
+    open_notebook,
+    photograph,
+)
+from tests.e2e.test_inspector import (
+    INSPECT,
+    OPEN_FILE,
+    SAMPLES,
+    close,
+    cursor,
+    inspected,
+    tab,
+    unpacked,
+)
+from tests.e2e.test_panel import (
+    BEGIN,
+    RUN,
+    at_rest,
+    book,
+    open_scripted_notebook,
+    send,
+)
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+ANSWERS = "calls('list', path='.'), says('One.'), says('Two.')"
+SESSION = "window.jupyterapp.shell.currentWidget.content.model.arguments.session"
+LINKED = """async source => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  content.model.sharedModel.insertCell(0, { cell_type: 'markdown', source });
+  await window.jupyterapp.commands.execute('notebook:render-all-markdown');
+}"""
+BLOCKS = "import pathlib, time\nwhile not pathlib.Path({flag!r}).exists(): time.sleep(0.02)"
+REHEARSED = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
+OPENED = "[...window.jupyterapp.shell.widgets('main')].filter(one => !one.context).length"
+"""Counts the inspectors of sessions in the main area; a notebook or file has a context."""
+
+
+def strip(page: Page, *, at: str = "") -> Locator:
+    """Return the strip above the views that says what is missing."""
+    return tab(page).locator(f".plm-InspectorTab-notice{at}")
+
+
+def kernel_of(page: Page, notebook: str) -> str:
+    """Return the id of a notebook's kernel."""
+    found: str = page.evaluate(
+        """notebook => [...window.jupyterapp.shell.widgets('main')].find(
+             one => one.context?.path === notebook
+           ).sessionContext.session.kernel.id""",
+        notebook,
+    )
+    return found
+
+
+def ask_server(lab: Lab, what: str, method: str = "GET") -> bytes:
+    """Ask JupyterLab's server as another page or program would."""
+    request = urllib.request.Request(
+        f"{lab.url}/{what}", method=method, headers={"Authorization": f"token {lab.token}"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        data: bytes = answer.read()
+    return data
+
+
+@pytest.mark.usefixtures("own_page")
+def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_lead_to_it(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    name = "tab-restored.ipynb"
+    whole = f"{lab.url}/lab/workspaces/inspected/tree"
+    lab_page = Lab(lab.url, lab.token, lab.folder)
+    lab_page.page_of = lambda notebook: f"{whole}/{notebook}?token={lab.token}"  # type: ignore[method-assign]
+    panel = open_scripted_notebook(page, lab_page, name, ANSWERS, "%agent fork")
+    send(panel, "What is here?")
+    at_rest(panel)
+    send(panel, "And now?")
+    at_rest(panel)
+    into_command_mode(page)
+    page.keyboard.press("Alt+Shift+I")
+    views = inspected(page)
+    session = page.evaluate(SESSION)
+    cursor(views).press("Home")
+    cursor(views).press("ArrowRight")
+    views.get_by_role("tab", name="Requests").click()
+    kept = "lab/api/workspaces/inspected"
+    for part in (rb'"request":\s*1,', rb'"tab":\s*"requests"'):
+        eventually(lambda part=part: re.search(part, ask_server(lab, kept)))
+
+    page.goto(f"{lab.url}/lab/workspaces/inspected?token={lab.token}")
+    views = inspected(page)
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+    expect(views.get_by_role("tab", name="Requests")).to_have_attribute("aria-selected", "true")
+    assert page.evaluate(SESSION) == session
+
+    page.evaluate(OPEN_FILE, name)
+    page.locator(".jp-Notebook:visible").wait_for()
+    page.evaluate(LINKED, f"[the third](#palimpsest:{session}/3)")
+    page.get_by_role("link", name="the third").click()
+    expect(cursor(inspected(page))).to_have_attribute("aria-valuenow", "3")
+    assert page.evaluate(OPENED) == 1
+
+    page.evaluate(OPEN_FILE, name)
+    page.locator(".jp-Notebook:visible").wait_for()
+    page.evaluate(RUN, 2)
+    into_command_mode(page)
+    page.evaluate(INSPECT, {"session": session})
+    inspected(page)
+    page.evaluate("void window.jupyterapp.commands.execute('palimpsest:compare')")
+    page.get_by_role("dialog").get_by_role("button", name="Compare").click()
+    expect(tab(page)).to_have_count(2)
+    first, second = (tab(page).nth(place) for place in (0, 1))
+    expect(cursor(second)).to_have_attribute("aria-valuenow", "3")
+    left, right = first.bounding_box(), second.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] <= right["x"]
+    for one, other in ((first, second), (second, first)):
+        cursor(one).press("ArrowLeft")
+        expect(cursor(other)).to_have_attribute(
+            "aria-valuenow", str(cursor(one).get_attribute("aria-valuenow"))
+        )
+    expect(cursor(first)).to_have_attribute("aria-valuenow", "1")
+    photograph(page, "inspector-compared")
+    assert seen.errors == []
+
+
+def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
+    page: Page, lab: Lab
+) -> None:
+    name = book(lab, "tab-kernel.ipynb", REHEARSED, "%agent -m rehearsal/rules Hello.")
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    page.evaluate(RUN, 0)
+    page.evaluate(RUN, 1)
+    page.evaluate(INSPECT, {})
+    views = inspected(page)
+    views.get_by_role("tab", name="Requests").click()
+    sent = views.get_by_role("group", name="The request as it is sent")
+    expect(sent.get_by_text("Hello.").first).to_be_visible()
+
+    # From outside, as another page does it.
+    ask_server(lab, f"api/kernels/{kernel_of(page, name)}/restart", "POST")
+    expect(strip(page)).to_contain_text(f"The kernel of {name} has restarted: load the agent")
+    expect(views.get_by_role("tab", name="Requests")).to_be_visible()
+    photograph(page, "inspector-restarted")
+    strip(page).get_by_role("button", name="Load it").click()
+    expect(strip(page)).to_have_count(0)
+    answers_anew(sent, "Hel")
+
+    ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
+    expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
+    photograph(page, "inspector-ended")
+    strip(page).get_by_role("button", name="Start it again").click()
+    strip(page).get_by_role("button", name="Load it").click()
+    expect(strip(page)).to_have_count(0)
+    answers_anew(sent, "Hello")
+
+
+def answers_anew(sent: Locator, words: str) -> None:
+    """Ask something that was not asked before, and wait for its answer."""
+    find = sent.get_by_role("searchbox")
+    find.fill(words)
+    expect(sent.locator("mark").first).to_have_text(words, ignore_case=True)
+    find.fill(f"no {words} such words")
+    expect(sent).to_contain_text("0 blocks")
+
+
+def test_it_answers_while_a_cell_runs_and_says_when_it_waits(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    flag = lab.folder / "tab-busy.flag"
+    pid = "import os\npathlib = __import__('pathlib')\npathlib.Path('tab-busy.pid').write_text(str(os.getpid()))"
+    panel = open_scripted_notebook(
+        page, lab, "tab-busy.ipynb", ANSWERS, pid, BLOCKS.format(flag=str(flag))
+    )
+    send(panel, "What is here?")
+    at_rest(panel)
+    page.evaluate(RUN, 1)
+    kernel = int((lab.folder / "tab-busy.pid").read_text())
+    page.evaluate(BEGIN, 2)
+    expect(page.locator(".jp-InputArea-prompt", has_text="[*]")).to_be_visible()
+    page.evaluate(INSPECT, {})
+    views = inspected(page)
+    views.get_by_role("tab", name="Requests").click()
+    sent = views.get_by_role("group", name="The request as it is sent")
+    expect(sent.get_by_text("What is here?").first).to_be_visible()
+    expect(strip(page)).to_have_count(0)
+    assert not flag.exists()
+
+    os.kill(kernel, signal.SIGSTOP)
+    try:
+        sent.get_by_role("searchbox").fill("here")
+        expect(strip(page)).to_contain_text("The kernel is busy: the answer comes")
+        photograph(page, "inspector-waits")
+    finally:
+        os.kill(kernel, signal.SIGCONT)
+    expect(sent.locator("mark").first).to_have_text("here")
+    expect(strip(page)).to_have_count(0)
+    flag.touch()
+    assert seen.errors == []
+
+
+def wrong_files(folder: Path) -> dict[str, tuple[str, str]]:
+    """Write files that are no recordings; return for each what the tab says, and what it shows of it."""
+    folder.mkdir(exist_ok=True)
+    packed = (SAMPLES / "claude_code" / "cc1df109.jsonl.xz").read_bytes()
+    lines = lzma.decompress(packed).decode().splitlines()
+    broken = [*lines[:20], '{"type": "user", "message": {', *lines[20:]]
+    (folder / "broken.jsonl").write_text("\n".join(broken) + "\n")
+    (folder / "none.eval").write_bytes(b"")
+    (folder / "none.jsonl").write_bytes(b"")
+    (folder / "words.traj").write_text("These are words.\n")
+    (folder / "table.json").write_text('{"columns": [1, 2]}')
+    with zipfile.ZipFile(folder / "other.eval", "w") as packed:
+        packed.writestr("readme.txt", "no evaluation")
+    return {
+        "none.eval": ("is empty", ""),
+        "none.jsonl": ("is empty", ""),
+        "words.traj": ("", ""),
+        "table.json": ("", ""),
+        "other.eval": ("", ""),
+    }
+
+
+def test_a_wrong_file_says_one_sentence_and_a_broken_line_costs_only_itself(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    said = {}
+    files = wrong_files(lab.folder / "wrong")
+    open_notebook(page, lab, book(lab, "beside-wrong.ipynb", "1"))
+    for name in files:
+        page.evaluate(
+            "path => void window.jupyterapp.commands.execute("
+            "'docmanager:open', { path, factory: 'Palimpsest Inspector' })",
+            f"wrong/{name}",
+        )
+        told = tab(page).locator(".plm-Inspector [role=status]")
+        expect(told).to_contain_text(re.compile(r"\.$"))
+        expect(told).not_to_contain_text("Reading")
+        said[name] = told.inner_text()
+        photograph(page, f"inspector-wrong-{name}")
+        close(page)
+        expect(tab(page)).to_have_count(0)
+    for name, words in said.items():
+        assert "Traceback" not in words
+        assert name in words, words
+        assert files[name][0] in words, words
+    page.evaluate(OPEN_FILE, "wrong/broken.jsonl")
+    views = inspected(page)
+    views.get_by_role("tab", name="Wastes").click()
+    expect(views.get_by_text("line 21", exact=False)).to_be_visible()
+    assert seen.errors == []
+
+
+def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: PageErrors) -> None:
+    path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "grows.jsonl")
+    whole = (lab.folder / path).read_text().splitlines(keepends=True)
+    (lab.folder / path).write_text("".join(whole[: len(whole) * 3 // 4]))
+    open_notebook(page, lab, book(lab, "beside-grows.ipynb", "1"))
+    page.evaluate(OPEN_FILE, path)
+    views = inspected(page)
+    before = int(cursor(views).get_attribute("aria-valuemax") or "")
+    cursor(views).press("Home")
+    cursor(views).press("ArrowRight")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+
+    (lab.folder / path).write_text("".join(whole))
+
+    expect(cursor(views)).not_to_have_attribute("aria-valuemax", str(before))
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+    assert int(cursor(views).get_attribute("aria-valuemax") or "") > before
+    assert seen.errors == []
+
+
+def test_the_launcher_asks_which_session_or_recording(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    path = unpacked(lab, "claude_code/compaction_session.jsonl", "chosen.jsonl")
+    (lab.folder / "recordings" / "table.jsonl").write_text('{"a": 1}\n')
+    panel = open_scripted_notebook(page, lab, "tab-launcher.ipynb", ANSWERS)
+    send(panel, "What is here?")
+    at_rest(panel)
+    page.evaluate(
+        "void window.jupyterapp.commands.execute('launcher:create', { cwd: 'recordings' })"
+    )
+    card = page.locator(".jp-LauncherCard:visible", has_text="Inspect the Context")
+    expect(card).to_be_visible()
+    photograph(page, "inspector-launcher")
+    card.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("combobox")).to_be_visible()
+    names = dialog.locator("option").all_inner_texts()
+    photograph(page, "inspector-launcher-asks")
+    assert any("tab-launcher.ipynb" in one for one in names), names
+    assert any(one.endswith("chosen.jsonl") for one in names), names
+    assert not any(one.endswith("table.jsonl") for one in names), names
+    dialog.get_by_role("combobox").select_option(path)
+    dialog.get_by_role("button", name="Inspect").click()
+    inspected(page)
+    assert seen.errors == []

@@ -1,0 +1,186 @@
+"""A patch makes of an older view the view that the session has now, wherever its log is cut."""
+
+import asyncio
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.review.decision_sessions import SCENES
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+from tests.review.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
+from tests.review.timeline_view.cut_store import CutStore
+from tests.sample_size import sample_size
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.session_answers import GROWTH, SessionAnswers
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.timeline_view.timeline_view import timeline_view
+from palimpsest.review.timeline_view.view_patch import patch_of, patched
+from palimpsest.review.timeline_view.view_queries import AskView
+from palimpsest.review.timeline_view.view_values import TimelineView
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.policies import Policy
+
+CUTS = sample_size(6, 20)
+CHECKED = sample_size(4, 1)
+"""One record in so many is followed by a check against the whole log, and so is the last."""
+
+
+class Follower:
+    """Has a view of a session, and asks for what came after it."""
+
+    def __init__(self, store: Store, session_id: str) -> None:
+        self.store = CutStore(store, session_id)
+        self.session_id = session_id
+        self.answers = SessionAnswers(cast("Any", self.store), session_id, lambda _model: None)
+        self.view: TimelineView | None = None
+        self.patches = 0
+        self.wholes = 0
+
+    def follow(self, until: int) -> None:
+        """Follow the session up to a record."""
+        self.store.until = until
+        known = self.view
+        query = AskView() if known is None else AskView(after=known.seq, epoch=known.epoch)
+        answer = self.answers.answer(query)
+        assert answer.error == ""
+        if answer.patch is not None:
+            assert known is not None
+            self.view = patched(known, answer.patch)
+            self.patches += 1
+        elif answer.view is not None:
+            self.view = answer.view
+            self.wholes += 1
+        else:
+            assert answer.unchanged
+
+    def check(self) -> None:
+        """Check that the view is what a reader of the whole log is shown, by the same ruler."""
+        assert self.view is not None
+        timeline = timeline_of(cast("Any", self.store), self.session_id, counter)
+        review = SessionReview(
+            timeline, get, lambda _model: None, ruler=self.answers.review().ruler
+        )
+        fresh = timeline_view(review, seq=self.view.seq, epoch=self.view.epoch)
+        assert self.view.model_dump() == fresh.model_dump()
+
+
+def records_of(store: Store, session_id: str) -> list[int]:
+    """Return the records after which a view is another one."""
+    return [record.seq for record in store.read(session_id, only=GROWTH)][1:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENES)
+async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path: Path) -> None:
+    harness, session = await SCENES[name](tmp_path)
+    follower = Follower(harness.store, session.id)
+
+    records = records_of(harness.store, session.id)
+    for at, seq in enumerate(records, start=1 - len(records)):
+        follower.follow(seq)
+        if at % CHECKED == 0:
+            follower.check()
+
+    assert follower.patches > follower.wholes
+    await harness.workspace.close()
+
+
+@pytest.mark.slow
+def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+    session = report.sessions[0].id
+    follower = Follower(store, session)
+    records = records_of(store, session)
+
+    for seq in sorted(random.Random(4).sample(records[50:], CUTS)):
+        follower.follow(seq)
+        follower.check()
+
+    assert follower.patches + follower.wholes == CUTS
+    assert follower.patches > 0
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=sample_size(8, 100),
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    st.lists(OPERATIONS, max_size=7),
+    st.lists(st.integers(0, 200), min_size=10, max_size=60),
+    st.sampled_from(list(PRESETS.values())),
+    st.randoms(use_true_random=False),
+)
+def test_patched_view_is_the_newer_one_of_any_session(
+    operations: list[tuple[str, Any]], draws: list[int], policy: Policy, chance: random.Random
+) -> None:
+    with TemporaryDirectory() as root:
+        folder(Path(root))
+        store, session = asyncio.run(improvise(Path(root), operations, draws, policy, 34_000))
+        follower = Follower(store, session)
+        records = records_of(store, session)
+
+        for seq in sorted(chance.sample(records, min(6, len(records)))):
+            follower.follow(seq)
+            follower.check()
+
+
+async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
+    harness, session = await SCENES["pruned"](tmp_path)
+    follower = Follower(harness.store, session.id)
+    views = []
+    for seq in records_of(harness.store, session.id)[::7]:
+        follower.follow(seq)
+        views.append(follower.view)
+
+    for one in views:
+        for other in views:
+            assert one is not None
+            assert other is not None
+            assert patched(one, patch_of(one, other)) == other
+    await harness.workspace.close()
+
+
+async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
+    harness, session = await SCENES["pruned"](tmp_path)
+    follower = Follower(harness.store, session.id)
+    sizes: list[int] = []
+    for seq in records_of(harness.store, session.id):
+        before = follower.view
+        follower.follow(seq)
+        if before is not None and follower.view is not None and before.epoch == follower.view.epoch:
+            patch = patch_of(before, follower.view)
+            sizes.append(len(patch.model_dump_json(exclude_none=True)))
+
+    assert max(sizes) < 10_000
+    assert sorted(sizes)[len(sizes) // 2] < 5_000
+    await harness.workspace.close()
+
+
+def test_a_view_of_another_price_or_epoch_is_no_base_of_a_patch(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    session = report.sessions[0].id
+    follower = Follower(store, session)
+    records = records_of(store, session)
+    follower.follow(records[-9])
+    known = follower.view
+    assert known is not None
+
+    follower.store.until = records[-1]
+    at_units = follower.answers.answer(AskView(after=known.seq, epoch=known.epoch, price="units"))
+    of_another = follower.answers.answer(AskView(after=known.seq, epoch="another"))
+
+    assert (at_units.patch, of_another.patch) == (None, None)
+    assert at_units.view is not None
+    assert of_another.view is not None

@@ -1,0 +1,118 @@
+"""A subagent's held request is changed on its card as any other: its own session's numbers and parts, and the limit."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import SessionHarness, ask, until
+from tests.harness.subagent_session import make_subagent_harness
+from tests.session.controls.test_step_mode import FREE, let_all_go
+
+from palimpsest.model.script import calls, says
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import NotFound, UserError
+
+TASK = calls("task", description="Look", prompt="Look around.", agent="explore")
+READ = calls("read", path="a.txt")
+
+
+async def at_the_subagent(
+    tmp_path: Path, *answers: Any, number: int = 1
+) -> tuple[SessionHarness, ScriptedModel, LiveSession, "asyncio.Task[Any]", ProposedRequest]:
+    """Return a session that holds a subagent's request of this number."""
+    (tmp_path / "a.txt").write_text("the words of the file\n" * 50)
+    model = ScriptedModel(TASK, *answers)
+    harness = make_subagent_harness(tmp_path, model, rules=FREE)
+    session = await harness.session()
+    session.step_mode.switch(on=True)
+    answering = asyncio.ensure_future(ask(session, "Hand it on."))
+    while True:
+        await until(lambda: session.held)
+        one = session.held[0]
+        if one.subagent and one.number == number:
+            return harness, model, session, answering, one
+        session.step_mode.release(one.id)
+        await until(lambda before=one.id: session.held and session.held[0].id != before)
+
+
+async def test_a_number_is_changed_in_its_own_session_alone(tmp_path: Path) -> None:
+    _, _, session, answering, one = await at_the_subagent(tmp_path, says("Looked."), says("So."))
+    assert {number.name for number in one.numbers} >= {"prune.protect_tokens"}
+    before = session.policy()
+
+    await session.step_mode.session_of(one.id).use_policy("prune.protect_tokens=4321")
+    changed = await until(
+        lambda: [
+            held
+            for held in session.held
+            if {n.name: n.value for n in held.numbers}["prune.protect_tokens"] == 4321
+        ]
+    )
+
+    assert changed[0].id == one.id
+    assert session.policy() == before
+    assert (await finish(session, answering))[-1].numbers == tuple(
+        number.model_copy(update={"value": before.prune.protect_tokens})
+        if number.name == "prune.protect_tokens"
+        else number
+        for number in changed[0].numbers
+    )
+
+
+async def test_a_part_of_it_is_left_out_and_pinned(tmp_path: Path) -> None:
+    _, model, session, answering, one = await at_the_subagent(
+        tmp_path, READ, says("Looked."), says("So."), number=2
+    )
+    part = next(item.part_id for item in one.items if item.kind == "output")
+    assert part is not None
+    with pytest.raises(NotFound):
+        session.edit_context("exclude", part)
+    own = session.step_mode.session_of(one.id)
+
+    own.edit_context("pin", part)
+    await until(lambda: any(item.pinned for item in session.held[0].items))
+    own.edit_context("unpin", part)
+    own.edit_context("exclude", part)
+    await until(lambda: part not in {item.part_id for item in session.held[0].items})
+
+    await finish(session, answering)
+    assert "the words of the file" not in str(model.requests[2].messages)
+
+
+async def test_the_limit_is_that_of_the_session_above_and_stops_it(tmp_path: Path) -> None:
+    _, model, session, answering, one = await at_the_subagent(
+        tmp_path, READ, says("Looked."), number=2
+    )
+    assert one.limit_tokens is None
+    session.control.set_budget(tokens=1)
+    await until(lambda: session.held[0].limit_tokens == 1)
+    sent = len(model.requests)
+
+    session.step_mode.release(one.id)
+    asked = (await until(lambda: session.snapshot().asks))[0]
+
+    assert asked.permission == "budget"
+    assert len(model.requests) == sent
+    session.cancel("Stopped.")
+    await answering
+    assert session.held == ()
+    assert len(model.requests) == sent
+
+
+async def test_what_is_no_longer_held_is_not_changed(tmp_path: Path) -> None:
+    _, _, session, answering, one = await at_the_subagent(tmp_path, says("Looked."), says("So."))
+    session.step_mode.release(one.id)
+
+    with pytest.raises(UserError, match="held no longer, so nothing was changed"):
+        session.step_mode.session_of(one.id)
+    await finish(session, answering)
+
+
+async def finish(session: LiveSession, answering: "asyncio.Task[Any]") -> list[ProposedRequest]:
+    """Let everything go and return the proposals."""
+    seen = await let_all_go(session, answering)
+    assert (await answering).error is None
+    return seen
