@@ -34,6 +34,7 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
         "the front end's package.json in the wheel": f"{SHARED}/package.json",
         "install.json in the wheel": f"{SHARED}/install.json",
         "the front end's code in the wheel": f"{SHARED}/static/remoteEntry",
+        "the loader of widgets' modules in the wheel": "palimpsest/frontends/static/loader.js",
         "the module of session.view() in the wheel": "palimpsest/frontends/static/view.js",
         "its style in the wheel": "palimpsest/frontends/static/view.css",
         "the module of session.inspect() in the wheel": "palimpsest/frontends/static/inspector.js",

@@ -75,7 +75,9 @@ def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
         client.wait_for_ready(timeout=60)
         reply = client.execute_interactive(
             "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']\n"
-            "import palimpsest\nassert 'initialize' in palimpsest.current_session().view()._esm",
+            "import palimpsest\nview = palimpsest.current_session().view()\n"
+            "assert 'initialize' in view._esm and 'initialize' in view.module\n"
+            "assert len(view._esm) < 2_000",
             timeout=60,
         )
     finally:

@@ -14,6 +14,7 @@ import anywidget
 import traitlets
 from IPython.core.getipython import get_ipython
 
+from palimpsest.frontends.static_files import built
 from palimpsest.session.engine import EngineThread
 
 SHOWN = 8
@@ -29,14 +30,17 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     work on the engine.
     """
 
+    _esm = built("loader.js", "export default {};")
+    module = traitlets.Unicode().tag(sync=True)
+    """The widget's JavaScript, which the loader imports."""
     key = traitlets.Unicode().tag(sync=True)
     """Identifies the element of the page that the live view replaces."""
     session = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, session: str, engine: EngineThread) -> None:
+    def __init__(self, session: str, engine: EngineThread, module: str) -> None:
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
-        super().__init__(key=secrets.token_hex(8), session=session)
+        super().__init__(key=secrets.token_hex(8), session=session, module=module)
 
     def open(self) -> None:
         """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""

@@ -47,13 +47,12 @@ class SessionView(CellWidget):
     records to a page that watches.
     """
 
-    _esm = built("view.js", "export default {};")
     _css = built("view.css", "")
 
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
         self._live = live
         self._watches = PageWatches()
-        super().__init__(live.id, engine)
+        super().__init__(live.id, engine, built("view.js"))
         self.on_msg(self._heard)
         self._unsubscribe = live.subscribe(self._told)
 

@@ -67,7 +67,6 @@ class InspectorWidget(CellWidget):
     saved output anew after each turn.
     """
 
-    _esm = built("inspector.js", "export default {};")
     _css = built("inspector.css", "")
     own = traitlets.Bool(default_value=False).tag(sync=True)
     """A session that can be written: its items can be pinned, left out and restored."""
@@ -80,7 +79,7 @@ class InspectorWidget(CellWidget):
         self._is_watched = False
         self._told_at = 0.0
         self._is_due = False
-        super().__init__(inspected.id, engine)
+        super().__init__(inspected.id, engine, built("inspector.js"))
         self.on_msg(self._heard)
         live = inspected.live
         self.own = live is not None and not live.read_only

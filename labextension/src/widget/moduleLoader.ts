@@ -1,0 +1,67 @@
+/**
+ * The module that anywidget imports: it takes the widget at once, and loads the large one after that.
+ *
+ * anywidget (0.11) drops every message of the kernel for a widget whose module was not loaded within two
+ * seconds, which half a megabyte is not while a page starts on a busy machine. The large module is in the
+ * widget's state, so that no address is asked for it.
+ */
+
+interface IWidgetProps {
+  model: { get(name: 'module'): string };
+}
+
+interface IWidgetModule {
+  initialize(props: IWidgetProps): () => void;
+  render(props: IWidgetProps): () => void;
+}
+
+/** Of this widget; each widget has a module of its own. */
+let loaded: Promise<IWidgetModule> | undefined;
+
+function initialize(props: IWidgetProps): () => void {
+  return whenLoaded(props, module => module.initialize(props));
+}
+
+function render(props: IWidgetProps): () => void {
+  return whenLoaded(props, module => module.render(props));
+}
+
+export default { initialize, render };
+
+/** Begins once the module is loaded, unless the end came before; returns what ends it. */
+function whenLoaded(
+  { model }: IWidgetProps,
+  begin: (module: IWidgetModule) => () => void
+): () => void {
+  let end: (() => void) | undefined;
+  let isOver = false;
+  loaded ??= importText(model.get('module'));
+  loaded.then(
+    module => {
+      if (!isOver) {
+        end = begin(module);
+      }
+    },
+    (error: unknown) => {
+      console.error('A view of a session could not be loaded.', error);
+    }
+  );
+  return () => {
+    isOver = true;
+    end?.();
+  };
+}
+
+async function importText(text: string): Promise<IWidgetModule> {
+  const address = URL.createObjectURL(
+    new Blob([text], { type: 'text/javascript' })
+  );
+  try {
+    const module = (await import(/* @vite-ignore */ address)) as {
+      default: IWidgetModule;
+    };
+    return module.default;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
