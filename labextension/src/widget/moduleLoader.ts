@@ -36,16 +36,12 @@ function whenLoaded(
   let end: (() => void) | undefined;
   let isOver = false;
   loaded ??= importText(model.get('module'));
-  loaded.then(
-    module => {
-      if (!isOver) {
-        end = begin(module);
-      }
-    },
-    (error: unknown) => {
-      console.error('A view of a session could not be loaded.', error);
+  // One that cannot be loaded is told on the browser's console, and the saved output stays.
+  void loaded.then(module => {
+    if (!isOver) {
+      end = begin(module);
     }
-  );
+  });
   return () => {
     isOver = true;
     end?.();
