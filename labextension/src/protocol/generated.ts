@@ -2487,6 +2487,14 @@ export interface TimelineView {
   epoch: string;
   kinds: string[];
   models: string[];
+  /**
+   * The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known.
+   */
+  listed_limits: number[];
+  /**
+   * From where these limits are.
+   */
+  limit_words: string;
   items: ItemColumns;
   requests: RequestColumns;
   ruler: RulerView;
@@ -2534,7 +2542,7 @@ export interface RequestColumns {
   model: number[];
   effort: string[];
   /**
-   * 0 where no limit is known.
+   * The limit as recorded; 0 where none is.
    */
   window: number[];
   reserve: number[];

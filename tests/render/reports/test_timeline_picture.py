@@ -2,11 +2,13 @@
 
 import base64
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from tests.render.sample_parts import PAYLOADS
 
+from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.saved_inspector import SAVED_CHARS, saved_inspector
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.render.reports.timeline_picture import (
@@ -84,3 +86,11 @@ def test_a_payload_is_a_word_wherever_it_stands(payload: str) -> None:
     svg = base64.b64decode(packed[1]).decode()
     assert set(re.findall(r"<(\w+)", svg)) == {"svg", "title", "desc", "path", "text", "rect"}
     assert not re.search(r"<[^>]*\son\w+=", svg)
+
+
+def test_the_height_is_the_limit_of_the_largest_request() -> None:
+    shown = picture(4)
+    both = timeline_svg(replace(shown, limits=(5_000, 0, 0, 300)))
+
+    assert f"full height: {count(300)} tokens" in both
+    assert both.count("stroke-dasharray") == 1

@@ -16,6 +16,7 @@ from tests.review.importers.sample_files import sample
 from tests.review.timeline_view.cut_store import CutStore
 
 from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.listed_limits import ListedLimits
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.session_answers import GROWTH
@@ -30,6 +31,8 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 FOLDER = Path(__file__).parents[3] / "labextension" / "tests" / "inspector" / "samples"
 OPUS = PriceProfile(input=5, output=25, read=0.5, write=6.25, name="anthropic/claude-opus-4-5")
 """Handed in, so that the samples do not change with the table of prices."""
+LIMITS = ListedLimits({"anthropic/claude-sonnet-4-5": 200_000}, "The limit is from a list.")
+"""Neither do these change with it."""
 RECORDINGS = {
     "pi": "pi_large_session.jsonl",
     "claude_code": "claude_code",
@@ -74,6 +77,9 @@ class _Priced(SessionReview):
 
     def price(self, price: str | PriceProfile | None = None) -> PriceProfile:  # noqa: ARG002
         return OPUS
+
+    def listed_limits(self) -> ListedLimits:
+        return LIMITS
 
 
 def _why(review: SessionReview) -> Iterator[dict[str, Any]]:

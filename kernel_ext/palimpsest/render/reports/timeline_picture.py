@@ -78,7 +78,7 @@ def timeline_svg(picture: TimelinePicture) -> str:
     heights = [[layer[at] for at in columns] for layer in picture.layers]
     sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
     limits = [picture.limits[at] for at in columns] if picture.limits else []
-    top = max([*sums, *(one for one in limits if one < 4 * max(sums, default=1)), 1])
+    top = _top(sums, limits)
     title = html.escape(one_line(picture.title) or "Session")
     body = [
         *_areas(picture.names, heights, top),
@@ -93,6 +93,13 @@ def timeline_svg(picture: TimelinePicture) -> str:
         f' fill="{INK}"><title>{title}</title><desc>{html.escape(one_line(picture.sentence, 600))}</desc>'
         f"{''.join(body)}</svg>"
     )
+
+
+def _top(sums: Sequence[int], limits: Sequence[int]) -> int:
+    """Return the tokens at full height: the largest request, and its limit where that is not far above."""
+    most = max([*sums, 1])
+    limit = limits[sums.index(most)] if limits and most in sums else 0
+    return max(most, limit) if limit < 4 * most else most
 
 
 def _columns(picture: TimelinePicture, requests: int) -> list[int]:

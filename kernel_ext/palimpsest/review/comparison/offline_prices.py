@@ -1,4 +1,6 @@
-"""What a model costs, from litellm's table on the disk: no network, no key, and litellm is not imported."""
+"""What a model costs and how much it takes, from litellm's table on the disk: no network, no key, and litellm is not imported."""
+
+from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_info import parse
@@ -8,8 +10,18 @@ from palimpsest.transcript.values import Price
 
 def offline_price(model: str) -> Price | None:
     """Return a model's price; None where the table does not know the model."""
+    found = _entry(model)
+    return litellm_table.price(found) if found is not None else None
+
+
+def offline_window(model: str) -> int:
+    """Return the most tokens that a model takes in a request; 0 where the table does not know it."""
+    limit = (_entry(model) or {}).get("max_input_tokens")
+    return limit if isinstance(limit, int) else 0
+
+
+def _entry(model: str) -> dict[str, Any] | None:
     try:
-        found = litellm_table.find_model(parse(model))
+        return litellm_table.find_model(parse(model))
     except ConfigError:
         return None
-    return litellm_table.price(found) if found is not None else None

@@ -9,6 +9,7 @@ from palimpsest.render.reports.table import ReportTable
 from palimpsest.review.comparison.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.comparison.explanation import why
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
     compare_policies,
@@ -146,6 +147,10 @@ class SessionReview:
             return profile_of(self.timeline, price, self._price_of)
         except ValueError as error:
             raise UserError(str(error)) from error
+
+    def listed_limits(self) -> ListedLimits:
+        """Return the models' limits by a list, where the recording tells none."""
+        return listed_limits(self.timeline)
 
     @cached_property
     def _recorded_price(self) -> PriceProfile:

@@ -65,6 +65,7 @@ def timeline_view(
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     kinds, items = _items(timeline, timeline.weights(ruler.estimator))
     models, requests = _requests(timeline)
+    limits = review.listed_limits()
     breaks = review.breaks(profile)
     track = recorded_track(review, profile)
     subagents = review.subagent_runs(price)
@@ -81,6 +82,8 @@ def timeline_view(
         epoch=epoch,
         kinds=kinds,
         models=models,
+        listed_limits=tuple(limits.by_model.get(one, 0) for one in models) if limits.words else (),
+        limit_words=limits.words,
         items=items,
         requests=requests,
         ruler=RulerView(

@@ -37,11 +37,22 @@ def view_summary(view: TimelineView) -> ViewSummary:
             sentence=_sentence(view, layers),
             names=names,
             layers=layers,
-            limits=view.requests.window,
+            limits=limits_of(view),
             marks=_marks(view),
         ),
         tables=tuple(one for one in (_breaks(view), _largest(view)) if one.rows),
-        sentences=(*view.totals, *view.gaps),
+        sentences=(*view.totals, *filter(None, (view.limit_words,)), *view.gaps),
+    )
+
+
+def limits_of(view: TimelineView) -> tuple[int, ...]:
+    """Return the limit of each request in tokens: as recorded, else the listed one of its model, else 0."""
+    if not any(view.listed_limits):
+        return view.requests.window
+    listed = (*view.listed_limits, 0)  # a request without a model has the place -1
+    return tuple(
+        window or listed[model]
+        for window, model in zip(view.requests.window, view.requests.model, strict=True)
     )
 
 
@@ -87,7 +98,7 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
         return "The session has no request yet."
     totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
     peak = max(range(len(totals)), key=totals.__getitem__)
-    window = max(view.requests.window, default=0)
+    window = max(limits_of(view), default=0)
     limit = f" of {window:,}" if window else ""
     return (
         f"The context window over {requests:,} requests, by kind: {totals[0]:,} tokens in the first, "

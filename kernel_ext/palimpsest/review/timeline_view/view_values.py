@@ -56,7 +56,7 @@ class RequestColumns(Value):
     """Places in ``TimelineView.models``; -1 where none is recorded."""
     effort: tuple[str, ...]
     window: tuple[int, ...]
-    """0 where no limit is known."""
+    """The limit as recorded; 0 where none is."""
     reserve: tuple[int, ...]
     status: tuple[RequestStatus, ...]
     seen: tuple[Seen, ...]
@@ -272,6 +272,10 @@ class TimelineView(Value):
     """Views of one epoch are measured alike, so that one goes on from another; empty in a file."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    listed_limits: tuple[int, ...] = ()
+    """The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known."""
+    limit_words: str = ""
+    """From where these limits are."""
     items: ItemColumns
     requests: RequestColumns
     ruler: RulerView

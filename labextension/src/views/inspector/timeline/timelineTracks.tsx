@@ -2,6 +2,7 @@
 import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, TrackFigures } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
+import { limitsOf } from '../../../state/inspector/limits';
 import { ESTIMATED, money } from '../../../state/inspector/labels';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
@@ -41,19 +42,22 @@ export const TimelineTracks = memo(function TimelineTracks({
   );
 });
 
-/** Returns what fits all: the largest request, and the limit where that is not far above. */
+/** Returns what fits all: the largest request, and its limit where that is not far above. */
 function largest(view: TimelineView, tracks: readonly IShownTrack[]): number {
-  const { reported, window } = view.requests;
+  const { reported } = view.requests;
   let most = 1;
-  for (const { series } of tracks) {
-    for (const one of series.total) {
-      most = Math.max(most, one);
+  let at = 0;
+  const fit = (one: number | null, request: number) => {
+    if ((one ?? 0) > most) {
+      most = one ?? 0;
+      at = request;
     }
+  };
+  for (const { series } of tracks) {
+    series.total.forEach(fit);
   }
-  for (const one of reported) {
-    most = Math.max(most, one ?? 0);
-  }
-  const limit = window.reduce((one, other) => Math.max(one, other), 0);
+  reported.forEach(fit);
+  const limit = limitsOf(view)[at] ?? 0;
   return (limit > 0 && limit < 4 * most ? Math.max(limit, most) : most) * 1.04;
 }
 
@@ -72,7 +76,6 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const mark = useId().replaceAll(':', '');
   const isRecorded = shown === recorded;
   const total = shown.series.total.length;
-  const { requests } = view;
   const { fired } = shown.track;
   const recordedOnes = useMemo(
     () => (isRecorded ? recordedMarks(view, shown.track, words) : []),
@@ -83,8 +86,14 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
     [fired, isRecorded, words]
   );
   const lines = useMemo(
-    () => trackLines(requests, total, { width, height, most }, isRecorded),
-    [requests, total, width, height, most, isRecorded]
+    () =>
+      trackLines(
+        { ...view.requests, window: limitsOf(view) },
+        total,
+        { width, height, most },
+        isRecorded
+      ),
+    [view, total, width, height, most, isRecorded]
   );
   // The track of a policy may end before a request that has just been sent.
   const request = Math.min(chosen, total - 1);
@@ -147,7 +156,7 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
       </div>
       <p className={isSmall ? 'plm-Hidden' : 'plm-Track-sentence'}>
         {sentence(view, shown, isRecorded, words)}
-        {isRecorded && limitAbove(view, most, words)}
+        {isRecorded && limitWords(view, most, words)}
       </p>
     </figure>
   );
@@ -256,13 +265,18 @@ function sentence(
   return `${grown} ${facts} ${shown.track.figures?.verdict ?? ''}`;
 }
 
-/** Says where the limit is that the picture has no room for. */
-function limitAbove(view: TimelineView, most: number, words: IWords): string {
-  const limit = view.requests.window.reduce(
-    (one, two) => Math.max(one, two),
-    0
-  );
-  return limit > most
-    ? ` ${words.__('The limit of %1 tokens lies far above the picture.', count(limit))}`
-    : '';
+/** Says from where a limit is that was not recorded, and that the picture has no room for it. */
+function limitWords(view: TimelineView, most: number, words: IWords): string {
+  const limit = Math.min(...limitsOf(view).filter(one => one > 0));
+  const above =
+    Number.isFinite(limit) && limit > most
+      ? words.__(
+          'The limit of %1 tokens lies far above the picture.',
+          count(limit)
+        )
+      : '';
+  return [above, view.limit_words]
+    .filter(one => one !== '')
+    .map(one => ` ${one}`)
+    .join('');
 }
