@@ -20,15 +20,17 @@ export function readAnew(view: TimelineView, found: IDifference): IReadAnew {
   const { reported, from, to } = found;
   if (reported !== null) {
     const broken = view.breaks.find(one => one.request === to);
-    const same = Math.min(view.requests.reported[from] ?? 0, reported.input);
+    const before = Math.min(view.requests.reported[from] ?? 0, reported.input);
     // Where nothing is cached, what only grew sends the words of the request before again, and pays for them.
     const isGrown = reported.read < 1 && found.firstChanged === null;
     // Where nothing came from a cache though something changed, the words that stayed were paid for again, too.
+    // How many is known by the texts only, whose sum is not what was reported.
+    const same = found.common + found.again;
     const stayed =
       reported.read < 1
-        ? Math.min(found.common + found.again, reported.input)
+        ? (reported.input * same) / Math.max(same + found.fresh, 1)
         : 0;
-    const anew = broken?.loss ?? (isGrown ? same : stayed);
+    const anew = broken?.loss ?? (isGrown ? before : stayed);
     return {
       read: reported.read,
       anew,

@@ -918,6 +918,26 @@ describe('the words of a request without a cache', () => {
   });
 });
 
+describe('a request of which nothing was cached', () => {
+  it('splits what was reported as the texts are split', () => {
+    const { view } = sample('pi');
+    const states = new ItemStates(view, view.recorded);
+    const found = {
+      ...difference(states, 208, 209),
+      common: 60,
+      again: 30,
+      fresh: 90,
+      firstChanged: 3,
+      reported: { read: 0, written: 0, input: 90 }
+    };
+
+    expect(readAnew({ ...view, breaks: [] }, found)).toMatchObject({
+      anew: 45,
+      fresh: 45
+    });
+  });
+});
+
 describe('a recording without reported usage', () => {
   it('tells no break of the cache as a fact', async () => {
     await draw(sourceOf('swe_agent'));
