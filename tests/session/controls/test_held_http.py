@@ -100,11 +100,13 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
     ends = [says("Looked."), says("So.")]
     match kind:
         case "turn":
-            server.script(says(FIRST), *ends)
+            server.script(says(FIRST).in_pieces(4_000), *ends)
             await session.prompt("Tell me.", options)
             work, number = session.prompt("And now?", options), 2
         case "summary":
-            server.script(says(FIRST), says(LONG), says(LONG), says(SUMMARY))
+            server.script(
+                *(says(text).in_pieces(4_000) for text in (FIRST, LONG, LONG)), says(SUMMARY)
+            )
             for words in ("One.", "Two.", "Three."):
                 await session.prompt(words, options)
             work, number = session.compact(), 4
