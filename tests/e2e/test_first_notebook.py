@@ -1,6 +1,10 @@
-"""The first notebook (00-start), run by a person in a real JupyterLab."""
+"""The first notebook (00-start), run by a person in a real JupyterLab, and shown again without sending anything."""
 
+import json
 import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error, Page, expect
@@ -9,6 +13,7 @@ from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_note
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixtures("own_page")]
 
 START = "notebooks/00-start.ipynb"
+OWN = "notebooks/run-again.ipynb"
 ASKS = ".jp-CodeCell [data-answer='once']:enabled"
 RUN_MS = 120_000
 ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"
@@ -20,6 +25,8 @@ ENDED = (
 )
 """The command ended, which it does early at a cell that raises, and the last cell has an output."""
 RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.cellsRan = true; })"
+RESTART = "window.jupyterapp.commands.execute('notebook:restart-run-all').then(() => { window.cellsRan = true; })"
+FIGURES = "[...document.querySelectorAll('.jp-CodeCell img')].map(i => i.src.slice(-2000))"
 
 
 def run_all(page: Page) -> int:
@@ -43,11 +50,29 @@ def run_all(page: Page) -> int:
         asked += 1
 
 
-def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: PageErrors) -> None:
-    if not (lab.folder / START).is_file():
-        pytest.fail(f"There is no {START}.")
+def requests(folder: Path) -> int:
+    """Return how many model requests the sessions of a folder record."""
+    return sum(
+        json.loads(line)["type"] == "step.requested"
+        for log in folder.rglob(".palimpsest/sessions/*/log-*.jsonl")
+        for line in log.read_text(encoding="utf-8").splitlines()
+    )
+
+
+def again(page: Page, command: str, confirm: Callable[[], None]) -> None:
+    page.evaluate(CLEAR)
+    page.evaluate(f"window.cellsRan = false; void {command}")
+    confirm()
+    page.wait_for_function(ENDED, timeout=RUN_MS)
+
+
+def test_it_runs_is_drawn_by_us_and_shows_what_was_recorded_when_it_is_run_again(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     page.set_viewport_size({"width": 1280, "height": 6000})  # so that every cell is drawn
-    open_notebook(page, lab, START)
+    # Under a name of its own, since other tests run the notebook whose sessions would be found.
+    shutil.copy(lab.folder / START, lab.folder / OWN)
+    open_notebook(page, lab, OWN)
     asked = run_all(page)
     assert page.evaluate("window.jupyterapp.commands.hasCommand('jupyter-palimpsest:open-panel')")
     expect(page.locator("#jupyter-palimpsest-panel")).to_be_hidden()  # opens only when asked for
@@ -61,8 +86,29 @@ def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: 
         [re.compile("KeyError: 'Column not found: body_mass'")]
     )
     assert asked >= 1, "the approval did not appear"
-    assert seen.errors == []
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         choose_theme(page, theme)
         photograph(page, f"start-{theme.rpartition(' ')[2].lower()}")
     choose_theme(page, "JupyterLab Light")
+
+    asking = page.locator(".jp-CodeCell", has_text=re.compile("%%agent|%agent fix"))
+    figures = page.evaluate(FIGURES)
+    sent = requests(lab.folder)
+    assert len(figures) >= 1
+
+    def restart() -> None:
+        page.locator(".jp-Dialog button", has_text="Restart").click()
+
+    again(page, RESTART, restart)
+    marks = page.get_by_text("Recorded answer of")
+    expect(marks).to_have_count(asking.count())
+    assert page.evaluate(FIGURES) == figures
+    expect(page.locator(ERRORS)).to_have_count(1)
+    photograph(page, "run-all-recorded")
+
+    # Without a restart, from its first agent cell on: only the page knows that it is one of several.
+    page.evaluate(READY)
+    again(page, RUN_ALL, lambda: None)
+    expect(marks).to_have_count(asking.count())
+    assert requests(lab.folder) == sent
+    assert seen.errors == []

@@ -56,10 +56,10 @@ def lab(
     front_end: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Lab]:
-    """JupyterLab, started with the user's home folder."""
+    """JupyterLab, started with the user's home folder, whose kernels are started as a person's are."""
     for name, value in environment(planted.home).items():
         monkeypatch.setenv(name, value)
-    with running(tmp_path / "lab", front_end) as lab:
+    with running(tmp_path / "lab", front_end, lean=True) as lab:
         yield lab
 
 

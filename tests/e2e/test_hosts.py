@@ -137,7 +137,6 @@ class TestSavedNotebooks:
             SETUP,
             "harness.script(says('So be it.'))",
             "%%agent\nWhat is {size}?",
-            kernel=STARTED,
         )
         made.cells[0].metadata.tags = ["parameters"]
         nbformat.write(made, environment / "in.ipynb")
@@ -317,7 +316,9 @@ class TestStepMode:
     )
     NOBODY = "Step mode is on, and nobody is here to let a request go"
 
-    @pytest.mark.parametrize("host", ["nbconvert", "papermill"])
+    @pytest.mark.parametrize(
+        "host", [pytest.param("nbconvert", marks=pytest.mark.soak), "papermill"]
+    )
     def test_it_runs_to_its_end(self, environment: Path, served: Serve, host: str) -> None:
         long = "It is 42, since seven times six is that. " * 200
         server = served(

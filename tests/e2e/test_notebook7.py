@@ -22,7 +22,7 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.running_notebook import begin, setup
 from tests.e2e.saved_notebooks import MIME
-from tests.e2e.test_first_notebook import CLEAR
+from tests.e2e.test_first_notebook import CLEAR, requests
 from tests.e2e.test_inspector import INSPECT, unpacked
 from tests.e2e.test_inspector_kernels import kernels_of
 from tests.e2e.test_panel import (
@@ -38,7 +38,6 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.e2e.test_run_all import requests
 from tests.waiting import eventually
 
 from palimpsest import open_recording

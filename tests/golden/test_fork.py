@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
+from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages import fold, marker
 from palimpsest.session.revert.fork import forked_session as begin_fork
@@ -141,7 +142,9 @@ def test_a_fork_at_any_message_has_all_that_came_before() -> None:
 
 def test_a_fork_of_a_fork_and_forks_around_a_compaction_share_the_log(tmp_path: Path) -> None:
     sessions = load("opencode", "sessions")
-    for name in [one for one in sessions if "compaction" in one or "fuzz" in one][:24]:
+    for name in [one for one in sessions if "compaction" in one or "fuzz" in one][
+        : sample_size(8, 24)
+    ]:
         messages = tuple(message(one) for one in sessions[name])
         parent = OURS.model_copy(update={"id": f"ses_{name}"})
         store = JsonlStore(prepare(tmp_path))

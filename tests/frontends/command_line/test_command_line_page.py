@@ -17,7 +17,7 @@ COMMANDS = re.findall(r"^\$ palimpsest (.*)$", PAGE, re.MULTILINE)
 @pytest.mark.slow
 def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
     for name in ("session.jsonl", "before.jsonl"):
-        sample("pi_large_session.jsonl", tmp_path).rename(tmp_path / name)
+        sample("pi_version_3.jsonl", tmp_path).rename(tmp_path / name)
     sample("codex_rollout.jsonl", tmp_path).rename(tmp_path / "after.jsonl")
 
     started: set[str] = set()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.review.policies.checked_policy import CheckedPolicy
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.test_preset_laws import busy, cut_short, eager, timelines
+from tests.sample_size import sample_size
 
 from palimpsest.review.policies import laws, registry
 from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, PolicyBreach
@@ -34,7 +35,10 @@ PAIRS = (
     ("strands.sliding_window", "anthropic.clear_tool_uses"),
 )
 ANY = settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=sample_size(20, 500),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 BY_NAME = {one.preset: one for one in registry.presets()}
 POLICIES: list[ContextPolicy] = [

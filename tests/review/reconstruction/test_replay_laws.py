@@ -236,7 +236,7 @@ async def improvise(
 
 @pytest.mark.slow
 @settings(
-    max_examples=sample_size(15, 300),
+    max_examples=sample_size(8, 300),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

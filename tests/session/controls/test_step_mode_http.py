@@ -99,7 +99,7 @@ async def test_the_spending_limit_holds_while_a_request_is_held(
 
 async def test_a_summary_arrives_only_after_its_release(harness: HttpSessionHarness) -> None:
     session = await harness.session()
-    harness.server.script(*[says(LONG)] * 3, says(SUMMARY))
+    harness.server.script(*[says(LONG).in_pieces(4_000)] * 3, says(SUMMARY))
     for words in ("One.", "Two.", "Three."):
         await harness.ask(words)
     session.step_mode.switch(on=True)

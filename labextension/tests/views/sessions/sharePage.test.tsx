@@ -69,9 +69,11 @@ describe('Sharing', () => {
 
     await screen.findByRole('button', { name: 'Save a copy' });
     const saved: HTMLAnchorElement[] = [];
-    HTMLAnchorElement.prototype.click = function () {
+    vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (
+      this: HTMLAnchorElement
+    ) {
       saved.push(this);
-    };
+    });
     press('Save a copy');
     expect(make).toHaveBeenCalledWith('ses_1');
     expect(saved.map(link => [link.href, link.download])).toEqual([

@@ -1,0 +1,27 @@
+/** Gives back, after each file, what its tests took of the page that all files share: timers, globals, elements, storage. */
+import { afterAll, vi } from 'vitest';
+
+// Files without a page have no document.
+const page = typeof document === 'undefined' ? null : document.documentElement;
+
+// jsdom starts its clock of frames when something waits for one. Started while a test holds the timers,
+// it would stand still for all later files; so it is kept going from before the first.
+if (page && page.dataset.frames === undefined) {
+  page.dataset.frames = 'on';
+  const onFrame = window.requestAnimationFrame.bind(window);
+  const next = () => {
+    onFrame(next);
+  };
+  next();
+}
+
+afterAll(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+  if (page) {
+    document.body.replaceChildren();
+    localStorage.clear();
+    sessionStorage.clear();
+  }
+});
