@@ -14,10 +14,12 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
     When,
+    none_of,
 )
 from palimpsest.review.policies.reducible import (
     border_of_newest,
     call_of_result,
+    decided,
     dropped,
     is_shown,
     replaced,
@@ -113,8 +115,14 @@ class ClearToolUses(Preset):
         if self.clear_inputs:
             changes += without_inputs(view, old)
         freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
-        if not changes or (self.at_least and freed < self.at_least):
-            return Decided(state, probe=probe)
+        if not changes:
+            able = f"results beyond the newest {self.keep} that may be cleared"
+            return Decided(state, probe=none_of(able, probe))
+        if self.at_least and freed < self.at_least:
+            least = Probe(
+                "tokens of results that may be cleared", freed, self.at_least, after=probe
+            )
+            return Decided(state, probe=least)
         return Decided(border, changes, probe, fired=True)
 
 
@@ -148,12 +156,13 @@ class ClearThinking(Preset):
         """Drop the reasoning of older turns."""
         seen, newest = state
         known = [*newest, *reasoning_in(view, seen, view.count)]
-        turns = sorted({view.item(one).turn for one in known})
+        turns = sorted({view.item(one).turn for one in known if is_shown(view, one)})
         kept = turns[-self.keep :] if self.keep else []
         changes = dropped(view, [one for one in known if view.item(one).turn not in kept])
         left = {*known} - {one.item for one in changes}
         probe = Probe("turns with reasoning", len(turns), self.keep, "turns")
-        return Decided((view.count, tuple(sorted(left))), changes, probe, fired=bool(changes))
+        able = "older ones whose reasoning may be dropped"
+        return decided((view.count, tuple(sorted(left))), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +195,8 @@ class InspectEdit(Preset):
         changes += replaced(
             view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
         )
-        return Decided(state, changes, probe, fired=bool(changes))
+        able = "older results and reasoning that may be cleared"
+        return decided(state, changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +221,9 @@ class LearnClaudeCodeMicro(Preset):
             if view.item(one).chars > self.longest:
                 text = f"[Previous: used {view.item(one).tool}]"
                 changes += replaced(view, [one], "cleared", text)
-        probe = Probe("results", len(view.outputs), self.keep, "results")
-        return Decided(border, changes, probe, fired=bool(changes))
+        probe = Probe("results", view.shown_outputs, self.keep, "results")
+        able = f"results of over {self.longest} characters beyond the newest {self.keep}"
+        return decided(border, changes, probe, able)
 
 
 def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:

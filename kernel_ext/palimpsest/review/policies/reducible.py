@@ -5,8 +5,9 @@ go together. A placeholder replaces also a result that is shorter than itself, a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, none_of
 from palimpsest.transcript.timeline import ItemState, Timeline
 
 BESIDE = frozenset({"system", "tools", "summary"})
@@ -38,6 +39,13 @@ def shortened(
     if not is_reducible(view, index) or chars >= view.chars(index):
         return []
     return [Change(index, state, chars=chars)]
+
+
+def decided(state: Any, changes: Sequence[Change], probe: Probe, able: str) -> Decided:
+    """Return what was decided; where the threshold was passed, but nothing ``able`` was there, the probe says so."""
+    if probe.passed and not changes:
+        probe = none_of(able, probe)
+    return Decided(state, changes, probe, fired=bool(changes))
 
 
 def border_of_newest(view: PolicyView, count: int) -> int:

@@ -48,6 +48,16 @@ class StageView:
         """The results of calls among them."""
         return self._base.outputs
 
+    @cached_property
+    def shown_outputs(self) -> int:
+        """How many of these are in the request."""
+        base = self._base
+        return base.shown_outputs + sum(
+            self.shows(index) - base.shows(index)
+            for index in self._over
+            if index < base.count and base.item(index).kind == "output"
+        )
+
     @property
     def turn(self) -> int:
         """The turn to which this moment belongs."""

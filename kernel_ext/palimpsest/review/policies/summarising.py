@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    none_of,
+)
 from palimpsest.review.policies.reducible import (
     call_of_result,
     gone_range,
@@ -23,6 +30,12 @@ from palimpsest.review.policies.shortening import last_lines
 from palimpsest.review.policies.tool_calls import is_read, path_of
 
 SUMMARY_TOKENS = 1_500
+COVERED = "older messages that a summary may replace"
+
+
+def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
+    """Return that a summary pays only where it replaces more tokens than it has."""
+    return Probe("tokens that a summary would replace", tokens, summary, after=after)
 
 
 class SummaryState(NamedTuple):
@@ -66,8 +79,10 @@ class Summarise(Preset):
         if place < 0 or view.state(place) != "summarised":
             place = leaving[0] if leaving else -1
         freed = sum(view.tokens(one) for one in {*leaving, place} if one >= 0)
-        if not leaving or freed <= self.summary:
-            return Decided(state, probe=probe)
+        if not leaving:
+            return Decided(state, probe=none_of(COVERED, probe))
+        if freed <= self.summary:
+            return Decided(state, probe=enough_to_summarise(freed, self.summary, probe))
         changes = [
             Change(place, "summarised", tokens=self.summary, numbers={"covers": len(leaving)})
         ]

@@ -70,6 +70,7 @@ class ReplayView:
     def __init__(self, timeline: Timeline, scale: TokenScale) -> None:
         self.timeline = timeline
         self.outputs: list[int] = []
+        self.shown_outputs = 0
         self.count = 0
         self.turn = 0
         self.request: TimelineRequest = timeline.requests[0]
@@ -86,6 +87,7 @@ class ReplayView:
         """Show what exists as another view does, of a timeline that begins alike."""
         count = self.count = other.count
         self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
+        self.shown_outputs = other.shown_outputs
         states, lengths, gone = other.columns
         self._states[:count] = states[:count]
         self._lengths[:count] = lengths[:count]
@@ -125,7 +127,10 @@ class ReplayView:
         self.changes = (self.changes or 0) + 1
         self._states[index] = state
         self._lengths[index] = chars
-        self._gone[index] = state in GONE_STATES
+        gone = state in GONE_STATES
+        if index < self.count and self._items[index].kind == "output":
+            self.shown_outputs += self._gone[index] - gone
+        self._gone[index] = gone
 
     @property
     def total(self) -> int:
@@ -153,4 +158,5 @@ class ReplayView:
         for index in range(self.count, until):
             if items[index].kind == "output":
                 self.outputs.append(index)
+                self.shown_outputs += self.shows(index)
         self.count = until
