@@ -85,7 +85,7 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
             "newest 9 that may be cleared, at request 5 (turn 1)."
         ),
         (
-            "Never acted: tokens of the request reached 3,541 of 2,000, but tokens of results that may be "
+            "Never acted: tokens of the request reached 3,539 of 2,000, but tokens of results that may be "
             "cleared reached 1,382 of 9,000 (15 %), at request 7 (turn 1)."
         ),
         "Never acted: there were no repeated calls.",
