@@ -4,6 +4,7 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 call and its result are dropped together; system prompt and tools always stay.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,7 +15,6 @@ from palimpsest.review.policies.reducible import (
     decided,
     dropped,
     gone_range,
-    is_shown,
     shown_messages,
     start_of_newest,
     start_of_unanswered,
@@ -250,10 +250,11 @@ def fitting(view: PolicyView, starts: Sequence[int], most: int) -> int:
 
 def tokens_in(view: PolicyView, first: int, until: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
+    shown = view.shown_items
     return sum(
         view.tokens(one)
-        for one in range(first, until)
-        if view.item(one).kind not in BESIDE and is_shown(view, one)
+        for one in shown[bisect_left(shown, first) : bisect_left(shown, until)]
+        if view.item(one).kind not in BESIDE
     )
 
 

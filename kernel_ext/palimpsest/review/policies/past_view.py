@@ -48,6 +48,11 @@ class PastView:
         return self._view.shown_outputs
 
     @property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first."""
+        return tuple(self._view.shown_items)
+
+    @property
     def turn(self) -> int:
         """The turn to which this moment belongs, from 1."""
         return self._view.turn

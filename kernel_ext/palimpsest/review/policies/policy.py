@@ -127,6 +127,14 @@ class PolicyView(Protocol):
         ...
 
     @property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first.
+
+        In a long session most items may be gone, so that a rule which looks at these alone stays quick.
+        """
+        ...
+
+    @property
     def turn(self) -> int:
         """The turn to which this moment belongs."""
         ...

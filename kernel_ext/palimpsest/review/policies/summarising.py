@@ -5,6 +5,7 @@ written: its size is the same for all policies of one table. The newest answer a
 where a project would summarise them as well.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -21,8 +22,8 @@ from palimpsest.review.policies.reducible import (
     call_of_result,
     gone_range,
     is_reducible,
-    is_shown,
     shortened,
+    shown_outside,
     with_partners,
 )
 from palimpsest.review.policies.settings import Preset
@@ -100,10 +101,10 @@ class Summarise(Preset):
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
         """Return the items that the summary replaces; those alone that may be reduced are."""
-        first, end = state.gone
-        return [*range(first), *range(end, cut)]
+        shown = shown_outside(view, state.gone)
+        return shown[: bisect_left(shown, cut)]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
         """Return what else is shown otherwise when it acts."""
@@ -130,10 +131,9 @@ class CutAtTokens(Summarise):
         keep = self.kept(state, view)
         if not keep:
             return view.count
-        kept, cut = 0, view.count
-        while cut > 0 and (kept < keep or not _begins(view, cut)):
+        cut = self._newest(state, view, keep)
+        while not _begins(view, cut):
             cut -= 1
-            kept += view.tokens(cut)
         forward = cut
         while forward < view.count and view.item(forward).kind == "output":
             forward += 1
@@ -144,6 +144,23 @@ class CutAtTokens(Summarise):
         while not _begins(view, cut):
             cut -= 1
         return cut
+
+    def _newest(self, state: SummaryState, view: PolicyView, keep: float) -> int:
+        """Return the first of the newest items that have so many tokens together; 0 where all have fewer."""
+        kept = 0
+        place = state.place
+        if place >= 0 and view.shows(place):  # its summary was undone
+            place = -1
+        for one in reversed(view.shown_items):
+            if one < place:
+                kept += view.tokens(place)
+                if kept >= keep:
+                    return place
+                place = -1
+            kept += view.tokens(one)
+            if kept >= keep:
+                return one
+        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,10 +245,10 @@ class ClaudeCodeAuto(CutAtTokens):
     def _reads(self, view: PolicyView) -> list[int]:
         paths: set[str] = set()
         found: list[int] = []
-        for one in reversed(view.outputs):
+        for one in reversed(view.shown_items):
             if len(found) == self.files:
                 break
-            if is_read(view.item(one).tool) and is_shown(view, one):
+            if view.item(one).kind == "output" and is_read(view.item(one).tool):
                 call = call_of_result(view, one)
                 path = path_of(view, call) if call is not None else ""
                 if path and path not in paths:
@@ -255,7 +272,8 @@ class CodexCompact(CutAtTokens):
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items but the newest prompts."""
         left, found = self.prompts, []
-        for one in range(cut - 1, -1, -1):
+        shown = view.shown_items
+        for one in reversed(shown[: bisect_left(shown, cut)]):
             if view.item(one).kind == "user" and is_reducible(view, one):
                 left -= view.tokens(one)
                 if left >= 0:
@@ -282,7 +300,8 @@ class GeminiCompress(CutAtTokens):
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
         """Return the older results of what stays, cut to their last lines."""
-        stay = [one for one in view.outputs if one >= cut and one not in leaving]
+        gone, outputs = {*leaving}, view.outputs
+        stay = [one for one in outputs[bisect_left(outputs, cut) :] if one not in gone]
         return last_lines(view, stay, self.results, self.lines)
 
 
