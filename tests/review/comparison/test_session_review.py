@@ -5,16 +5,16 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from tests.review.policies.made_timeline import TimelineMaker
+from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
 
 from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
-from palimpsest.review.replay.ruler import money_words
+from palimpsest.review.replay.ruler import Ruler, money_words
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import Timeline, Transition
 from palimpsest.transcript.values import Price, Usage
 
 PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
@@ -51,6 +51,46 @@ def test_policies_stand_side_by_side_with_the_price_of_forgetting() -> None:
     assert " of 30,000 (" in never.verdict
     assert never.facts_until is None
     assert masked.facts_until == 3
+
+
+def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
+    """A result that was taken back counts for nobody, and a passed threshold is no reason by itself."""
+    maker = TimelineMaker()
+    maker.prompt("Look.")
+    for step in range(6):
+        maker.answer("Well.", [Call("read", f"line {step}\n" * 400, (("path", str(step)),))])
+    timeline = maker.made()
+    first = next(one.index for one in timeline.items if one.kind == "output")
+    back = Transition(first, 2, "reverted", tokens=0, rule="undo")
+    reviewed = SessionReview(replace(timeline, transitions=(back,)), get, lambda _model: PRICE)
+
+    assert [
+        one.verdict
+        for one in reviewed.compare(
+            [
+                "sweagent.last_n",
+                "sweagent.last_n n=6",
+                "anthropic.clear_tool_uses trigger=2000 keep=9",
+                "anthropic.clear_tool_uses trigger=2000 at_least=9000",
+                "dcp.deduplicate",
+                "langchain.trim_messages",
+            ],
+            ruler=Ruler(unseen=0.6),
+        ).figures
+    ] == [
+        "Never acted: observations reached 5 of 5, and it acts above that, at request 7 (turn 1).",
+        "Never acted: observations reached 5 of 6 (83 %), at request 7 (turn 1).",
+        (
+            "Never acted: tokens of the request reached 2,127 of 2,000, but there were no results beyond the "
+            "newest 9 that may be cleared, at request 5 (turn 1)."
+        ),
+        (
+            "Never acted: tokens of the request reached 3,539 of 2,000, but tokens of results that may be "
+            "cleared reached 1,382 of 9,000 (15 %), at request 7 (turn 1)."
+        ),
+        "Never acted: there were no repeated calls.",
+        "It has nothing to decide.",
+    ]
 
 
 def test_a_compaction_pays_for_its_summary_in_a_column_of_its_own() -> None:

@@ -6,16 +6,18 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
 
+from palimpsest.review.comparison.policy_figures import verdict
 from palimpsest.review.policies import (
     clearing,
     cutting,
     duplicates,
     idle,
     masking,
+    registry,
     shortening,
     summarising,
     summarising_all,
@@ -27,7 +29,7 @@ from palimpsest.review.policies.registry import get
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import ItemState, Timeline, Transition
 
 PRESETS = [
     one
@@ -45,6 +47,8 @@ PRESETS = [
     for one in module.PRESETS
 ]
 RULER = Ruler(unseen=100)
+BY_HAND: list[tuple[str, ItemState]] = [("undo", "reverted"), ("user/exclude", "out")]
+"""What a person does to items, by the rules that a timeline calls it."""
 GONE = {"out", "summarised", "reverted"}
 EAGER = {
     "window": 3_000,
@@ -213,6 +217,41 @@ def test_a_preset_takes_the_recorded_window_and_without_one_does_nothing(
     assert not simulate(busy(), policy, RULER).fired
     if "trigger" not in numbers and "most" not in numbers:
         assert simulate(busy(), policy, RULER, window=3_000).fired
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> Timeline:
+    """Return a session of which a person took back or left out some items."""
+    timeline = draw(timelines())
+    moves = [
+        Transition(item.index, draw(st.integers(item.entered, last)), state, tokens=0, rule=rule)
+        for item in timeline.items
+        for last in [len(timeline.requests) - 1]
+        if item.kind != "system" and item.entered <= last and draw(st.integers(0, 3)) == 0
+        for rule, state in [draw(st.sampled_from(BY_HAND))]
+    ]
+    return replace(timeline, transitions=tuple(sorted(moves, key=lambda one: one.request)))
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(timeline=edited())
+def test_a_preset_acts_exactly_where_its_probe_passed_the_threshold(timeline: Timeline) -> None:
+    for one in registry.presets():
+        for policy in (eager(one), get(one.preset)):
+            replay = simulate(timeline, policy, RULER)
+            passed = [each.request for each in replay.probes if each.probe.passed]
+
+            assert bool(passed) == bool(replay.fired), policy.name
+            assert passed[:1] == [*replay.fired][:1], policy.name
+            assert ("Never acted" in verdict(replay)) == bool(replay.probes and not replay.fired), (
+                policy.name
+            )
 
 
 @settings(max_examples=150)

@@ -5,7 +5,7 @@ what the page is.
 """
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from palimpsest import __version__
@@ -17,6 +17,7 @@ from palimpsest.render.formats.inspector_report import (
 )
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
@@ -47,8 +48,11 @@ def write_report(
     policies: Sequence[str] | str = (),
     texts: ReportTexts = "preview",
     price: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Write a session's report and return its path.
+
+    ``progress`` is told how many of the policies' tracks are computed; without it a terminal shows a bar.
 
     Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file is
     there and is no report.
@@ -56,7 +60,8 @@ def write_report(
     target = _target(path)
     chosen = [policies] if isinstance(policies, str) else [*policies]
     clean = cleaner(environment)
-    view, data = report_data(ViewAnswers(review), chosen, texts, price, clean_json(clean))
+    told = progress or default_progress()
+    view, data = report_data(ViewAnswers(review), chosen, texts, price, clean_json(clean), told)
     shown = view_summary(view)
     made = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(

@@ -6,11 +6,15 @@ from itertools import pairwise
 
 from palimpsest.review.comparison.forgetting import forgotten, repair_cost
 from palimpsest.review.comparison.references import References
+from palimpsest.review.policies.policy import Probe
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import ProbeAt, RequestSize, Simulation
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
+
+MOST_DIGITS = 3
+"""Digits behind the point that tell a value from its threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +145,42 @@ def verdict(simulation: Simulation) -> str:
             return "Nothing was cleared, cut or summarised."
         return "It has nothing to decide."
     last = simulation.probes[-1]
-    probe = last.probe
+    words = _condition(last.probe)
+    if last.probe.value or last.probe.after is not None:
+        words += f", at request {last.request + 1}{_turn(timeline, last.request)}"
+    return f"Never acted: {words}."
+
+
+def _condition(probe: Probe) -> str:
+    """Return how near to its threshold a signal came, after the conditions before it that were met."""
+    before = "" if probe.after is None else f"{_condition(probe.after)}, but "
+    value, threshold = _unlike(probe.value, probe.threshold)
+    if not probe.threshold:
+        some = "no" if not probe.value else value
+        return f"{before}there were {some} {probe.signal}"
     unit = "" if probe.unit in probe.signal else f" {probe.unit}"
-    return (
-        f"Never acted: {probe.signal} reached {probe.value:,.0f} of {probe.threshold:,.0f}{unit} "
-        f"({_share(probe.value, probe.threshold)}), at request {last.request + 1}{_turn(timeline, last.request)}."
-    )
+    told = f"{before}{probe.signal} reached {value} of {threshold}{unit}"
+    if probe.passed:
+        return told
+    if probe.value == probe.threshold:
+        return f"{told}, and it acts above that"
+    return f"{told} ({_share(probe.value, probe.threshold)})"
+
+
+def _unlike(value: float, threshold: float) -> tuple[str, str]:
+    """Return two numbers with as few digits as tell them apart."""
+    digits = 0
+    while digits < MOST_DIGITS and value != threshold:
+        if f"{value:.{digits}f}" != f"{threshold:.{digits}f}":
+            break
+        digits += 1
+    return f"{value:,.{digits}f}", f"{threshold:,.{digits}f}"
 
 
 def _share(value: float, threshold: float) -> str:
-    return f"{100 * value / threshold:.0f} %" if threshold else "no threshold"
+    """Return a share below one; it is never rounded up to all."""
+    share = f"{100 * value / threshold:.0f} %"
+    return "nearly 100 %" if share == "100 %" else share
 
 
 def _turn(timeline: Timeline, request: int) -> str:

@@ -3,9 +3,9 @@
 Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import (
     Change,
@@ -14,10 +14,12 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
     When,
+    none_of,
 )
 from palimpsest.review.policies.reducible import (
     border_of_newest,
     call_of_result,
+    decided,
     dropped,
     is_shown,
     replaced,
@@ -95,27 +97,59 @@ class ClearToolUses(Preset):
     recomputed: bool = False
     placeholder: str = RESULT_CLEARED
 
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many results are cleared: none."""
-        return 0
+    def start(self, facts: SessionFacts) -> "ClearedUntil":  # noqa: ARG002
+        """Return that nothing is cleared and nothing was weighed."""
+        return ClearedUntil()
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: "ClearedUntil", view: PolicyView) -> Decided:
         """Clear what may be cleared where the request is over the trigger."""
         total = view.raw_total if self.recomputed else view.total
         probe = Probe("tokens of the request", total, self.trigger)
         if total <= self.trigger:
             return Decided(state, probe=probe)
-        border = max(state, border_of_newest(view, self.keep))
-        old = [
-            one for one in view.outputs[state:border] if view.item(one).tool not in self.excluded
-        ]
-        changes = replaced(view, old, "cleared", self.placeholder)
-        if self.clear_inputs:
-            changes += without_inputs(view, old)
-        freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
-        if not changes or (self.at_least and freed < self.at_least):
+        border = max(state.cleared, border_of_newest(view, self.keep))
+        # What was weighed weighs the same, unless something was shown otherwise since.
+        known = view.changes is not None and view.changes == state.changes
+        state = self._weighed(state if known else ClearedUntil(state.cleared), border, view)
+        if not state.able:
+            able = f"results beyond the newest {self.keep} that may be cleared"
+            return Decided(state, probe=none_of(able, probe))
+        if self.at_least and state.freed < self.at_least:
+            signal = "tokens of results that may be cleared"
+            probe = Probe(signal, state.freed, self.at_least, after=probe)
             return Decided(state, probe=probe)
-        return Decided(border, changes, probe, fired=True)
+        changes = self._cleared(view, view.outputs[state.cleared : border])
+        return Decided(ClearedUntil(border), changes, probe, fired=True)
+
+    def _cleared(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
+        """Return what clears those of the results that may be cleared."""
+        old = [one for one in results if view.item(one).tool not in self.excluded]
+        changes = replaced(view, old, "cleared", self.placeholder)
+        return changes + without_inputs(view, old) if self.clear_inputs else changes
+
+    def _weighed(self, known: "ClearedUntil", border: int, view: PolicyView) -> "ClearedUntil":
+        """Return what clearing all old results would free; only those that became old are looked at."""
+        new = view.outputs[max(known.seen, known.cleared) : border]
+        changes = self._cleared(view, new)
+        freed = sum(view.tokens(one.item) - -(-one.length // 4) for one in changes)
+        return ClearedUntil(
+            known.cleared, border, known.able + len(changes), known.freed + freed, view.changes
+        )
+
+
+class ClearedUntil(NamedTuple):
+    """How far results are cleared, and what clearing more of them would free."""
+
+    cleared: int = 0
+    """The place of the first result that is not cleared."""
+    seen: int = 0
+    """The place before which all that is not cleared was weighed."""
+    able: int = 0
+    """How many of these may be cleared."""
+    freed: int = 0
+    """The tokens that this would free."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were weighed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +182,13 @@ class ClearThinking(Preset):
         """Drop the reasoning of older turns."""
         seen, newest = state
         known = [*newest, *reasoning_in(view, seen, view.count)]
-        turns = sorted({view.item(one).turn for one in known})
+        turns = sorted({view.item(one).turn for one in known if is_shown(view, one)})
         kept = turns[-self.keep :] if self.keep else []
         changes = dropped(view, [one for one in known if view.item(one).turn not in kept])
         left = {*known} - {one.item for one in changes}
         probe = Probe("turns with reasoning", len(turns), self.keep, "turns")
-        return Decided((view.count, tuple(sorted(left))), changes, probe, fired=bool(changes))
+        able = "older ones whose reasoning may be dropped"
+        return decided((view.count, tuple(sorted(left))), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +221,8 @@ class InspectEdit(Preset):
         changes += replaced(
             view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
         )
-        return Decided(state, changes, probe, fired=bool(changes))
+        able = "older results and reasoning that may be cleared"
+        return decided(state, changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +247,9 @@ class LearnClaudeCodeMicro(Preset):
             if view.item(one).chars > self.longest:
                 text = f"[Previous: used {view.item(one).tool}]"
                 changes += replaced(view, [one], "cleared", text)
-        probe = Probe("results", len(view.outputs), self.keep, "results")
-        return Decided(border, changes, probe, fired=bool(changes))
+        probe = Probe("results", view.shown_outputs, self.keep, "results")
+        able = f"results of over {self.longest} characters beyond the newest {self.keep}"
+        return decided(border, changes, probe, able)
 
 
 def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:

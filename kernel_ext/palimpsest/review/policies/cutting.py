@@ -4,6 +4,7 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 call and its result are dropped together; system prompt and tools always stay.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,14 +12,16 @@ from typing import ClassVar, Literal
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
     BESIDE,
+    decided,
     dropped,
     gone_range,
-    is_shown,
     shown_messages,
     start_of_newest,
     start_of_unanswered,
 )
 from palimpsest.review.policies.settings import Preset
+
+DROPPED = "older messages that may be dropped"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +42,11 @@ class StrandsSlidingWindow(Preset):
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop what is older than the newest messages."""
         first = max(state, start_of_newest(view, self.messages))
-        probe = Probe("messages", view.item(view.count - 1).block, self.messages, "messages")
+        shown = len(shown_messages(view, (0, state)))
+        probe = Probe("messages", shown, self.messages, "messages")
         changes = dropped(view, range(state, first))
         state = max(state, min(first, start_of_unanswered(view)))
-        return Decided(state, changes, probe, fired=bool(changes))
+        return decided(state, changes, probe, DROPPED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +72,11 @@ class KeepEnds(Preset):
         starts = shown_messages(view, state)
         probe = Probe("messages", len(starts), self.most, "messages")
         gone = middle(starts, self.first, max(1, self.left - self.first))
-        if len(starts) <= self.most or not gone:
+        if len(starts) <= self.most:
             return Decided(state, probe=probe)
         changes = dropped(view, gone)
         state = gone_range(view, state, [one.item for one in changes])
-        return Decided(state, changes, probe, fired=bool(changes))
+        return decided(state, changes, probe, DROPPED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +114,7 @@ class AtOverflow(Preset):
         known = (gone[0], gone[1])
         changes = dropped(view, self.chosen(view, shown_messages(view, known), round(trigger)))
         known = gone_range(view, known, [one.item for one in changes])
-        return Decided((window, *known), changes, probe, fired=bool(changes))
+        return decided((window, *known), changes, probe, DROPPED)
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the items that are dropped, given the first item of each message."""
@@ -203,12 +207,14 @@ class LangChainTrim(Preset):
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Drop what is beyond the limit."""
+        if not self.max_tokens:
+            return Decided(None)
         probe = Probe("tokens of the request", view.total, self.max_tokens)
-        if not self.max_tokens or view.total <= self.max_tokens:
+        if not probe.passed:
             return Decided(None, probe=probe)
         starts = shown_messages(view)
         changes = self._last(view, starts) if self.strategy == "last" else self._first(view, starts)
-        return Decided(None, changes, probe, fired=bool(changes))
+        return decided(None, changes, probe, DROPPED)
 
     def _last(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
         cut = fitting(view, starts, self.max_tokens)
@@ -244,10 +250,11 @@ def fitting(view: PolicyView, starts: Sequence[int], most: int) -> int:
 
 def tokens_in(view: PolicyView, first: int, until: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
+    shown = view.shown_items
     return sum(
         view.tokens(one)
-        for one in range(first, until)
-        if view.item(one).kind not in BESIDE and is_shown(view, one)
+        for one in shown[bisect_left(shown, first) : bisect_left(shown, until)]
+        if view.item(one).kind not in BESIDE
     )
 
 

@@ -10,6 +10,7 @@ from palimpsest.review.policies.clearing import without_inputs
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
     call_of_result,
+    decided,
     dropped,
     is_reducible,
     is_shown,
@@ -65,7 +66,8 @@ class ClineLegacy(Preset):
                 gone = dropped(view, range(starts[2], starts[2 + half]))
                 items = {one.item for one in gone}
                 changes = [one for one in changes if one.item not in items] + gone
-        return Decided(state, changes, probe, fired=bool(changes))
+        able = "older reads and messages that may be removed"
+        return decided(state, changes, probe, able)
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
         newest: set[str] = set()
@@ -176,12 +178,13 @@ class DcpPurgeErrors(Preset):
             ),
         ]
         border = view.request.index - self.requests
-        old = [one for one in waiting if view.item(one).entered <= border]
-        changes = without_inputs(view, [one for one in old if is_reducible(view, one)])
-        oldest = max((view.request.index - view.item(one).entered for one in waiting), default=0)
+        able = [one for one in waiting if is_reducible(view, one)]
+        changes = without_inputs(view, [one for one in able if view.item(one).entered <= border])
+        oldest = max((view.request.index - view.item(one).entered for one in able), default=0)
         probe = Probe("requests since a call failed", oldest, self.requests - 1, "requests")
         kept = tuple(one for one in waiting if view.item(one).entered > border)
-        return Decided((len(view.outputs), kept), changes, probe, fired=bool(changes))
+        state = (len(view.outputs), kept)
+        return decided(state, changes, probe, "calls whose input may be cleared")
 
 
 PRESETS: tuple[type[Preset], ...] = (

@@ -388,7 +388,7 @@ class EngineStep:
     def note(self, probes: Iterable[Probe]) -> None:
         """Keep the probe that is nearest to its threshold."""
         found = [one for one in (self.probe, *probes) if one is not None]
-        self.probe = max(found, key=_nearness, default=None)
+        self.probe = max(found, key=lambda one: one.nearness, default=None)
 
     def _weighed(self, item: int) -> int:
         """Return the tokens that an item adds to the request now."""
@@ -406,7 +406,3 @@ class EngineStep:
         if change.tokens is not None:
             return change.tokens
         return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
-
-
-def _nearness(probe: Probe) -> float:
-    return probe.value / probe.threshold if probe.threshold else probe.value

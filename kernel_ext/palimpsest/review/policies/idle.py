@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
-from palimpsest.review.policies.reducible import is_reducible, is_shown, replaced
+from palimpsest.review.policies.reducible import decided, is_reducible, is_shown, replaced
 from palimpsest.review.policies.settings import Preset
 
 CUT = (
@@ -60,9 +60,16 @@ class OpenClawCacheTtl(Preset):
         gap = view.gap_seconds or 0.0
         probe = Probe("seconds since the request before", gap, self.ttl_seconds, "seconds")
         seen, changes = self._images(seen, view)
+        if changes:
+            probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
         if gap >= self.ttl_seconds and window > 0:
-            changes += self._after_pause(window * 4, view)
-        return Decided((window, seen), changes, probe, fired=bool(changes))
+            chars = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
+            least = self.soft * window * 4
+            if chars >= least:
+                changes += self._after_pause(window * 4, chars, view)
+            elif not changes:
+                probe = Probe("characters of the request", chars, least, "characters", probe)
+        return decided((window, seen), changes, probe, "older results that may be trimmed")
 
     def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
         border = first
@@ -74,13 +81,10 @@ class OpenClawCacheTtl(Preset):
             if view.item(one).kind == "media" and is_reducible(view, one)
         ]
 
-    def _after_pause(self, chars: int, view: PolicyView) -> list[Change]:
+    def _after_pause(self, chars: int, total: int, view: PolicyView) -> list[Change]:
         border = self._border(view)
         first = self._first_user(view)
         able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
-        total = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
-        if total / chars < self.soft:
-            return []
         changes: dict[int, Change] = {}
         for one in able:
             if view.state(one) == "whole" and view.item(one).chars > self.longest:
@@ -145,7 +149,8 @@ class ClaudeCodeMicrocompact(Preset):
         ]
         old = able[: max(0, len(able) - self.keep)]
         changes = replaced(view, old, "cleared", RESULT_CLEARED)
-        return Decided(None, changes, probe, fired=bool(changes))
+        none = f"results of its tools beyond the newest {self.keep} that may be cleared"
+        return decided(None, changes, probe, none)
 
 
 PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl, ClaudeCodeMicrocompact)

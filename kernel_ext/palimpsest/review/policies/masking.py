@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
     border_of_newest,
+    decided,
     is_reducible,
     is_shown,
     replaced,
@@ -56,7 +57,8 @@ class GeminiMask(Preset):
         changes = [
             change for one in reversed(found) for change in shortened(view, one, size, "masked")
         ]
-        return Decided(MaskedUntil(weighed.beyond), changes, probe, fired=bool(changes))
+        able = f"results of over {size} characters among them"
+        return decided(MaskedUntil(weighed.beyond), changes, probe, able)
 
     def _weighed(self, known: "MaskedUntil", view: PolicyView) -> "MaskedUntil":
         """Return where the protected tokens begin now; only results that are new or leave them are looked at.
@@ -132,17 +134,17 @@ class SweAgentLastN(Preset):
         """Elide the observations that are no longer among the newest."""
         elided, seen = state
         outputs = view.outputs
-        border = border_of_newest(view, self.n)
-        if self.polling > 1:
-            border = (len(outputs) // self.polling) * self.polling - self.n
-        border = max(border, elided)
+        shown = view.shown_outputs
+        late = shown % self.polling if self.polling > 1 else 0
+        border = max(border_of_newest(view, self.n + late), elided)
         old = [one for one in outputs[elided:border] if view.item(one).tool not in self.always_keep]
         if self.always_remove:
             new = outputs[max(seen, border) :]
             old += [one for one in new if view.item(one).tool in self.always_remove]
         changes = [change for one in old for change in _elided(view, one)]
-        probe = Probe("observations", len(outputs), self.n, "observations")
-        return Decided((border, len(outputs)), changes, probe, fired=bool(changes))
+        probe = Probe("observations", shown - late, self.n, "observations")
+        able = f"observations beyond the newest {self.n} that it may elide"
+        return decided((border, len(outputs)), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,8 +233,9 @@ class MaskWindow(Preset):
                 changes += replaced(view, [one], "masked", self.placeholder)
             else:
                 changes += _elided(view, one)
-        probe = Probe("observations", len(view.outputs), self.n, "observations")
-        return Decided(border, changes, probe, fired=bool(changes))
+        probe = Probe("observations", view.shown_outputs, self.n, "observations")
+        able = f"observations beyond the newest {self.n} that it may mask"
+        return decided(border, changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +273,8 @@ class OpenHandsBrowserOutput(Preset):
         changes = replaced(view, old, "masked", self.placeholder)
         probe = Probe("pages of a browser", len(pages), self.n, "pages")
         kept = tuple(pages[len(old) :])
-        return Decided((len(view.outputs), kept), changes, probe, fired=bool(changes))
+        able = f"pages beyond the newest {self.n} that it may mask"
+        return decided((len(view.outputs), kept), changes, probe, able)
 
 
 def _elided(view: PolicyView, index: int) -> list[Change]:

@@ -43,6 +43,16 @@ class PastView:
         return self._outputs
 
     @property
+    def shown_outputs(self) -> int:
+        """How many of these are in the request, whole or in part."""
+        return self._view.shown_outputs
+
+    @property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first."""
+        return tuple(self._view.shown_items)
+
+    @property
     def turn(self) -> int:
         """The turn to which this moment belongs, from 1."""
         return self._view.turn

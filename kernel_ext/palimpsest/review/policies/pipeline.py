@@ -92,7 +92,7 @@ class Pipeline:
             decided = stage.step(states[place], seen)
             states[place] = decided.state
             fired = fired or decided.fired
-            probes.append(decided.probe)
+            probes.append(decided.held_by)
             if decided.changes:
                 layers[place] = _with(layers[place], decided)
                 for change in decided.changes:
@@ -130,4 +130,4 @@ def _nearest(probes: list[Probe | None]) -> Probe | None:
     found = [one for one in probes if one is not None]
     if not found:
         return None
-    return max(found, key=lambda one: one.value / one.threshold if one.threshold else one.value)
+    return max(found, key=lambda one: one.nearness)

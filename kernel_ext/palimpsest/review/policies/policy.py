@@ -7,6 +7,7 @@ decisions again.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal, Protocol
 
 from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem, TimelineRequest
@@ -45,6 +46,20 @@ class Probe:
     value: float
     threshold: float
     unit: str = "tokens"
+    after: "Probe | None" = None
+    """The condition before it, whose threshold was passed: this one held the rule back."""
+
+    @property
+    def passed(self) -> bool:
+        """The value exceeds the threshold."""
+        return self.value > self.threshold
+
+    @property
+    def nearness(self) -> tuple[float, float]:
+        """How near the rule was to acting; it is comparable also between probes of different signals."""
+        share = self.value / self.threshold if self.threshold else self.value
+        before = 0 if self.after is None else 1 + self.after.nearness[0]
+        return (inf if self.passed else before), share
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,18 @@ class Decided:
     """Also where it does nothing: it shows how far it was from acting."""
     fired: bool = False
     """The rule acted as a whole, once, whatever number of items it changed."""
+
+    @property
+    def held_by(self) -> Probe | None:
+        """The probe, as what held the rule back where it did not act though the probe's threshold was passed."""
+        if self.probe is None or self.fired or not self.probe.passed:
+            return self.probe
+        return none_of("items that it may show otherwise", self.probe)
+
+
+def none_of(signal: str, after: Probe) -> Probe:
+    """Return that a rule was held back because there was nothing of what it shows otherwise."""
+    return Probe(signal, 0, 0, "", after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +119,19 @@ class PolicyView(Protocol):
     @property
     def outputs(self) -> Sequence[int]:
         """The results of calls among them, oldest first."""
+        ...
+
+    @property
+    def shown_outputs(self) -> int:
+        """How many of these are in the request, whole or in part."""
+        ...
+
+    @property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first.
+
+        In a long session most items may be gone, so that a rule which looks at these alone stays quick.
+        """
         ...
 
     @property

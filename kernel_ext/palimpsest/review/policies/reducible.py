@@ -4,9 +4,11 @@ A system prompt, the tools, what is pinned and what a person took out are left a
 go together. A placeholder replaces also a result that is shorter than itself, as the agents themselves do.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, none_of
 from palimpsest.transcript.timeline import ItemState, Timeline
 
 BESIDE = frozenset({"system", "tools", "summary"})
@@ -40,11 +42,20 @@ def shortened(
     return [Change(index, state, chars=chars)]
 
 
+def decided(state: Any, changes: Sequence[Change], probe: Probe, able: str) -> Decided:
+    """Return what was decided; where the threshold was passed, but nothing ``able`` was there, the probe says so."""
+    if probe.passed and not changes:
+        probe = none_of(able, probe)
+    return Decided(state, changes, probe, fired=bool(changes))
+
+
 def border_of_newest(view: PolicyView, count: int) -> int:
     """Return the place in the view's results before which all but the newest so many shown ones lie."""
     outputs = view.outputs
+    if view.shown_outputs <= count:
+        return 0 if count else len(outputs)
     place, left = len(outputs), count
-    while place and left > 0:
+    while left > 0:
         place -= 1
         left -= view.shows(outputs[place])
     return place
@@ -52,11 +63,11 @@ def border_of_newest(view: PolicyView, count: int) -> int:
 
 def start_of_newest(view: PolicyView, count: int) -> int:
     """Return the first item of the newest so many messages that are shown; 0 where there are not more."""
-    messages, shows = _messages(view), view.shows
+    messages = _messages(view)
     seen, block = 0, -1
-    for index in range(view.count - 1, -1, -1):
+    for index in reversed(view.shown_items):
         own = messages[index]
-        if own == block or own < 0 or not shows(index):
+        if own == block or own < 0:
             continue
         if seen == count:
             return index + 1
@@ -69,15 +80,23 @@ def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int
 
     ``gone`` is a range of items that are known to be no longer shown.
     """
-    messages, shows = _messages(view), view.shows
+    messages = _messages(view)
     found, block = [], -1
-    for index in (*range(gone[0]), *range(gone[1], view.count)):
+    for index in shown_outside(view, gone):
         own = messages[index]
-        if own == block or own < 0 or not shows(index):
+        if own == block or own < 0:
             continue
         block = own
         found.append(index)
     return found
+
+
+def shown_outside(view: PolicyView, gone: tuple[int, int]) -> Sequence[int]:
+    """Return the items in the request before and behind a range, oldest first."""
+    shown = view.shown_items
+    if gone[0] >= gone[1]:
+        return shown
+    return [*shown[: bisect_left(shown, gone[0])], *shown[bisect_left(shown, gone[1]) :]]
 
 
 def _messages(view: PolicyView) -> Sequence[int]:

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
-from palimpsest.review.policies.reducible import is_reducible, is_shown, shortened, start_of_newest
+from palimpsest.review.policies.reducible import (
+    decided,
+    is_reducible,
+    is_shown,
+    shortened,
+    start_of_newest,
+)
 from palimpsest.review.policies.settings import Preset
 from palimpsest.transcript.timeline import ItemState
 
@@ -33,17 +39,18 @@ class ShortenedResults(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Shorten the long ones of the new results."""
-        new = view.outputs[state:]
+        new = [one for one in view.outputs[state:] if is_reducible(view, one)]
         size = self.kept + self.note_chars
         changes = [
             change
             for one in new
-            if view.item(one).chars > self.longest
+            if view.chars(one) > self.longest
             for change in shortened(view, one, size, self.state)
         ]
-        longest = max((view.item(one).chars for one in new), default=0)
+        longest = max((view.chars(one) for one in new), default=0)
         probe = Probe("characters of a result", longest, self.longest, "characters")
-        return Decided(len(view.outputs), changes, probe, fired=bool(changes))
+        able = f"results that {size} characters of head, tail and note would shorten"
+        return decided(len(view.outputs), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,18 +108,21 @@ class DeepAgentsOffload(Preset):
     def step(self, state: int, view: PolicyView) -> Decided:
         """Offload the long ones of the new items."""
         changes: list[Change] = []
-        highest = 0
+        highest = 0.0
         for one in range(state, view.count):
             limit = {"output": self.result_tokens, "user": self.prompt_tokens}.get(
                 view.item(one).kind
             )
-            if limit is None:
+            if limit is None or not is_reducible(view, one):
                 continue
-            highest = max(highest, view.weight(one) * self.result_tokens // limit)
-            if view.weight(one) > limit:
+            tokens = view.tokens(one)
+            highest = max(highest, tokens * self.result_tokens / limit)
+            if tokens > limit:
                 changes += self._offload(view, one)
         probe = Probe("tokens of a result", highest, self.result_tokens)
-        return Decided(view.count, changes, probe, fired=bool(changes))
+        return decided(
+            view.count, changes, probe, "results that their first and last lines shorten"
+        )
 
     def _offload(self, view: PolicyView, index: int) -> list[Change]:
         lines = view.read(index).splitlines()
@@ -158,7 +168,8 @@ class DeepAgentsTruncateArgs(Preset):
             and view.state(one) == "whole"
             for change in shortened(view, one, self.kept + len("...(argument truncated)"))
         ]
-        return Decided((window, until), changes, probe, fired=bool(changes))
+        able = f"long inputs of calls that write before the newest {self.messages} messages"
+        return decided((window, until), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,16 +187,17 @@ class StrandsOffload(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Offload the long ones of the new results."""
-        new = view.outputs[state:]
+        new = [one for one in view.outputs[state:] if is_reducible(view, one)]
         changes = [
             change
             for one in new
-            if view.weight(one) > self.longest
+            if view.tokens(one) > self.longest
             for change in shortened(view, one, 4 * self.kept + FILE_NOTE_CHARS, "offloaded")
         ]
-        highest = max((view.weight(one) for one in new), default=0)
+        highest = max((view.tokens(one) for one in new), default=0)
         probe = Probe("tokens of a result", highest, self.longest)
-        return Decided(len(view.outputs), changes, probe, fired=bool(changes))
+        able = f"results that {self.kept} tokens and a note would shorten"
+        return decided(len(view.outputs), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +235,7 @@ class StrandsTruncateResults(Preset):
                 found = shortened(view, one, self.kept + len("... [truncated] ..."))
                 total -= sum(view.tokens(one) - -(-change.length // 4) for change in found)
                 changes += found
-        return Decided((window, seen), changes, probe, fired=bool(changes))
+        return decided((window, seen), changes, probe, "results that may be shortened")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +262,8 @@ class OpenAIAgentsTrimmer(Preset):
             changes += self._trim(view, outputs[border])
             border += 1
         probe = Probe("turns", view.turn, self.turns, "turns")
-        return Decided(border, changes, probe, fired=bool(changes))
+        able = f"results of over {self.longest} characters in older turns"
+        return decided(border, changes, probe, able)
 
     def _trim(self, view: PolicyView, index: int) -> list[Change]:
         item = view.item(index)

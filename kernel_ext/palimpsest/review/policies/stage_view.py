@@ -48,6 +48,30 @@ class StageView:
         """The results of calls among them."""
         return self._base.outputs
 
+    @cached_property
+    def shown_outputs(self) -> int:
+        """How many of these are in the request."""
+        base = self._base
+        return base.shown_outputs + sum(
+            self.shows(index) - base.shows(index)
+            for index in self._over
+            if index < base.count and base.item(index).kind == "output"
+        )
+
+    @cached_property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first."""
+        base = self._base
+        moved = {
+            index
+            for index in self._over
+            if index < base.count and self.shows(index) != base.shows(index)
+        }
+        if not moved:
+            return base.shown_items
+        stay = [index for index in base.shown_items if index not in moved]
+        return sorted(stay + [index for index in moved if self.shows(index)])
+
     @property
     def turn(self) -> int:
         """The turn to which this moment belongs."""

@@ -5,17 +5,25 @@ written: its size is the same for all policies of one table. The newest answer a
 where a project would summarise them as well.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    none_of,
+)
 from palimpsest.review.policies.reducible import (
     call_of_result,
     gone_range,
     is_reducible,
-    is_shown,
     shortened,
+    shown_outside,
     with_partners,
 )
 from palimpsest.review.policies.settings import Preset
@@ -23,6 +31,12 @@ from palimpsest.review.policies.shortening import last_lines
 from palimpsest.review.policies.tool_calls import is_read, path_of
 
 SUMMARY_TOKENS = 1_500
+COVERED = "older messages that a summary may replace"
+
+
+def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
+    """Return that a summary pays only where it replaces more tokens than it has."""
+    return Probe("tokens that a summary would replace", tokens, summary, after=after)
 
 
 class SummaryState(NamedTuple):
@@ -66,8 +80,10 @@ class Summarise(Preset):
         if place < 0 or view.state(place) != "summarised":
             place = leaving[0] if leaving else -1
         freed = sum(view.tokens(one) for one in {*leaving, place} if one >= 0)
-        if not leaving or freed <= self.summary:
-            return Decided(state, probe=probe)
+        if not leaving:
+            return Decided(state, probe=none_of(COVERED, probe))
+        if freed <= self.summary:
+            return Decided(state, probe=enough_to_summarise(freed, self.summary, probe))
         changes = [
             Change(place, "summarised", tokens=self.summary, numbers={"covers": len(leaving)})
         ]
@@ -85,10 +101,10 @@ class Summarise(Preset):
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
         """Return the items that the summary replaces; those alone that may be reduced are."""
-        first, end = state.gone
-        return [*range(first), *range(end, cut)]
+        shown = shown_outside(view, state.gone)
+        return shown[: bisect_left(shown, cut)]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
         """Return what else is shown otherwise when it acts."""
@@ -115,10 +131,9 @@ class CutAtTokens(Summarise):
         keep = self.kept(state, view)
         if not keep:
             return view.count
-        kept, cut = 0, view.count
-        while cut > 0 and (kept < keep or not _begins(view, cut)):
+        cut = self._newest(state, view, keep)
+        while not _begins(view, cut):
             cut -= 1
-            kept += view.tokens(cut)
         forward = cut
         while forward < view.count and view.item(forward).kind == "output":
             forward += 1
@@ -129,6 +144,23 @@ class CutAtTokens(Summarise):
         while not _begins(view, cut):
             cut -= 1
         return cut
+
+    def _newest(self, state: SummaryState, view: PolicyView, keep: float) -> int:
+        """Return the first of the newest items that have so many tokens together; 0 where all have fewer."""
+        kept = 0
+        place = state.place
+        if place >= 0 and view.shows(place):  # its summary was undone
+            place = -1
+        for one in reversed(view.shown_items):
+            if one < place:
+                kept += view.tokens(place)
+                if kept >= keep:
+                    return place
+                place = -1
+            kept += view.tokens(one)
+            if kept >= keep:
+                return one
+        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,10 +245,10 @@ class ClaudeCodeAuto(CutAtTokens):
     def _reads(self, view: PolicyView) -> list[int]:
         paths: set[str] = set()
         found: list[int] = []
-        for one in reversed(view.outputs):
+        for one in reversed(view.shown_items):
             if len(found) == self.files:
                 break
-            if is_read(view.item(one).tool) and is_shown(view, one):
+            if view.item(one).kind == "output" and is_read(view.item(one).tool):
                 call = call_of_result(view, one)
                 path = path_of(view, call) if call is not None else ""
                 if path and path not in paths:
@@ -240,7 +272,8 @@ class CodexCompact(CutAtTokens):
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items but the newest prompts."""
         left, found = self.prompts, []
-        for one in range(cut - 1, -1, -1):
+        shown = view.shown_items
+        for one in reversed(shown[: bisect_left(shown, cut)]):
             if view.item(one).kind == "user" and is_reducible(view, one):
                 left -= view.tokens(one)
                 if left >= 0:
@@ -267,7 +300,8 @@ class GeminiCompress(CutAtTokens):
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
         """Return the older results of what stays, cut to their last lines."""
-        stay = [one for one in view.outputs if one >= cut and one not in leaving]
+        gone, outputs = {*leaving}, view.outputs
+        stay = [one for one in outputs[bisect_left(outputs, cut) :] if one not in gone]
         return last_lines(view, stay, self.results, self.lines)
 
 

@@ -24,6 +24,7 @@ from palimpsest.review.policies.summarising import (
     CutAtTokens,
     Summarise,
     SummaryState,
+    enough_to_summarise,
 )
 
 
@@ -194,8 +195,9 @@ class GoogleAdkCompaction(Preset):
         if turns < self.interval:
             return Decided(state, probe=probe)
         leaving = with_partners(view, range(view.count))
-        if sum(view.tokens(one) for one in leaving) <= self.summary:
-            return Decided(view.turn, probe=probe)
+        freed = sum(view.tokens(one) for one in leaving)
+        if freed <= self.summary:
+            return Decided(view.turn, probe=enough_to_summarise(freed, self.summary, probe))
         changes = [
             Change(one, "summarised", tokens=0 if place else self.summary)
             for place, one in enumerate(leaving)

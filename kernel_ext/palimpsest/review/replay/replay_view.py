@@ -1,5 +1,6 @@
 """What a replay keeps of the items at a request: their tokens by an estimator, and what a policy sees of them."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from palimpsest.review.policies.policy import Change
@@ -70,6 +71,8 @@ class ReplayView:
     def __init__(self, timeline: Timeline, scale: TokenScale) -> None:
         self.timeline = timeline
         self.outputs: list[int] = []
+        self.shown_outputs = 0
+        self.shown_items: list[int] = []
         self.count = 0
         self.turn = 0
         self.request: TimelineRequest = timeline.requests[0]
@@ -86,6 +89,7 @@ class ReplayView:
         """Show what exists as another view does, of a timeline that begins alike."""
         count = self.count = other.count
         self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
+        self.shown_outputs, self.shown_items = other.shown_outputs, [*other.shown_items]
         states, lengths, gone = other.columns
         self._states[:count] = states[:count]
         self._lengths[:count] = lengths[:count]
@@ -125,7 +129,12 @@ class ReplayView:
         self.changes = (self.changes or 0) + 1
         self._states[index] = state
         self._lengths[index] = chars
-        self._gone[index] = state in GONE_STATES
+        gone = state in GONE_STATES
+        if index < self.count and gone != self._gone[index]:
+            self.shown_outputs += (1 - 2 * gone) * (self._items[index].kind == "output")
+            place = bisect_left(self.shown_items, index)
+            self.shown_items[place : place + gone] = () if gone else (index,)
+        self._gone[index] = gone
 
     @property
     def total(self) -> int:
@@ -151,6 +160,10 @@ class ReplayView:
         """Let the items up to this one exist."""
         items = self._items
         for index in range(self.count, until):
+            shown = not self._gone[index]
+            if shown:
+                self.shown_items.append(index)
             if items[index].kind == "output":
                 self.outputs.append(index)
+                self.shown_outputs += shown
         self.count = until

@@ -78,7 +78,7 @@ class Simulation:
     fired: tuple[int, ...]
     """The requests at which the policy's rule acted."""
     probes: tuple[ProbeAt, ...] = ()
-    """One for each request at which the signal rose to a new maximum."""
+    """One for each request at which the rule came nearer to acting than before."""
 
     @property
     def facts_until(self) -> int | None:
@@ -94,12 +94,13 @@ class _Trace:
     sizes: list[RequestSize] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     probes: list[ProbeAt] = field(default_factory=list)
-    highest: float = float("-inf")
+    nearest: tuple[float, float] = (-1.0, 0.0)
+    """``Probe.nearness`` of the newest of them."""
 
     def copied(self) -> "_Trace":
         """Return a copy that may go on alone."""
         return _Trace(
-            [*self.transitions], [*self.sizes], [*self.fired], [*self.probes], self.highest
+            [*self.transitions], [*self.sizes], [*self.fired], [*self.probes], self.nearest
         )
 
 
@@ -291,9 +292,9 @@ class TimelineReplay:
                 self._apply(change, request, self._name)
         if decided.fired:
             self._trace.fired.append(request.index)
-        probe = decided.probe
-        if probe is not None and probe.value > self._trace.highest:
-            self._trace.highest = probe.value
+        probe = decided.probe if self._trace.fired else decided.held_by
+        if probe is not None and probe.nearness > self._trace.nearest:
+            self._trace.nearest = probe.nearness
             self._trace.probes.append(ProbeAt(request.index, probe))
 
     def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:

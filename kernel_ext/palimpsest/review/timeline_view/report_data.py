@@ -7,6 +7,7 @@ nothing.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import some
@@ -27,36 +28,47 @@ SHARED_LENGTH = 8
 """Shorter lists are written where they are."""
 
 
+def _untold(_done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
 def report_data(
     answers: ViewAnswers,
     policies: Sequence[str],
     texts: ReportTexts,
     price: str | None,
     clean: Callable[[Any], Any],
+    progress: Callable[[int, int], None] = _untold,
 ) -> tuple[TimelineView, str]:
     """Return the view that the report shows, and the data as JSON; both without what ``clean`` removes.
 
-    Raises UserError for an unknown policy, price or choice of texts.
+    ``progress`` is told how many of the tracks are computed. Raises UserError for an unknown policy, price or
+    choice of texts.
     """
     _check(policies, texts)
+    chosen = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
     found = answers.answer(AskView(price=price))
     if found.view is None:
         raise UserError(found.error)
     view = _shown(found.view, texts, answers.review)
     view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
-    stops = [clean(one) for one in _stops(answers, policies or DEFAULT_POLICIES, price)]
-    named = _policies(view.policies, [one["policy"] for one in stops])
-    view = view.model_copy(update={"policies": named})
+    view = view.model_copy(update={"policies": _policies(view.policies, clean([*chosen]))})
+    columns = _Columns()
+    # One track after the other, so that only one is in memory as Python's numbers.
     data = {
-        "view": view.model_dump(mode="json", exclude_none=True),
-        "stops": stops,
+        "view": columns.shared(view.model_dump(mode="json", exclude_none=True)),
+        "stops": [columns.shared(clean(one)) for one in _stops(answers, chosen, price, progress)],
         "texts": texts,
-        "items": clean(_texts(answers, texts)),
-        "compactions": clean(_compactions(answers, texts, price)) if texts != "none" else [],
+        "items": columns.shared(clean(_texts(answers, texts))),
+        "compactions": columns.shared(
+            clean(_compactions(answers, texts, price)) if texts != "none" else []
+        ),
     }
-    columns: list[Any] = []
-    made = _shared(data, columns, {})
-    return view, json.dumps({"columns": columns, "data": made}, separators=(",", ":"))
+    return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _check(policies: Sequence[str], texts: str) -> None:
@@ -88,28 +100,38 @@ def _shown(view: TimelineView, texts: ReportTexts, review: SessionReview) -> Tim
 
 
 def _stops(
-    answers: ViewAnswers, policies: Sequence[str], price: str | None
+    answers: ViewAnswers,
+    policies: Sequence[str],
+    price: str | None,
+    progress: Callable[[int, int], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield each policy with its own numbers first, then with one number moved at a time."""
-    options = {one.name: one for one in policy_choices()}
-    for policy in dict.fromkeys(policies):
-        sliders = options[policy].sliders if policy in options else ()
-        own = {one.name: one.default for one in sliders}
-        moved = [
-            {**own, one.name: stop} for one in sliders for stop in one.stops if stop != one.default
-        ]
-        for numbers in (own, *moved):
-            given = {name: value for name, value in numbers.items() if value != own[name]}
-            found = answers.answer(AskTrack(policy=policy, numbers=given, price=price))
-            if found.track is None:
-                if not given:
-                    raise UserError(found.error)
-                continue  # a number that this policy does not take beside its others
-            yield {
-                "policy": policy,
-                "numbers": numbers,
-                "track": found.track.model_dump(mode="json", exclude_none=True),
-            }
+    asked = [(policy, numbers, given) for policy in policies for numbers, given in _numbers(policy)]
+    for done, (policy, numbers, given) in enumerate(asked):
+        progress(done, len(asked))
+        found = answers.answer(AskTrack(policy=policy, numbers=given, price=price))
+        if found.track is None:
+            if not given:
+                raise UserError(found.error)
+            continue  # a number that this policy does not take beside its others
+        yield {
+            "policy": policy,
+            "numbers": numbers,
+            "track": found.track.model_dump(mode="json", exclude_none=True),
+        }
+    progress(len(asked), len(asked))
+
+
+def _numbers(policy: str) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
+    """Yield the numbers of each stop of a policy, and those of them that were moved."""
+    option = next((one for one in policy_choices() if one.name == policy), None)
+    sliders = option.sliders if option is not None else ()
+    own = {one.name: one.default for one in sliders}
+    yield own, {}
+    for one in sliders:
+        for stop in one.stops:
+            if stop != one.default:
+                yield {**own, one.name: stop}, {one.name: stop}
 
 
 def _policies(options: Sequence[PolicyOption], policies: Sequence[str]) -> tuple[PolicyOption, ...]:
@@ -143,16 +165,27 @@ def _compactions(
         found.append(one.model_dump(mode="json", exclude_none=True))
 
 
-def _shared(value: Any, columns: list[Any], known: dict[str, int]) -> Any:
-    """Return a value in which each long list is a number in ``columns``, equal ones the same."""
-    if isinstance(value, dict):
-        return {name: _shared(one, columns, known) for name, one in value.items()}
-    if not isinstance(value, list) or (value and isinstance(value[0], dict | list)):
-        return [_shared(one, columns, known) for one in value] if isinstance(value, list) else value
-    if len(value) < SHARED_LENGTH:
-        return value
-    written = json.dumps(value)
-    if written not in known:
-        known[written] = len(columns)
-        columns.append(value)
-    return {"column": known[written]}
+class _Columns:
+    """The long lists of a report, each written once."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        """Each as JSON."""
+        self._known: dict[bytes, int] = {}
+
+    def shared(self, value: Any) -> Any:
+        """Return a value in which each long list is a number in the columns, equal ones the same."""
+        if isinstance(value, dict):
+            return {name: self.shared(one) for name, one in value.items()}
+        if not isinstance(value, list):
+            return value
+        if value and isinstance(value[0], dict | list):
+            return [self.shared(one) for one in value]
+        if len(value) < SHARED_LENGTH:
+            return value
+        written = _json(value)
+        digest = sha256(written.encode("utf-8", "surrogatepass")).digest()
+        if digest not in self._known:
+            self._known[digest] = len(self.written)
+            self.written.append(written)
+        return {"column": self._known[digest]}

@@ -89,12 +89,18 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
                 return clean(value)
             case dict():
                 return {clean(name): through(inner) for name, inner in value.items()}
+            case list() if NUMBERS.issuperset(map(type, value)):
+                return value
             case list() | tuple():
                 return [through(inner) for inner in value]
             case _:
                 return value
 
     return through
+
+
+NUMBERS = frozenset({int, float, bool, type(None)})
+"""What has no text; a long session has millions of them, in lists."""
 
 
 def _clean_url(url: str, clean: Callable[[str], str]) -> str:
