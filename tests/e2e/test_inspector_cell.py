@@ -21,6 +21,12 @@ STYLED = """table => {
 }"""
 """Returns how a table is drawn where JupyterLab has rules of its own for the tables of an output."""
 
+CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
+  ({ model }) => `${model.type} ${model.sharedModel.getSource()}`
+)"""
+COMMANDS = ("a", "b", "m", "y", "r", "x", "Shift+M", "Shift+ArrowDown", "d", "d")
+"""Keys that are commands of a notebook in command mode."""
+
 
 def inspected_in(page: Page, cell: int) -> Locator:
     """Return the live views in a cell's output, once they are drawn."""
@@ -29,6 +35,28 @@ def inspected_in(page: Page, cell: int) -> Locator:
     views = output.locator(".plm-InspectedCell .plm-Inspector")
     expect(cursor(views)).to_be_visible()
     return views
+
+
+def keys_stay_in_the_views_until_escape(page: Page, views: Locator) -> None:
+    """Press keys that are commands of the notebook: they become its own when Escape has left the views."""
+    before: list[str] = page.evaluate(CELLS)
+    for one in (cursor(views), views.get_by_role("tab", name="Timeline")):
+        one.focus()
+        for key in COMMANDS:
+            page.keyboard.press(key)
+        expect(one).to_be_focused()
+    page.keyboard.press("Escape")
+    cell = views.locator("xpath=ancestor::*[contains(@class, 'jp-Cell ')]").last
+    expect(cell).to_be_focused()
+
+    page.keyboard.press("b")  # a command is run after those that came before it
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(before) + 1)
+    after: list[str] = page.evaluate(CELLS)
+    after.remove("code ")
+    assert after == before
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(before))
 
 
 def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
@@ -73,6 +101,7 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
     for one in (own, recorded):
         expect(one.get_by_role("region")).to_have_count(0)
 
+    keys_stay_in_the_views_until_escape(page, own)
     page.evaluate(RUN, 4)
     own = inspected_in(page, 2)
     expect(cursor(own)).to_have_attribute("aria-valuemax", "2")
