@@ -114,11 +114,12 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
 def test_the_inspector_opens_below_the_notebook(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
+    path = unpacked(classic, "claude_code/compaction_session.jsonl", "in-cell.jsonl")
     name = book(
         classic,
         "classic-inspect.ipynb",
         SCRIPTED_MODEL_SETUP.format(answers="says('Two.')"),
-        "import palimpsest\npalimpsest.current_session().inspect()",
+        f"import palimpsest\nrecording = palimpsest.open_recording({path!r})\nrecording[0].inspect()",
     )
     open_notebook(page, classic, name)
     page.evaluate(READY)
