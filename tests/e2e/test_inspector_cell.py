@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph, wait_until_drawn
 from tests.e2e.test_inspector import cursor, unpacked
 from tests.e2e.test_inspector_tab import BLOCKS, REHEARSED, ask_server, kernel_of
 from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, book
@@ -21,6 +21,24 @@ STYLED = """table => {
 }"""
 """Returns how a table is drawn where JupyterLab has rules of its own for the tables of an output."""
 
+CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
+  ({ model }) => `${model.type} ${model.sharedModel.getSource()}`
+)"""
+SCROLLED = "one => one.closest('.plm-InspectedCell').scrollTop"
+SCROLL = """one => {
+  const box = one.closest('.plm-InspectedCell');
+  box.scrollTop += box.scrollTop > 40 ? -20 : 20;
+  return box.scrollTop;
+}"""
+ASK_AGAIN = """async () => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  const code = "get_ipython().run_line_magic('agent', '-m rehearsal/rules Hello again.')";
+  await kernel.requestExecute({ code }).done;
+}"""
+"""Runs a turn without a cell, as the panel does: nothing moves the focus."""
+COMMANDS = ("a", "b", "m", "y", "r", "x", "Shift+M", "Shift+ArrowDown", "d", "d")
+"""Keys that are commands of a notebook in command mode."""
+
 
 def inspected_in(page: Page, cell: int) -> Locator:
     """Return the live views in a cell's output, once they are drawn."""
@@ -29,6 +47,28 @@ def inspected_in(page: Page, cell: int) -> Locator:
     views = output.locator(".plm-InspectedCell .plm-Inspector")
     expect(cursor(views)).to_be_visible()
     return views
+
+
+def keys_stay_in_the_views_until_escape(page: Page, views: Locator) -> None:
+    """Press keys that are commands of the notebook: they become its own when Escape has left the views."""
+    before: list[str] = page.evaluate(CELLS)
+    for one in (cursor(views), views.get_by_role("tab", name="Timeline")):
+        one.focus()
+        for key in COMMANDS:
+            page.keyboard.press(key)
+        expect(one).to_be_focused()
+    page.keyboard.press("Escape")
+    cell = views.locator("xpath=ancestor::*[contains(@class, 'jp-Cell ')]").last
+    expect(cell).to_be_focused()
+
+    page.keyboard.press("b")  # a command is run after those that came before it
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(before) + 1)
+    after: list[str] = page.evaluate(CELLS)
+    after.remove("code ")
+    assert after == before
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    expect(page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(before))
 
 
 def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
@@ -43,7 +83,6 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
         "%agent -m rehearsal/rules Hello.",
         "palimpsest.current_session().inspect()",
         f"recording = palimpsest.open_recording({path!r})\nrecording[0].inspect()",
-        "%agent -m rehearsal/rules Hello again.",
         BLOCKS.format(flag=str(flag)),
     )
     open_notebook(page, lab, name)
@@ -73,11 +112,21 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
     for one in (own, recorded):
         expect(one.get_by_role("region")).to_have_count(0)
 
-    page.evaluate(RUN, 4)
-    own = inspected_in(page, 2)
+    keys_stay_in_the_views_until_escape(page, own)
+    # The cell's HTML is written anew after a turn: the views in it keep the focus, and where they are scrolled to.
+    find = own.get_by_role("searchbox", name="Find items")
+    find.focus()
+    scrolled = find.evaluate(SCROLL)
+    wait_until_drawn(page)
+    page.evaluate(ASK_AGAIN)
     expect(cursor(own)).to_have_attribute("aria-valuemax", "2")
+    expect(own.locator("xpath=ancestor::*[contains(@class, 'plm-Saved')]")).to_contain_text(
+        "2 requests"
+    )
+    expect(find).to_be_focused()
+    assert find.evaluate(SCROLLED) == scrolled
     # A cell that runs leaves the views their answers, in a kernel with subshells.
-    page.evaluate(BEGIN, 5)
+    page.evaluate(BEGIN, 4)
     own.get_by_role("tab", name="Requests").click()
     sent = own.get_by_role("group", name="The request as it is sent")
     expect(sent.get_by_text("Hello again.").first).to_be_visible()

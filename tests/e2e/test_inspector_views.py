@@ -45,6 +45,35 @@ TOO_WIDE = """() => [...document.querySelectorAll('.plm-Inspector :is(.plm-Inspe
   .map(node => `${node.getAttribute('aria-label') ?? node.className} is too wide`)"""
 """Names the tables and cards that would have to be scrolled sideways."""
 
+RINGS_CUT = """() => {
+  const found = [];
+  const all = '.plm-Inspector :is(button, input, select, summary, [tabindex="0"])';
+  for (const one of document.querySelectorAll(all)) {
+    one.focus();
+    const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(one);
+    const over = parseFloat(outlineWidth) + parseFloat(outlineOffset);
+    if (document.activeElement !== one || one.getClientRects().length === 0) {
+      continue;
+    }
+    const ring = one.getBoundingClientRect();
+    const name = one.getAttribute('aria-label') ?? one.textContent;
+    if (outlineStyle === 'none') {
+      found.push(`${name} shows no focus`);
+    }
+    for (let box = one.parentElement; box !== null && box !== document.body; box = box.parentElement) {
+      const edge = box.getBoundingClientRect();
+      if (getComputedStyle(box).overflow !== 'visible' && (
+        ring.left - over < edge.left || ring.right + over > edge.right ||
+        ring.top - over < edge.top && box.scrollTop === 0
+      )) {
+        found.push(`the focus of ${name} is cut by ${box.className}`);
+      }
+    }
+  }
+  return found;
+}"""
+"""Names what shows no line around it when it has the focus, or one that is cut."""
+
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_view_of_a_recording_shows_pythons_numbers_in_the_tab_and_in_a_report(
@@ -168,6 +197,8 @@ def test_every_view_of_a_report_is_accessible(
             photograph(page, f"report-{scheme}-{width}-{name.lower()}")
             found = page.evaluate(VIOLATIONS, "html")
             found += page.evaluate(TOO_WIDE) if width == min(WIDTHS) else []
+            page.keyboard.press("Shift")  # a line around the focus is drawn for who uses keys
+            found += page.evaluate(RINGS_CUT) if width == max(WIDTHS) else []
             over = page.evaluate(PAGE_OVER)
             bad[f"{name} {width}"] = found + ([f"{over} px too wide"] if over > 0 else [])
     context.close()

@@ -24,6 +24,7 @@ from tests.e2e.running_notebook import begin, setup
 from tests.e2e.saved_notebooks import MIME
 from tests.e2e.test_first_notebook import CLEAR, requests
 from tests.e2e.test_inspector import INSPECT, unpacked
+from tests.e2e.test_inspector_cell import inspected_in, keys_stay_in_the_views_until_escape
 from tests.e2e.test_inspector_kernels import kernels_of
 from tests.e2e.test_panel import (
     BEGIN,
@@ -112,8 +113,12 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
 def test_the_inspector_opens_below_the_notebook(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
+    path = unpacked(classic, "claude_code/compaction_session.jsonl", "in-cell.jsonl")
     name = book(
-        classic, "classic-inspect.ipynb", SCRIPTED_MODEL_SETUP.format(answers="says('Two.')")
+        classic,
+        "classic-inspect.ipynb",
+        SCRIPTED_MODEL_SETUP.format(answers="says('Two.')"),
+        f"import palimpsest\nrecording = palimpsest.open_recording({path!r})\nrecording[0].inspect()",
     )
     open_notebook(page, classic, name)
     page.evaluate(READY)
@@ -127,6 +132,8 @@ def test_the_inspector_opens_below_the_notebook(
     views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
     expect(views.get_by_role("slider", name="Request, recorded")).to_be_visible()
     photograph(page, "inspector-notebook7")
+    page.evaluate(RUN, 1)
+    keys_stay_in_the_views_until_escape(page, inspected_in(page, 1))
     assert ours(seen) == []
 
 

@@ -6,14 +6,26 @@ const OURS = 'data-lm-suppress-shortcuts';
 /**
  * Keeps plain keys from the notebook while an element of the views has the focus; returns a function that stops this.
  *
- * In command mode JupyterLab takes letters for commands, such as x, which deletes the cell, even where a list or a
- * grid has the focus. Keys with Control, Shift, Alt or Meta stay commands: save, run, find.
+ * In command mode JupyterLab takes letters for commands, such as x, which deletes the cell, and Shift+M, which merges
+ * cells, even where a list or a grid has the focus. Keys with Control, Alt or Meta stay commands, such as save and
+ * find, and Shift+Enter runs the cell.
  */
 export function keepPlainKeys(views: HTMLElement): () => void {
+  let marked: Element | null = null;
+  const unmark = () => {
+    marked?.removeAttribute(OURS);
+    marked = null;
+  };
   const decide = (event: KeyboardEvent) => {
-    const isPlain =
-      !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
-    views.toggleAttribute(OURS, isPlain);
+    const { target } = event;
+    unmark();
+    // Views that were taken out of the page with the focus may not have been told.
+    const isInside = target instanceof Element && views.contains(target);
+    // JupyterLab asks the element that has the focus before those around it, so it is the one to be marked.
+    if (isInside && isPlain(event)) {
+      marked = target;
+      marked.setAttribute(OURS, '');
+    }
   };
   // JupyterLab listens at the document, which is asked after the window.
   const enter = () => {
@@ -21,7 +33,7 @@ export function keepPlainKeys(views: HTMLElement): () => void {
   };
   const leave = () => {
     window.removeEventListener('keydown', decide, true);
-    views.removeAttribute(OURS);
+    unmark();
   };
   views.addEventListener('focusin', enter);
   views.addEventListener('focusout', leave);
@@ -30,6 +42,11 @@ export function keepPlainKeys(views: HTMLElement): () => void {
     views.removeEventListener('focusin', enter);
     views.removeEventListener('focusout', leave);
   };
+}
+
+function isPlain(event: KeyboardEvent): boolean {
+  const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+  return !altKey && !ctrlKey && !metaKey && !(shiftKey && key === 'Enter');
 }
 
 interface IPressedKey {

@@ -3,8 +3,10 @@
  *
  * A cell holds a static HTML rendering, which is what is saved. While the kernel lives, the live view
  * is drawn over it: the notebook contains no widget that could be dead after a reload. When the HTML
- * is written anew, the view moves with it and keeps its state.
+ * is written anew, the view moves with it and keeps its state, with scroll positions and focus.
  */
+
+import { ScrollAndFocus } from './scrollAndFocus';
 
 /** Finds the saved HTML elements of one widget, draws into each, and keeps looking for new ones. */
 export class MountPoints {
@@ -57,36 +59,21 @@ export class MountPoints {
       }
       const drawn = old?.[1] ?? this._made();
       page.append(drawn.place);
-      scroll(drawn);
+      drawn.left.restore();
       this._drawn.set(page, drawn);
     }
   }
 
   private _made(): IMounted {
     const place = document.createElement('div');
-    const drawn: IMounted = { place, end: this._draw(place), top: 0 };
-    const note = ({ target }: Event) => {
-      if (target instanceof HTMLElement && target.matches(SCROLLED)) {
-        drawn.top = target.scrollTop;
-      }
-    };
-    place.addEventListener('scroll', note, { capture: true, passive: true });
-    return drawn;
+    const left = new ScrollAndFocus(place);
+    return { place, end: this._draw(place), left };
   }
 }
 
 interface IMounted {
   place: HTMLElement;
   end: () => void;
-  /** The reader's scroll position, which a browser forgets when the view moves. */
-  top: number;
-}
-
-const SCROLLED = '.plm-Transcript';
-
-function scroll({ place, top }: IMounted): void {
-  const scrolled = place.querySelector(SCROLLED);
-  if (scrolled !== null) {
-    scrolled.scrollTop = top;
-  }
+  /** How the reader left it. */
+  left: ScrollAndFocus;
 }

@@ -17,9 +17,11 @@ function drawn() {
   const views = document.querySelector<HTMLElement>('.views') as HTMLElement;
   const end = keepPlainKeys(views);
   const isNotebooks = (key: string, more: KeyboardEventInit = {}) => {
-    let found = true;
-    const commands = () => {
-      found = !views.hasAttribute(OURS);
+    let found = false;
+    // As JupyterLab does it: a command is found at the element with the focus, or at one around it.
+    const commands = ({ target }: Event) => {
+      const at = target as Element;
+      found = !at.hasAttribute(OURS);
     };
     document.addEventListener('keydown', commands, true);
     document.activeElement?.dispatchEvent(
@@ -39,8 +41,10 @@ describe('keys in the views of a cell', () => {
     expect(
       ['x', 'a', '1', 'Enter', 'ArrowDown'].map(key => isNotebooks(key))
     ).toEqual(Array.from({ length: 5 }, () => false));
+    expect(isNotebooks('M', { shiftKey: true })).toBe(false);
     expect(isNotebooks('s', { ctrlKey: true })).toBe(true);
     expect(isNotebooks('Enter', { shiftKey: true })).toBe(true);
+    expect(views.querySelectorAll(`[${OURS}]`).length).toBe(0);
   });
 
   it('are the notebook’s again when the focus has left', () => {

@@ -170,14 +170,21 @@ describe('the view of a session', () => {
     await begun(kernel);
     kernel.answer('There are three.');
     await settle();
-    const drawn = page.querySelector('.plm-View');
+    const drawn = page.querySelector<HTMLElement>('.plm-View') as HTMLElement;
+    drawn.tabIndex = -1;
+    drawn.focus();
+    drawn.scrollTop = 40;
+    drawn.dispatchEvent(new Event('scroll'));
 
     page.remove();
+    drawn.scrollTop = 0; // as a browser does it, which jsdom is not
+    expect(document.activeElement).toBe(document.body);
     const anew = cell();
     await settle();
 
-    expect(drawn).not.toBeNull();
     expect(anew.querySelector('.plm-View')).toBe(drawn);
+    expect(document.activeElement).toBe(drawn);
+    expect(drawn.scrollTop).toBe(40);
   });
 
   it('draws in every output that shows it', async () => {

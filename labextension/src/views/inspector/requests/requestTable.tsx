@@ -1,5 +1,5 @@
 /** Every request with what was reported of it: the table beside the timeline. */
-import { useMemo } from 'react';
+import { Fragment, useMemo } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
@@ -98,9 +98,7 @@ export function RequestTable() {
             : []),
           ...(hasModels
             ? [
-                <bdi key="model" className="plm-Inspector-model">
-                  {model(place)}
-                </bdi>
+                <ModelName key="model" name={model(place)} />
               ]
             : [])
         ]}
@@ -111,5 +109,23 @@ export function RequestTable() {
         </p>
       )}
     </>
+  );
+}
+
+/** A model's name; a line may end behind its provider. */
+function ModelName({ name }: { name: string }) {
+  return (
+    <bdi className="plm-Inspector-model">
+      {name.split('/').map((piece, place) => (
+        <Fragment key={place}>
+          {place > 0 && (
+            <>
+              /<wbr />
+            </>
+          )}
+          {piece}
+        </Fragment>
+      ))}
+    </bdi>
   );
 }
