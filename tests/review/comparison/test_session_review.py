@@ -70,6 +70,7 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
             [
                 "sweagent.last_n",
                 "sweagent.last_n n=6",
+                "sweagent.last_n n=5 polling=5",
                 "anthropic.clear_tool_uses trigger=2000 keep=9",
                 "anthropic.clear_tool_uses trigger=2000 at_least=9000",
                 "dcp.deduplicate",
@@ -80,6 +81,7 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
     ] == [
         "Never acted: observations reached 5 of 5, and it acts above that, at request 7 (turn 1).",
         "Never acted: observations reached 5 of 6 (83 %), at request 7 (turn 1).",
+        "Never acted: observations reached 5 of 9 (56 %), at request 7 (turn 1).",
         (
             "Never acted: tokens of the request reached 2,127 of 2,000, but there were no results beyond the "
             "newest 9 that may be cleared, at request 5 (turn 1)."
@@ -90,6 +92,21 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
         ),
         "Never acted: there were no repeated calls.",
         "It has nothing to decide.",
+    ]
+
+
+def test_a_policy_that_could_not_decide_says_what_it_lacked() -> None:
+    one_turn = replace(
+        review().timeline,
+        requests=tuple(replace(one, turn=1, window=0) for one in review().timeline.requests),
+    )
+    compared = SessionReview(one_turn, get, lambda _model: PRICE).compare(
+        ["opencode.prune", "pi.compact window=0"], ruler=RULER
+    )
+
+    assert [one.verdict for one in compared.figures][-2:] == [
+        "Never asked: it decides when a turn has ended, and no request came after one.",
+        "Never acted: there were no requests to a model whose limit is known; a window can be given.",
     ]
 
 

@@ -9,7 +9,7 @@ from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.policy import Probe
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import ProbeAt, RequestSize, Simulation
+from palimpsest.review.replay.simulation import RAW, ProbeAt, RequestSize, Simulation
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
@@ -143,6 +143,8 @@ def verdict(simulation: Simulation) -> str:
     if not simulation.probes:
         if simulation.policy == RecordedPolicy.name:
             return "Nothing was cleared, cut or summarised."
+        if simulation.policy != RAW and timeline.requests and not simulation.asked:
+            return "Never asked: it decides when a turn has ended, and no request came after one."
         return "It has nothing to decide."
     last = simulation.probes[-1]
     words = _condition(last.probe)

@@ -40,7 +40,7 @@ from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
-from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses, compaction_losses
 from palimpsest.review.request_contents.request_blocks import tokens_beside
@@ -63,7 +63,7 @@ GetPolicy = Callable[..., ContextPolicy]
 Keep = Callable[[Timeline, References | None], None]
 """Takes what is known of a session; called again when more is known."""
 
-RAW, RECORDED = "raw", "recorded"
+RECORDED = "recorded"
 
 
 def session_ruler(timeline: Timeline, beside: Callable[[], int]) -> Ruler:

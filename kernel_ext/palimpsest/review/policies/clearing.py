@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import (
+    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
@@ -210,8 +211,8 @@ class InspectEdit(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop and clear where the request is over the threshold."""
-        if state <= 0:  # no window is known
-            return Decided(state)
+        if state <= 0:
+            return Decided(state, probe=NO_LIMIT)
         probe = Probe("tokens of the request", view.total, self.at * state)
         if view.total <= self.at * state:
             return Decided(state, probe=probe)

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
 from palimpsest.review.policies.reducible import (
     BESIDE,
     decided,
@@ -106,8 +113,8 @@ class AtOverflow(Preset):
         """Drop messages where the request is too large."""
         window, *gone = state
         trigger = self.at * window
-        if trigger <= 0:  # no window is known
-            return Decided(state)
+        if trigger <= 0:
+            return Decided(state, probe=NO_LIMIT)
         probe = Probe("tokens of the request", view.total, trigger)
         if view.total <= trigger:
             return Decided(state, probe=probe)

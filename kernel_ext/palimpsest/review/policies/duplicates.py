@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.clearing import without_inputs
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
 from palimpsest.review.policies.reducible import (
     call_of_result,
     decided,
@@ -50,8 +57,8 @@ class ClineLegacy(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Clear older reads where the request is over the threshold."""
-        if state <= 0:  # no window is known
-            return Decided(state)
+        if state <= 0:
+            return Decided(state, probe=NO_LIMIT)
         trigger = max(state - self.reserve, round(LEAST_SHARE * state))
         probe = Probe("tokens of the request", view.total, trigger)
         if view.total <= trigger:

@@ -142,7 +142,9 @@ class SweAgentLastN(Preset):
             new = outputs[max(seen, border) :]
             old += [one for one in new if view.item(one).tool in self.always_remove]
         changes = [change for one in old for change in _elided(view, one)]
-        probe = Probe("observations", shown - late, self.n, "observations")
+        step = max(self.polling, 1)
+        most = (self.n // step + 1) * step - 1  # so many are never elided
+        probe = Probe("observations", shown, most, "observations")
         able = f"observations beyond the newest {self.n} that it may elide"
         return decided((border, len(outputs)), changes, probe, able)
 

@@ -82,6 +82,10 @@ class Decided:
         return none_of("items that it may show otherwise", self.probe)
 
 
+NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
+"""What a rule looked at that compares requests with a limit which nobody told."""
+
+
 def none_of(signal: str, after: Probe) -> Probe:
     """Return that a rule was held back because there was nothing of what it shows otherwise."""
     return Probe(signal, 0, 0, "", after)

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
 from palimpsest.review.policies.reducible import (
     decided,
     is_reducible,
@@ -153,8 +160,8 @@ class DeepAgentsTruncateArgs(Preset):
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Cut the inputs where the request is over the threshold."""
         window, first = state
-        if window <= 0:  # none is known
-            return Decided(state)
+        if window <= 0:
+            return Decided(state, probe=NO_LIMIT)
         probe = Probe("tokens of the request", view.total, self.at * window)
         if view.total <= self.at * window:
             return Decided(state, probe=probe)
@@ -221,8 +228,8 @@ class StrandsTruncateResults(Preset):
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Shorten results, the oldest first, until the request fits."""
         window, seen = state
-        if window <= 0:  # none is known
-            return Decided(state)
+        if window <= 0:
+            return Decided(state, probe=NO_LIMIT)
         trigger = self.at * window
         total = view.total
         probe = Probe("tokens of the request", total, trigger)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from palimpsest.review.policies.policy import (
+    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
@@ -70,8 +71,8 @@ class Summarise(Preset):
     def step(self, state: SummaryState, view: PolicyView) -> Decided:
         """Cut where the request is over the threshold."""
         probe = self.probe(state, view)
-        if probe.threshold <= 0:  # no window is known
-            return Decided(state)
+        if probe.threshold <= 0:
+            return Decided(state, probe=NO_LIMIT)
         if probe.value <= probe.threshold:
             return Decided(state, probe=probe)
         cut = self.cut(state, view)

@@ -34,6 +34,9 @@ from palimpsest.transcript.timeline import (
 ANOTHER = "another "
 """How the rule begins by which a system prompt or a set of tools is replaced; it is no policy's."""
 
+RAW = "raw"
+"""The name of no policy: every item is whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestSize:
@@ -79,6 +82,8 @@ class Simulation:
     """The requests at which the policy's rule acted."""
     probes: tuple[ProbeAt, ...] = ()
     """One for each request at which the rule came nearer to acting than before."""
+    asked: int = 0
+    """How often the policy was asked; 0 also where it decides at the end of turns, and no request came after one."""
 
     @property
     def facts_until(self) -> int | None:
@@ -96,11 +101,18 @@ class _Trace:
     probes: list[ProbeAt] = field(default_factory=list)
     nearest: tuple[float, float] = (-1.0, 0.0)
     """``Probe.nearness`` of the newest of them."""
+    asked: int = 0
+    """How often the policy was asked."""
 
     def copied(self) -> "_Trace":
         """Return a copy that may go on alone."""
         return _Trace(
-            [*self.transitions], [*self.sizes], [*self.fired], [*self.probes], self.nearest
+            [*self.transitions],
+            [*self.sizes],
+            [*self.fired],
+            [*self.probes],
+            self.nearest,
+            self.asked,
         )
 
 
@@ -109,7 +121,7 @@ def simulate(
 ) -> Simulation:
     """Return a session under a policy; None replays it with every item whole."""
     if not timeline.requests:
-        name = "raw" if policy is None else policy.name
+        name = RAW if policy is None else policy.name
         return Simulation(timeline, name, ruler, sizes=(), fired=())
     return TimelineReplay(timeline, policy, ruler, window).run()
 
@@ -137,7 +149,7 @@ class TimelineReplay:
         self._scales = (scale,) if same else (scale, self._measure)
         self._view = ReplayView(timeline, scale)
         self._trace = _Trace()
-        self._name = "raw" if policy is None else policy.name
+        self._name = RAW if policy is None else policy.name
         self._state = (
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
@@ -280,6 +292,7 @@ class TimelineReplay:
         if policy is None:
             return
         decided: Decided = policy.step(self._state, self._view)
+        self._trace.asked += 1
         self._state = decided.state
         if decided.changes:
             before = self._ruler.unseen + self._ruler.factor * self._measure.total
@@ -349,6 +362,7 @@ class TimelineReplay:
             sizes=tuple(trace.sizes),
             fired=tuple(trace.fired),
             probes=tuple(trace.probes),
+            asked=trace.asked,
         )
 
 

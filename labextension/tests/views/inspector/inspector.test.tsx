@@ -733,7 +733,7 @@ describe('sentences', () => {
       )
     ).toBeTruthy();
     expect(
-      screen.getByText(/Never acted: observations reached 8 of 10/)
+      screen.getByText(/Never acted: observations reached 8 of 19/)
     ).toBeTruthy();
   });
 
