@@ -45,7 +45,7 @@ def order(line: socket.socket, code: str, *, bytes_kept: int = 0) -> None:
 def forks(address: str) -> bool:
     """Return whether it still forks."""
     run = [sys.executable, "-IS", process_forks.__file__, "start", address, "-c", "exit(7)"]
-    return subprocess.run(run, check=False, timeout=60).returncode == 7
+    return subprocess.run(run, check=False, timeout=LAST_RESORT_SECONDS).returncode == 7
 
 
 def state(process: int) -> str:

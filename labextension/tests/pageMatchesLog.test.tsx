@@ -33,7 +33,7 @@ function expectLog(page: Page, kernel: Kernel, place: HTMLElement) {
   expect(seen.filter((line, index) => line !== due[index])).toHaveLength(0);
 }
 
-describe('a page shows what the log says', { timeout: 60_000 }, () => {
+describe('a page shows what the log says', () => {
   it.each(TRIED)('after a reload, at %i characters (%i)', (size, seed) => {
     const random = chance(seed);
     const all = log(size, random);

@@ -1,6 +1,9 @@
 /** Gives back, after each file, what its tests took of the page that all files share: timers, globals, elements, storage. */
 import { afterAll, vi } from 'vitest';
 
+/** A passing test waits for none of it. */
+const LAST_RESORT_MS = 120_000;
+
 // Files without a page have no document.
 const page = typeof document === 'undefined' ? null : document.documentElement;
 
@@ -13,6 +16,12 @@ if (page && page.dataset.frames === undefined) {
     onFrame(next);
   };
   next();
+}
+
+// A second, which it waits else, is too little beside the tests in browsers.
+if (page) {
+  const { configure } = await import('@testing-library/react');
+  configure({ asyncUtilTimeout: LAST_RESORT_MS });
 }
 
 afterAll(() => {

@@ -52,7 +52,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-START_SECONDS = 60
 
 READY = """async () => {
   const { sessionContext } = window.jupyterapp.shell.currentWidget;
@@ -173,7 +172,10 @@ class Lab:
             method=method,
             headers={"Authorization": f"token {self.token}"},
         )
-        with suppress(OSError), urllib.request.urlopen(request, timeout=30) as answer:
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(request, timeout=LAST_RESORT_SECONDS) as answer,
+        ):
             return json.loads(answer.read() or "[]")
         return []
 
@@ -302,7 +304,7 @@ def running(
     said.start()
     lab = kind(f"http://127.0.0.1:{port}", token, folder)
     try:
-        if not up.wait(START_SECONDS) or server.poll() is not None:
+        if not up.wait(LAST_RESORT_SECONDS) or server.poll() is not None:
             pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
         eventually(lambda: accepts(port))  # the message comes a moment before it listens
         Lab.RUNNING.append(lab)

@@ -142,9 +142,7 @@ def test_a_dead_kernel_is_restarted_from_the_panel(
 
     failing_kernel.touch()
     page.evaluate(BEGIN, 1)
-    expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible(
-        timeout=60_000
-    )
+    expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible()
     # JupyterLab shows a dialog, too, one for each attempt; they may come later than ours.
     page.add_locator_handler(
         page.locator(".jp-Dialog").first,

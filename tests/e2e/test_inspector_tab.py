@@ -36,7 +36,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
 )
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -74,7 +74,7 @@ def ask_server(lab: Lab, what: str, method: str = "GET") -> bytes:
     request = urllib.request.Request(
         f"{lab.url}/{what}", method=method, headers={"Authorization": f"token {lab.token}"}
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=LAST_RESORT_SECONDS) as answer:
         data: bytes = answer.read()
     return data
 

@@ -32,7 +32,7 @@ def test_a_kernel_in_which_the_rehearsal_answers_never_imports_litellm(tmp_path:
     with Kernel(cwd=tmp_path, env=dict.fromkeys([*KEY, "ANTHROPIC_API_KEY"], "")) as kernel:
         assert kernel.run("%load_ext palimpsest").status == "ok"
         kernel.run("weights = [3, 4, 5]")
-        answered = kernel.run("%agent -y What is the mean of weights?", timeout=120).markdown()
+        answered = kernel.run("%agent -y What is the mean of weights?").markdown()
         loaded = kernel.value(
             "[m for m in ('litellm', 'openai') if m in __import__('sys').modules]"
         )

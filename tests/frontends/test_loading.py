@@ -58,14 +58,14 @@ class TestWithTheRealApplication:
     def test_the_next_kernel_goes_on_with_the_notebooks_session(self, tmp_path: Path) -> None:
         with self.kernel(tmp_path) as kernel:
             kernel.run("weights = [3, 4, 5]")
-            first = kernel.run("answer = %agent -y What is the mean of weights?", timeout=120)
+            first = kernel.run("answer = %agent -y What is the mean of weights?")
             session = kernel.value("answer.session")
             kernel.process.kill()
             kernel.process.wait()
 
         assert "4" in first.markdown()
         with self.kernel(tmp_path) as kernel:
-            kernel.run("answer = %agent -y Which variables are there?", timeout=120)
+            kernel.run("answer = %agent -y Which variables are there?")
             assert kernel.value("answer.session") == session
             status = kernel.run("%agent status").markdown()
 

@@ -42,7 +42,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 def said(kernel: Kernel, cell: str) -> str:
-    run = kernel.run(cell, timeout=90)
+    run = kernel.run(cell)
     return run.markdown() + run.stream("stderr") + str(run.reply["content"].get("evalue", ""))
 
 
@@ -82,7 +82,7 @@ def test_no_command_of_a_page_changes_what_is_locked(
     identifier = f"{command['type']}-{words}-{len(command)}-{list(command)[-1]}"
     kernel.request(**{**command, "id": identifier})
 
-    told = kernel.wait(lambda m: identifier in str(m["content"]), timeout=30)
+    told = kernel.wait(lambda m: identifier in str(m["content"]))
 
     assert words in str(told["content"])
     kernel.request(type="unwatch", client="page")

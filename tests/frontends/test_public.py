@@ -25,7 +25,7 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
 
-        run = kernel.client.run("%agent --model rehearsal/doubles double 21", timeout=60)
+        run = kernel.client.run("%agent --model rehearsal/doubles double 21")
 
         assert run.status == "ok"
         assert "It is 42." in run.markdown()

@@ -43,11 +43,9 @@ def test_only_echoes_run_under_a_rule_for_echo(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
         # Nobody can answer here, so a call that needs approval is refused.
-        plain = kernel.client.run("%agent --new --model rehearsal/plain go", timeout=60)
+        plain = kernel.client.run("%agent --new --model rehearsal/plain go")
         hidden = [
-            kernel.client.run(
-                f"%agent --new --model rehearsal/hidden-{number} go", timeout=60
-            ).markdown()
+            kernel.client.run(f"%agent --new --model rehearsal/hidden-{number} go").markdown()
             for number in range(7)
         ]
         taken = kernel.client.run(TAKES)

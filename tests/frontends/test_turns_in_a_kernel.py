@@ -136,7 +136,7 @@ def test_a_cell_that_blocks_for_an_answer_lets_its_python_run(interfaces: ThreeI
     interfaces.begin(ASKS, "says('It is 42.')")
 
     interfaces.cell(
-        "future = now().start('How many?', yes=True)\nsaid = future.result(timeout=40).text"
+        "future = now().start('How many?', yes=True)\nsaid = future.result(timeout=120).text"
     )
 
     assert interfaces.look("(said, x)") == ("It is 42.", 42)

@@ -246,7 +246,7 @@ class TestKernel:
     ) -> None:
         with kernel_with(tmp_path, *[A] * 5, fails(401), permission="allow") as kernel:
             run_id = kernel.send("%%agent -y\ngo", stdin=True)
-            assert "repeats the same call" in kernel.question(timeout=40)
+            assert "repeats the same call" in kernel.question()
             kernel.answer("1")
             run = kernel.finish(run_id)
 

@@ -162,9 +162,9 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
         Kernel(cwd=folder, env=environment(home, server), provider=True) as kernel,
     ):
         assert kernel.run("%load_ext palimpsest").status == "ok"
-        first = kernel.run("%%agent\nhello", stdin=False, timeout=90)
-        kernel.run("%agent --agent plan hello again", timeout=90)
-        kernel.run("%agent /mine", timeout=90)
+        first = kernel.run("%%agent\nhello", stdin=False)
+        kernel.run("%agent --agent plan hello again")
+        kernel.run("%agent /mine")
         mode = kernel.run("%agent mode").markdown()
         rules = kernel.value(
             "[(r.action, r.force) for r, _ in __import__('palimpsest')"

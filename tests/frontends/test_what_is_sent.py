@@ -71,9 +71,9 @@ def test_hello_sends_no_value_and_says_once_what_goes_along(
             f"patient_name = 'Ada Lovelace'\nrows = [1815]\napi_key = {KEY!r}\n%load_ext palimpsest"
         )
 
-        first = kernel.run("%agent hello", timeout=90)
-        second = kernel.run("%agent who is patient_name?", timeout=60)
-        kernel.run(f"%agent use {KEY} and tell me about api_key", timeout=60)
+        first = kernel.run("%agent hello")
+        second = kernel.run("%agent who is patient_name?")
+        kernel.run(f"%agent use {KEY} and tell me about api_key")
 
     bodies = [json.dumps(asked(one)) for one in server.requests]
     assert "patient_name: str" in bodies[0]
@@ -100,7 +100,7 @@ def test_nothing_that_is_kept_or_saved_holds_a_key_that_the_model_repeats(
     )
     with Kernel(cwd=project, env=person(tmp_path / "home", server), provider=True) as kernel:
         kernel.run("%load_ext palimpsest")
-        run = kernel.run("%agent --yes what is the key?", timeout=90)
+        run = kernel.run("%agent --yes what is the key?")
         kernel.run("%unload_ext palimpsest")
         outputs = json.dumps([output["data"] for output in run.outputs()])
 
@@ -129,14 +129,14 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
         kernel.run("import palimpsest")
         assert kernel.value("SEEN") == "[]", "loading asks nobody"
         load = "from palimpsest.model.adapter.litellm_model import wait\nwait(60)"
-        assert kernel.run(load, timeout=90).status == "ok"
+        assert kernel.run(load).status == "ok"
         assert kernel.value("'litellm' in __import__('sys').modules") == "True"
         assert kernel.value("SEEN") == "[]", "litellm fetches nothing"
-        kernel.run("%agent --yes hello", timeout=90)
-        kernel.run("%agent compact", timeout=60)
-        kernel.run("%agent and now?", timeout=60)
-        kernel.run("%agent models", timeout=60)
-        kernel.run("%agent status\n%agent config\n%agent sessions", timeout=60)
+        kernel.run("%agent --yes hello")
+        kernel.run("%agent compact")
+        kernel.run("%agent and now?")
+        kernel.run("%agent models")
+        kernel.run("%agent status\n%agent config\n%agent sessions")
         seen = eval(kernel.value("SEEN"))
 
     asked_for = {

@@ -27,7 +27,7 @@ def test_another_policy_is_compared_in_a_cell(tmp_path: Path) -> None:
     }
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
-        kernel.client.run("%agent --model rehearsal/reads Count.", timeout=60)
+        kernel.client.run("%agent --model rehearsal/reads Count.")
         kernel.client.run("session = palimpsest.current_session()")
 
         same = kernel.client.run("print(session.whatif().same, session.redecide())").stream()

@@ -9,6 +9,7 @@ import pytest
 from tests.golden.test_live import Trace
 from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
 from tests.harness.session import SessionHarness, ask, until
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop import turn as turn_module
@@ -102,7 +103,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
         await until(lambda: not session.runner.compactions.in_flight)
         waiting = asyncio.ensure_future(session.wait_compaction())
         up[300.0].set()
-        waited = await asyncio.wait_for(waiting, 60)
+        waited = await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
         answer = await asking
 
     assert waited

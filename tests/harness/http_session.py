@@ -32,7 +32,7 @@ class HttpSessionHarness:
         name = "gpt-test" if provider == "openai" else "claude-test"
         self.server = server
         self.root = root
-        self.model = LitellmModel(read_timeout_seconds=1.0)
+        self.model = LitellmModel(read_timeout_seconds=30.0)
         self.harness = SessionHarness(
             root,
             self.model,

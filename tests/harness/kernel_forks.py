@@ -18,6 +18,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from tests.waiting import LAST_RESORT_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
     "IPython.core.completerlib",
@@ -81,7 +83,7 @@ class KernelForkServer:
         """Close the server; running kernels continue."""
         self._replies.close()
         self._socket.close()
-        self._process.wait(30)
+        self._process.wait(LAST_RESORT_SECONDS)
 
 
 @cache
@@ -130,7 +132,7 @@ def _import_litellm() -> None:
 
     from palimpsest.model.adapter.litellm_model import LIBRARY  # noqa: PLC0415
 
-    LIBRARY.wait(60)
+    LIBRARY.wait(LAST_RESORT_SECONDS)
     asyncio.run(LIBRARY.warm(openai=True))
     for name in FIRST_REQUEST:
         import_module(name)

@@ -83,7 +83,7 @@ def test_every_call_still_asks_and_nobody_answers(
     before = (planted.folder / "palimpsest.toml").read_text()
     # The modules that a folder's kernel imports at its start do not depend on the word.
     with opened(planted, fresh=word == "bash") as kernel:
-        kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
+        kernel.client.run(f"%%agent\nPlease try:{word}. now")
         log = "".join(
             content.decode("utf-8", "replace")
             for path, content in everything_below(planted.folder / ".palimpsest" / "sessions")
@@ -102,7 +102,7 @@ def test_a_person_is_asked_and_may_refuse(
 ) -> None:
     with opened(planted) as kernel:
         cell = kernel.client.send("%%agent\nPlease try:bash. now", stdin=True)
-        words = kernel.client.question(timeout=60)
+        words = kernel.client.question()
         kernel.client.answer("3")
         kernel.client.finish(cell, 60)
 
@@ -115,7 +115,7 @@ def test_reading_needs_no_question_and_sends_no_byte_from_outside(
 ) -> None:
     with opened(planted) as kernel:
         for word in ("nested", "grep", "webfetch"):
-            kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
+            kernel.client.run(f"%%agent\nPlease try:{word}. now")
 
     assert "a,b" in sent(server)  # the table belongs to the project, and may be read
     assert_nothing_won(planted, server, exfiltration_server)
@@ -123,8 +123,8 @@ def test_reading_needs_no_question_and_sends_no_byte_from_outside(
 
 def test_one_notice_says_what_was_held_back(planted: HostileClone, server: FaultServer) -> None:
     with opened(planted) as kernel:
-        first = kernel.client.run("%%agent\nHello.", timeout=120)
-        second = kernel.client.run("%%agent\nHello again.", timeout=120)
+        first = kernel.client.run("%%agent\nHello.")
+        second = kernel.client.run("%%agent\nHello again.")
 
     assert len(server.requests) == 2
     assert "%agent trust" in shown(first) or "%agent config trust" in shown(first)
@@ -155,11 +155,11 @@ def test_only_planted_files_are_read_and_nothing_is_started(
     there = {str(one.relative_to(planted.folder)) for one in planted.folder.rglob("*")}
     with opened(planted, PYTHONPATH=path, AUDIT_FILE=str(audit)) as kernel:
         for word in ("Hello.", "try:nested.", "try:bash.", "try:grep."):
-            kernel.client.run(f"%%agent\nPlease {word} now", timeout=120)
+            kernel.client.run(f"%%agent\nPlease {word} now")
         for word in LOOKS:
-            kernel.client.run(f"%agent {word}", timeout=60)
-        kernel.client.run("%agent share", timeout=60)
-        kernel.client.run("%agent export kept.md", timeout=60)
+            kernel.client.run(f"%agent {word}")
+        kernel.client.run("%agent share")
+        kernel.client.run("%agent export kept.md")
 
     told = read_audit(audit, planted, there)
     assert not told.outside
@@ -180,7 +180,7 @@ def test_a_copy_and_a_move_grant_nothing(
     # The user grants permissions in this folder on purpose.
     with opened(planted) as kernel:
         assert kernel.client.run("%agent mode bypass").status == "ok"
-        kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+        kernel.client.run("%%agent\nPlease try:bash. now")
     assert planted.ran() == ["tool-bash"]
     copy, moved = tmp_path / "copy", tmp_path / "moved"
     shutil.copytree(planted.folder, copy, symlinks=True)
@@ -188,7 +188,7 @@ def test_a_copy_and_a_move_grant_nothing(
         if folder == moved:
             planted.folder.rename(moved)
         with opened(planted, folder) as kernel:
-            kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+            kernel.client.run("%%agent\nPlease try:bash. now")
         assert planted.ran() == [], folder
         assert exfiltration_server.heard == []
 
@@ -209,9 +209,9 @@ def test_without_a_home_that_remembers_nothing_is_granted(
         elif kind == "a file in its place":
             state.write_text("no folder")
         kernel = stack.enter_context(opened(planted, PALIMPSEST_STATE_DIR=str(state)))
-        run = kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
+        run = kernel.client.run("%%agent\nPlease try:bash. now")
         assert kernel.client.run("%agent mode plan").status == "ok"
-        again = kernel.client.run("%%agent\nHello.", timeout=120)
+        again = kernel.client.run("%%agent\nHello.")
 
     assert "Traceback" not in shown(run) + shown(again)
     assert_nothing_won(planted, server, exfiltration_server)
@@ -225,9 +225,9 @@ def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
     private.chmod(0o755)
     before = dict(everything_below(private))
     with opened(planted) as kernel:
-        run = kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
-        kernel.client.run("%agent share", timeout=60)
-        kernel.client.run("%agent storage prune", timeout=60)
+        run = kernel.client.run("%%agent\nPlease try:bash. now")
+        kernel.client.run("%agent share")
+        kernel.client.run("%agent storage prune")
 
     assert dict(everything_below(private)) == before
     assert stat.S_IMODE(private.stat().st_mode) == 0o755

@@ -99,7 +99,7 @@ def test_a_planted_package_never_runs(
         for mark in marks.iterdir():
             mark.unlink()
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
-        run = kernel.client.run("%%agent --yes\nLook around.", timeout=120)
+        run = kernel.client.run("%%agent --yes\nLook around.")
         assert run.status == "ok", run.reply
         assert kernel.client.run("%agent hooks").status == "ok"
 
@@ -125,7 +125,7 @@ def test_a_users_own_imports_find_the_folder(planted: Path, marks: Path, tmp_pat
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         run = kernel.client.run(scenario)
         assert run.status == "ok", run.reply["content"]
-        run = kernel.client.run("%%agent -y -m rehearsal/loud\nSay hello.", timeout=120)
+        run = kernel.client.run("%%agent -y -m rehearsal/loud\nSay hello.")
         assert "HELLO" in str(run.messages)
         planted_too = kernel.client.run("import orjson")
 
@@ -149,7 +149,7 @@ def test_a_repository_that_names_programs_runs_none(tmp_path: Path, marks: Path)
     )
     with Kernel(cwd=folder, env={"HOME": str(tmp_path / "home")}, fresh=True) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
-        assert kernel.client.run("%agent list the files", timeout=120).status == "ok"
+        assert kernel.client.run("%agent list the files").status == "ok"
 
     assert sorted(mark.name for mark in marks.iterdir()) == []
 

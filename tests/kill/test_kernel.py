@@ -70,13 +70,13 @@ def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
         with start(tmp_path) as kernel:
             if number:
                 hello = "%agent --model rehearsal/rehearsal hello"
-                answer = kernel.client.run(hello, timeout=60)
+                answer = kernel.client.run(hello)
                 assert answer.status == "ok"
                 assert "Hello" in answer.markdown()
             assert kernel.client.run(SCRIPT).status == "ok"
             watch(kernel)
             run = kernel.client.send("%agent -y --model rehearsal/busy go on")
-            kernel.client.wait(_is_a_record, timeout=60)
+            kernel.client.wait(_is_a_record)
             time.sleep(rng.uniform(0.0, 1.2))
             os.kill(kernel.process.pid, signal.SIGKILL)
             kernel.process.wait(LAST_RESORT_SECONDS)

@@ -34,7 +34,7 @@ class ProviderHarness(SessionHarness):
 
     def __init__(self, root: Path, server: FaultServer) -> None:
         self.server = server
-        super().__init__(root, LitellmModel(read_timeout_seconds=2.0))
+        super().__init__(root, LitellmModel(read_timeout_seconds=30.0))
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         found = super().info(model_id, variant)

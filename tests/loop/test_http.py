@@ -119,6 +119,7 @@ async def test_a_silent_server_is_given_up_and_asked_again(
     harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
+    harness.model._read_timeout = 1.0
     harness.server.script(stalls(), says("Half").stalls(), says("Here."))
 
     answer = await harness.ask("Hi")
@@ -127,6 +128,7 @@ async def test_a_silent_server_is_given_up_and_asked_again(
 
 
 async def test_a_slow_drip_is_not_a_stall(harness: HttpSessionHarness) -> None:
+    harness.model._read_timeout = 1.0
     harness.server.script(says("one two three four five").drips(0.3))
 
     answer = await harness.ask("Hi")

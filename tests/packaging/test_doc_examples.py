@@ -106,7 +106,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
         with Kernel(cwd=folder) as kernel:
             assert kernel.run("%load_ext palimpsest").status == "ok"
             for one in sources:
-                ran = kernel.run(one, timeout=120)
+                ran = kernel.run(one)
                 assert ran.status == "ok", ran.reply
         return
     ast.parse(source)
@@ -155,7 +155,7 @@ def test_the_magics_of_a_page_run(page: str, folder: Path) -> None:
         cells += source.split("\n\n") if "%%agent" in source else MAGIC_LINE.findall(source)
     with Kernel(cwd=folder) as kernel:
         for cell in cells:
-            ran = kernel.run(cell, timeout=120)
+            ran = kernel.run(cell)
             said = ran.reply["content"].get("evalue", "")
             assert (ran.status == "error", bool(said)) == (cell in REFUSED,) * 2, (cell, said)
             assert said.startswith(REFUSED.get(cell, "")), (cell, said)

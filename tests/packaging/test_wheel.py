@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from jupyter_client.manager import KernelManager
+from tests.waiting import LAST_RESORT_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -72,13 +73,13 @@ def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
     client = manager.client()
     try:
         client.start_channels()
-        client.wait_for_ready(timeout=60)
+        client.wait_for_ready(timeout=LAST_RESORT_SECONDS)
         reply = client.execute_interactive(
             "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']\n"
             "import palimpsest\nview = palimpsest.current_session().view()\n"
             "assert 'initialize' in view._esm and 'initialize' in view.module\n"
             "assert len(view._esm) < 2_000",
-            timeout=60,
+            timeout=LAST_RESORT_SECONDS,
         )
     finally:
         client.stop_channels()

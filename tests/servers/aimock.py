@@ -18,6 +18,7 @@ from typing import Any, Literal
 from urllib.request import Request, urlopen
 
 from tests.e2e.jupyterlab import needed
+from tests.waiting import LAST_RESORT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "labextension/node_modules/@copilotkit/aimock/dist/cli.js"
@@ -60,7 +61,7 @@ class Aimock:
         data = None if body is None else json.dumps(body).encode()
         asked = Request(f"{self.url}/__aimock{path}", data=data, method=method)
         asked.add_header("authorization", f"Bearer {self.key}" if self.key else "")
-        with urlopen(asked, timeout=30) as response:
+        with urlopen(asked, timeout=LAST_RESORT_SECONDS) as response:
             return json.load(response)
 
 
@@ -110,5 +111,5 @@ def aimock(*options: str, **variables: str) -> Iterator[Aimock]:
         yield Aimock(found[1])
     finally:
         started.terminate()
-        started.wait(10)
+        started.wait(LAST_RESORT_SECONDS)
         started.stdout.close()

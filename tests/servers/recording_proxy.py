@@ -15,6 +15,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from tests.waiting import LAST_RESORT_SECONDS
+
 FREE = frozenset({"args", "response", "parameters"})
 """Fields whose content is not part of the format."""
 
@@ -62,7 +64,7 @@ def relaying(url: str) -> Iterator[TrafficRecorder]:
             asked = Request(f"{url}{self.path}", dumps(sent).encode())
             asked.add_header("content-type", "application/json")
             try:
-                answer = urlopen(asked, timeout=30)
+                answer = urlopen(asked, timeout=LAST_RESORT_SECONDS)
             except HTTPError as refused:
                 answer = refused
             with answer:

@@ -322,7 +322,7 @@ def test_a_kernel_works_with_its_variables_through_a_foreign_server(
     with Kernel(cwd=tmp_path, env=environment, provider=True) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("weights = [3, 4, 5]")
-        told = kernel.run("%agent -y What is the sum of weights?", timeout=120).markdown()
+        told = kernel.run("%agent -y What is the sum of weights?").markdown()
 
     assert "print(sum(weights))" in told
     assert "Twelve." in told

@@ -385,7 +385,7 @@ def test_a_cell_of_a_real_kernel_reads_and_writes_by_key(tmp_path: Path) -> None
     )
     with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
-        kernel.client.run("%%agent\nHello.", timeout=60)
+        kernel.client.run("%%agent\nHello.")
         ran = kernel.client.run(cell)
 
     assert ran.stream() == "2 1 By key\n"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.model.valid_bodies import ANTHROPIC, GEMINI, MISTRAL, OPENAI
 from tests.provider_rules.dialects import problems
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.model.script_file import parse_scenario, read_scenario
@@ -23,7 +24,7 @@ from palimpsest.transcript.errors import UserError
 def post(url: str, body: dict[str, Any], **headers: str) -> tuple[int, dict[str, str], bytes]:
     asked = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(asked, timeout=5) as answer:
+        with urllib.request.urlopen(asked, timeout=LAST_RESORT_SECONDS) as answer:
             return answer.status, dict(answer.headers), answer.read()
     except urllib.error.HTTPError as refused:
         with refused:
@@ -242,7 +243,7 @@ def test_a_body_that_is_no_object_in_utf_8_is_refused_by_all(raw: bytes) -> None
     with FaultServer(says("Hi.")) as server:
         asked = urllib.request.Request(f"{server.url}/v1/messages", raw)
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(asked, timeout=5)
+            urllib.request.urlopen(asked, timeout=LAST_RESORT_SECONDS)
         refused.value.close()
 
     assert refused.value.code == 400

@@ -56,12 +56,15 @@ function recording(status: string, ...replies: (object | Error)[]) {
   return { made, asked, link };
 }
 
+/** A passing test does not wait for it. */
+const LAST_RESORT = { timeout: 120_000 };
+
 describe('the kernel of a recorded file', () => {
   it('is asked again where it died while it started, and was restarted', async () => {
     const { made, asked, link } = recording('restarting', CANCELED, LOADED);
     await vi.waitFor(() => {
       expect(link.retry).toHaveBeenCalled();
-    });
+    }, LAST_RESORT);
 
     expect(asked).toHaveBeenCalledTimes(2);
     expect(made.failure).toBe('');
@@ -78,7 +81,7 @@ describe('the kernel of a recorded file', () => {
       const { made, asked } = recording(status, CANCELED, CANCELED);
       await vi.waitFor(() => {
         expect(made.state).toBe('failed');
-      });
+      }, LAST_RESORT);
 
       expect(asked).toHaveBeenCalledTimes(times);
       expect(made.failure).toContain('No kernel could be started');

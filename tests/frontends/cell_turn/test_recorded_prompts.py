@@ -81,7 +81,7 @@ def run_all(
     for answer in answers:
         kernel.question()
         kernel.answer(answer)
-    return [kernel.finish(one, timeout=120) for one in sent]
+    return [kernel.finish(one) for one in sent]
 
 
 def first_run(notebook: Notebook, cells: Cells = NOTEBOOK) -> None:
@@ -161,7 +161,7 @@ def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebo
         question = kernel.question()
         assert "This cell's prompt is not the one that it asked" in question
         kernel.answer("3")
-        runs = [kernel.finish(one, timeout=120) for one in sent[:3]]
+        runs = [kernel.finish(one) for one in sent[:3]]
         assert runs[2].status == "error"
         assert "nothing was sent" in runs[2].reply["content"]["evalue"]
         assert notebook.server.requests == []
@@ -257,7 +257,7 @@ def test_python_that_was_not_approved_on_this_machine_asks_first(
         sent = [kernel.send(code, stdin=True, cellId=cell_id) for cell_id, code in NOTEBOOK]
         assert CODE.splitlines()[0] in kernel.question()
         kernel.answer("1")
-        runs = [kernel.finish(one, timeout=120) for one in sent]
+        runs = [kernel.finish(one) for one in sent]
         assert "total is 6" in runs[3].stream()
     with notebook.kernel(**elsewhere) as kernel:
         assert "total is 6" in run_all(kernel, NOTEBOOK)[3].stream()

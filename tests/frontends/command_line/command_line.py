@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.harness.process_forks import forked_python
+from tests.waiting import LAST_RESORT_SECONDS
 
 import palimpsest
 
@@ -49,7 +50,7 @@ def run(*arguments: str, cwd: Path, fresh: bool = False) -> Ran:
         encoding="utf-8",
         cwd=cwd,
         env=environment,
-        timeout=100,
+        timeout=LAST_RESORT_SECONDS,
         check=False,
     )
     return Ran(made.returncode, made.stdout, made.stderr)

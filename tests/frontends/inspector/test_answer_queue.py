@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tests.review.importers.sample_files import sample
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.inspector.answer_queue import (
     AT_ONCE,
@@ -40,7 +41,7 @@ class Slow:
             self.at_once += 1
             self.most = max(self.most, self.at_once)
         self.began.set()
-        self.may.wait(10)
+        self.may.wait(LAST_RESORT_SECONDS)
         with self._lock:
             self.at_once -= 1
         return ViewAnswer(unchanged=True)
@@ -51,7 +52,7 @@ async def test_of_the_tracks_that_wait_only_the_newest_of_each_asker_is_made() -
     queue, line = AnswerQueue(), QuestionLine(source)
     queries = [AskTrack(policy=f"p{number}") for number in range(5)]
     first = asyncio.create_task(queue.answer(line, queries[0], "page"))
-    await asyncio.to_thread(source.began.wait, 10)
+    await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
 
     waiting = [asyncio.create_task(queue.answer(line, one, "page")) for one in queries[1:]]
     other = asyncio.create_task(queue.answer(line, AskTrack(policy="theirs"), "other page"))
@@ -69,7 +70,7 @@ async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -
     queue = AnswerQueue()
     lines = [QuestionLine(source) for _ in range(5)]
     asked = [asyncio.create_task(queue.answer(one, AskView())) for one in [*lines, lines[0]]]
-    await asyncio.to_thread(source.began.wait, 10)
+    await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
     source.may.set()
     await asyncio.gather(*asked)
 
@@ -107,7 +108,7 @@ def test_replays_take_nothing_of_the_engines_thread(tmp_path: Path) -> None:
         return time.thread_time() - before, found
 
     try:
-        seconds, answers = engine.submit(ask()).result(60)
+        seconds, answers = engine.submit(ask()).result(LAST_RESORT_SECONDS)
     finally:
         engine.stop()
 

@@ -40,7 +40,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 def recorded(kernel: Kernel, code: str, **metadata: Any) -> dict[str, Any]:
     """Run a cell and return what was recorded of it."""
-    kernel.run(code, timeout=120, **metadata)
+    kernel.run(code, **metadata)
     kernel.run("import sys; sys.stdout.flush(); sys.stderr.flush()")
     found = kernel.value("_json.dumps(_shown(RECORDER.runs().runs[-2]))")
     value: dict[str, Any] = json.loads(_unquoted(found))

@@ -109,9 +109,9 @@ def test_a_hidden_variable_is_not_told_offered_or_described(
     }
     server.script(calls("variables"), calls("variables", name="clients"), says("I see."))
     with Kernel(cwd=tmp_path, env=env, provider=True) as kernel:
-        kernel.run("%load_ext palimpsest", timeout=90)
+        kernel.run("%load_ext palimpsest")
         kernel.run("clients = ['VALUE-' + 'KEPT']; x_private = 1; open_one = 2")
-        kernel.run("%agent what is in @clients and @open_one", timeout=90)
+        kernel.run("%agent what is in @clients and @open_one")
         offered = kernel.complete("%agent what is in @")
         context = kernel.run("%agent context").markdown()
 

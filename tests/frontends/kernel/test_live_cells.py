@@ -50,8 +50,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         "JPY_SESSION_NAME": str(Path("work") / "a.ipynb"),
     }
     with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env, provider=True) as kernel:
-        kernel.run("%load_ext palimpsest", timeout=90)
-        kernel.run(PATIENCE.format(seconds=60), timeout=90)
+        kernel.run("%load_ext palimpsest")
+        kernel.run(PATIENCE.format(seconds=60))
         yield kernel
 
 
@@ -59,7 +59,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
 def session(kernel: Kernel, server: FaultServer) -> Kernel:
     """The kernel with a new session that was told of all that ran before."""
     server.script(says("Ready."))
-    kernel.run("%agent --new are you there?", timeout=90)
+    kernel.run("%agent --new are you there?")
     server.requests.clear()
     return kernel
 
@@ -73,7 +73,7 @@ def sent(server: FaultServer, which: int = -1) -> dict[str, Any]:
 def read(session: Kernel, server: FaultServer, **arguments: Any) -> str:
     """Return what the notebook tool tells the model."""
     server.script(calls("notebook", **arguments), says("Read."))
-    session.run("%agent read it", timeout=60)
+    session.run("%agent read it")
     return str([one["content"] for one in sent(server)["messages"] if one["role"] == "tool"][-1])
 
 
@@ -178,10 +178,10 @@ def test_a_prompt_tells_what_was_edited_and_deleted_without_being_run(
     number = number_of(session)
     with NotebookPage(session) as page:
         page.shows("x = 1", "y = 2", kept={"hidden": True})
-        session.run("%agent go on", timeout=60)
+        session.run("%agent go on")
         page.shows("x = 'EDITED-NOW'", kept={"hidden": True})
-        session.run("%agent and now?", timeout=60)
-        session.run("%agent and then?", timeout=60)
+        session.run("%agent and now?")
+        session.run("%agent and then?")
 
     messages = [one for one in sent(server)["messages"] if one["role"] == "user"]
     second, third = json.dumps(messages[-2]), json.dumps(messages[-1])

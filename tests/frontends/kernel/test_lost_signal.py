@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
 
@@ -62,7 +63,7 @@ def test_a_wait_that_a_signal_came_too_early_for_ends(
 
     number_only(interrupts)
     with pytest.raises(KeyboardInterrupt):
-        threading.Event().wait(30)
+        threading.Event().wait(LAST_RESORT_SECONDS)
 
     interrupts.running = None
     assert running.interrupted
@@ -129,7 +130,7 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
     # The engine receives the signal first, so one run of the handler gets both.
     def hear() -> None:
         number_only(interrupts)
-        threading.Event().wait(30)
+        threading.Event().wait(LAST_RESORT_SECONDS)
 
     with pytest.raises(KeyboardInterrupt):
         hear()

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.kernel.variables import describe, list_variables
 from palimpsest.tools.tool import ShownVariables
@@ -352,7 +353,11 @@ def test_a_time_limit_leaves_nothing_behind_that_stops_a_profiler() -> None:
         "print('ended')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LAST_RESORT_SECONDS,
+        check=False,
     )
 
     assert done.stdout == "ended\n", done.stderr

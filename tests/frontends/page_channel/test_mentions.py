@@ -41,8 +41,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def kernel(project: Path) -> Iterator[Kernel]:
     with Kernel(cwd=project, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
-        kernel.run("%load_ext palimpsest", timeout=90)
-        kernel.run("%agent sessions", timeout=90)  # waits until all is loaded
+        kernel.run("%load_ext palimpsest")
+        kernel.run("%agent sessions")  # waits until all is loaded
         kernel.run(LOUD, cellId="cell-loud")
         kernel.run(
             "import pandas as pd\nbirds = pd.DataFrame({'name': ['a', 'b'], 'mass': [1, 2]})"
@@ -188,8 +188,8 @@ def test_what_a_rule_denies_is_not_listed_and_stays_here(tmp_path: Path) -> None
     (tmp_path / "notes.md").write_text("Ours.")
     (tmp_path / "open.md").write_text("Yours.")
     with Kernel(cwd=tmp_path) as kernel:
-        kernel.run("%load_ext palimpsest", timeout=90)
-        kernel.run("%agent sessions", timeout=90)
+        kernel.run("%load_ext palimpsest")
+        kernel.run("%agent sessions")
         kernel.run("held = 1")
         kernel.request(type="watch", client="page")
         found = rows(kernel, "denied-rows")
@@ -212,8 +212,8 @@ def test_a_file_is_no_variable_that_a_rule_denies(tmp_path: Path) -> None:
     (tmp_path / "palimpsest.toml").write_text("[permission]\nvariables = 'deny'\n")
     (tmp_path / "open.md").write_text("Yours.")
     with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
-        kernel.run("%load_ext palimpsest", timeout=90)
-        kernel.run("%agent sessions", timeout=90)
+        kernel.run("%load_ext palimpsest")
+        kernel.run("%agent sessions")
         kernel.request(type="watch", client="page")
         mark = len(kernel.iopub)
         outcome(kernel, "open", type="prompt", text="sum up @open.md", model="rehearsal/rules")

@@ -228,8 +228,8 @@ other, again = [harness.engine.submit(summarise()) for _ in range(2)]
     shown = run("%agent compact").markdown()
 
     assert "know the penguins" in shown
-    assert kernel.client.value("other.result(5) == again.result(5)")
-    assert kernel.client.value("other.result(5).error is None")
+    assert kernel.client.value("other.result(120) == again.result(120)")
+    assert kernel.client.value("other.result(120).error is None")
     assert kernel.client.value("len(harness.model.requests)") == "2"
 
 
@@ -244,10 +244,10 @@ register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 4
 def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path) as kernel:
         assert kernel.run(f"%load_ext palimpsest\n{LESSON}").status == "ok"
-        told = [kernel.run("%agent --new -m rehearsal/lesson Begin.", timeout=60).markdown()]
+        told = [kernel.run("%agent --new -m rehearsal/lesson Begin.").markdown()]
         told += [kernel.run(f"%agent Go on, {number}.").markdown() for number in range(2)]
 
-        compacted = kernel.run("%agent compact", timeout=60)
+        compacted = kernel.run("%agent compact")
 
         assert "Summary of what came before" in compacted.markdown()
         told += [kernel.run("%agent Go on.").markdown() for _ in range(2)]
@@ -256,5 +256,5 @@ def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path
     with Kernel(cwd=tmp_path) as kernel:
         kernel.run(f"%load_ext palimpsest\n{LESSON}")
         kernel.run(f"%agent open {known.strip()}")
-        told.append(kernel.run("%agent And the last.", timeout=60).markdown())
+        told.append(kernel.run("%agent And the last.").markdown())
     assert [story.count(f"Step {at}.") for at, story in enumerate(told)] == [1] * 6

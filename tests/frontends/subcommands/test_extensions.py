@@ -56,11 +56,11 @@ def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
         assert kernel.client.run(SETUP).status == "ok"
         before = kernel.client.run("%agent mcp").markdown()
         assert "waiting (stdio)" in before
-        tried = kernel.client.run("%agent mcp connect", timeout=60).markdown()
+        tried = kernel.client.run("%agent mcp connect").markdown()
         assert "connected (stdio)" in tried
         assert "there is no program 'no-such-program'" in tried
 
-        asked = kernel.client.run("%agent --model rehearsal/adds 2 and 3", timeout=60)
+        asked = kernel.client.run("%agent --model rehearsal/adds 2 and 3")
 
         story = asked.markdown()
         assert asked.status == "ok"

@@ -91,7 +91,7 @@ def last(client: Client, line: str) -> str:
 
 @pytest.mark.slow
 def test_a_session_is_named_listed_forked_put_away_and_deleted(client: Client) -> None:
-    client.run("%agent hello there", timeout=60)
+    client.run("%agent hello there")
     [first] = ids(last(client, "%agent sessions"))
 
     assert last(client, "%agent title Two words") == "This session is called Two words now."
@@ -125,9 +125,9 @@ def test_a_session_is_named_listed_forked_put_away_and_deleted(client: Client) -
 
 @pytest.mark.slow
 def test_storage_shows_what_sessions_take_and_prunes_only_with_yes(client: Client) -> None:
-    client.run("%agent hello there", timeout=60)
+    client.run("%agent hello there")
     [first] = ids(last(client, "%agent sessions"))
-    client.run("%agent --new hello again", timeout=60)
+    client.run("%agent --new hello again")
 
     shown = last(client, "%agent storage")
     assert "together" in shown

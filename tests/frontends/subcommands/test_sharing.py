@@ -84,7 +84,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
-        kernel.client.run(f"%agent --model rehearsal/tells tell {KEY}", timeout=60)
+        kernel.client.run(f"%agent --model rehearsal/tells tell {KEY}")
         yield kernel
 
 
@@ -131,7 +131,7 @@ def test_sessions_come_in_from_a_cell_and_are_gone_on_with(kernel: Kernel, tmp_p
     assert "There is no" in str(run("%agent import ./nothing.json").reply["content"]["evalue"])
 
     run("%agent use ses_11111111aaaaMockOpenCode01")
-    run("%agent --model rehearsal/tells And now?", timeout=60)
+    run("%agent --model rehearsal/tells And now?")
     told = run(
         "session = palimpsest.current_session()\n"
         "print(session.id, len(session.messages), [r.purpose for r in session.requests()])\n"

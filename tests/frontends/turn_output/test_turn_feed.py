@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.harness.session import SessionHarness, ask
-from tests.waiting import settled
+from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.frontends.turn_output import turn_feed as module
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
@@ -33,7 +33,7 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     await settled()
     waited = not waiting.done()
     session.edit_context("pin", session.snapshot().messages[0].parts[0].id)
-    await asyncio.wait_for(waiting, 60)
+    await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
 
     assert waited
     feed.detach()

@@ -81,7 +81,6 @@ async def test_every_part_arrives_as_it_is_rebuilt(harness: Small) -> None:
 async def test_a_server_that_falls_silent_is_given_up_and_the_history_goes_on(
     harness: Small,
 ) -> None:
-    harness.model._read_timeout = 30.0
     await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
@@ -172,7 +171,6 @@ async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
 
 
 async def test_a_second_try_after_a_silent_server_sends_the_same_again(harness: Small) -> None:
-    harness.model._read_timeout = 30.0
     await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 2.0})
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))

@@ -75,7 +75,9 @@ async def test_those_who_ask_for_a_compaction_at_once_get_one_summary(tmp_path: 
         session.compact(),
         session.compact("the numbers"),
         asyncio.to_thread(
-            lambda loop: asyncio.run_coroutine_threadsafe(session.compact(), loop).result(20),
+            lambda loop: asyncio.run_coroutine_threadsafe(session.compact(), loop).result(
+                LAST_RESORT_SECONDS
+            ),
             asyncio.get_running_loop(),
         ),
     )

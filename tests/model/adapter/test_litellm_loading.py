@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +83,7 @@ def python(code: str, folder: Path) -> str:
         env=clean,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=LAST_RESORT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

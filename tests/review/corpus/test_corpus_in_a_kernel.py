@@ -30,7 +30,7 @@ def test_a_cell_compares_policies_over_many_sessions(tmp_path: Path) -> None:
     recordings(tmp_path / "recordings")
 
     with Kernel(cwd=tmp_path) as kernel:
-        ran = kernel.run(CELL, timeout=100)
+        ran = kernel.run(CELL)
 
     assert ran.status == "ok", ran.reply
     assert ran.stream() == "newest_three 4\n"

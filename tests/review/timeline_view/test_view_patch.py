@@ -30,7 +30,7 @@ from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
 
 CUTS = sample_size(6, 20)
-CHECKED = sample_size(4, 1)
+CHECKED = sample_size(8, 1)
 """One record in so many is followed by a check against the whole log, and so is the last."""
 
 

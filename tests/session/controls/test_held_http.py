@@ -92,7 +92,7 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
         price=Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75),
         api_base=server.openai_base if provider == "openai" else server.anthropic_base,
     )
-    model = LitellmModel(read_timeout_seconds=1.0)
+    model = LitellmModel(read_timeout_seconds=30.0)
     harness = make_subagent_harness(root, model, rules=FREE, info=info, few=False)
     session = await harness.session()
     options = PromptOptions(model=info.ref.id)

@@ -18,6 +18,7 @@ from tests.store.conformance import TALK, begin
 from tests.store.log.test_faults import mounted
 from tests.store.next_layout import NUMBER, rename_logs, steps
 from tests.store.record_builders import OWNER, SESSION, assistant, records
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
@@ -337,7 +338,7 @@ def test_a_second_process_waits_and_then_has_the_new_layout(project: Path) -> No
         opening = pool.submit(prepare, project, steps(change=_never))
         assert other.stdin is not None
         other.stdin.close()
-        layout = opening.result(60)
+        layout = opening.result(LAST_RESORT_SECONDS)
         other.stdin = None
 
     assert (layout.version, layout.notice) == (NUMBER, "")
@@ -412,8 +413,8 @@ def test_a_person_at_a_notebook_is_told_below_the_first_answer_and_by_status(
     forget_layout(project, 0)
     with Kernel(cwd=project, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
-        first = kernel.client.run("%%agent\nHello.", timeout=60)
-        second = kernel.client.run("%%agent\nHello.", timeout=60)
+        first = kernel.client.run("%%agent\nHello.")
+        second = kernel.client.run("%%agent\nHello.")
         status = kernel.client.run("%agent status")
 
     told = "were brought to a newer layout (layout 1:"

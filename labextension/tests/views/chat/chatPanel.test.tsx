@@ -432,7 +432,7 @@ describe('the list of sessions', () => {
     actions.sessions.list = list;
     draw({}, actions);
     fireEvent.click(screen.getByTitle('Sessions'));
-    await screen.findByText('Title s2');
+    await screen.findByText('Title s1');
     return { actions, list };
   }
 
@@ -488,7 +488,7 @@ describe('the list of sessions', () => {
         cursor: 'next'
       })
       .mockResolvedValueOnce({ rows: ROWS.slice(1), total: 2 });
-    await listed(more).catch(() => undefined);
+    await listed(more);
     fireEvent.click(screen.getByRole('button', { name: 'Show more' }));
 
     expect(await screen.findByText('Title s2')).toBeTruthy();
@@ -694,7 +694,7 @@ describe('the text field', () => {
     const log = screen.getByRole('log');
     await act(() => new Promise(done => setTimeout(done)));
     redraw({ transcript: of('ses_1', call, build.text('Of the first. ')) });
-    await within(log).findByText(/Of the first/, {}, { timeout: 10_000 });
+    await within(log).findByText(/Of the first/);
 
     expect(log.textContent).toContain('write failed. ');
 

@@ -222,7 +222,7 @@ describe('a long transcript', () => {
   });
 });
 
-describe('2,400 parts', { timeout: 20_000 }, () => {
+describe('2,400 parts', () => {
   const TURNS = 800;
 
   it('typeset what is near, and no text stays blank when all was scrolled through', () => {
