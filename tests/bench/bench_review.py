@@ -55,6 +55,17 @@ before, began = most(), time.perf_counter()
 with open_recording(sys.argv[1]) as recording:
     print(time.perf_counter() - began, before, most(), len(recording))
 """
+REPORT = """
+import os, sys, time
+from pathlib import Path
+from palimpsest.frontends.inspector.report_file import write_report
+from palimpsest.review.recordings.recording import open_recording
+with open_recording(sys.argv[1]) as recording:
+    began = time.process_time()
+    write_report(recording[0], sys.argv[2], environment=os.environ)
+    taken = time.process_time() - began
+print(taken, int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024)
+"""
 
 
 def measure() -> list[Figure]:
@@ -62,7 +73,13 @@ def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         path = sample("pi_large_session.jsonl", root)
-        return [*_small(root, path), *_own(), *_large(root, path), *_huge(root, path)]
+        return [
+            *_small(root, path),
+            *_own(),
+            *_large(root, path),
+            *_reports(root, path),
+            *_huge(root, path),
+        ]
 
 
 def _small(root: Path, path: Path) -> Iterator[Figure]:
@@ -130,6 +147,25 @@ def _large(root: Path, path: Path) -> Iterator[Figure]:
         timeline = review.timeline
         note = f"{len(timeline.requests):,} requests, {len(timeline.items):,} items"
         yield Figure(f"{len(POLICIES)} policies", _replayed(review, POLICIES), "s", 2.0, note)
+
+
+def _reports(root: Path, path: Path) -> Iterator[Figure]:
+    """Yield what a report takes, and how much more one of a session of twice the length does."""
+    taken = []
+    for requests in (REQUESTS // 2, REQUESTS):
+        recording = root / f"report-{requests}.jsonl"
+        repeat_recording(path, recording, lambda _size, had, most=requests: had >= most)  # type: ignore[misc]
+        done = subprocess.run(
+            [sys.executable, "-c", REPORT, str(recording), str(root / f"{requests}.html")],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seconds, megabytes = map(float, done.stdout.split())
+        taken.append(seconds)
+        note = f"{megabytes:,.0f} MB of memory at most"
+        yield Figure(f"report of {requests:,} requests", seconds, "s", None, note)
+    yield Figure("report of twice the requests", taken[1] / taken[0], "times", 2.6)
 
 
 def _huge(root: Path, path: Path) -> Iterator[Figure]:

@@ -171,6 +171,10 @@ def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
         content = run.reply["content"]
         assert content["ename"] == "UsageError"
         assert "requests" in content["evalue"]
+    unknown = kernel.client.run("%agent context why 999 2").reply["content"]["evalue"]
+    assert unknown == (
+        "The session has no item '999'; `%agent context at 2` lists those of a request with their numbers."
+    )
 
 
 def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:

@@ -67,12 +67,15 @@ async def test_a_summary_that_was_stopped_is_told_as_that(tmp_path: Path) -> Non
     assert "was stopped, so that it replaced nothing." in sentence
 
 
-def made_review() -> SessionReview:
-    """Return a session whose answer uses a name after the policy's compaction."""
+def made_review(*before: str) -> SessionReview:
+    """Return a session whose answer uses a name after the policy's compaction, and after other prompts."""
     maker = TimelineMaker()
     maker.prompt("Look at src/parser.py and total_cost.")
     maker.answer(calls=[Call("read", "parse_line failed\n" + "words " * 2_000, (("path", "a"),))])
     maker.answer("I looked at it. " * 200)
+    for words in before:
+        maker.prompt(words)
+        maker.answer("Well.")
     maker.prompt("And now?")
     maker.answer("The function parse_line in src/parser.py is wrong.")
     return SessionReview(maker.made(), get, lambda _model: None)
@@ -88,6 +91,18 @@ def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
     assert "never written" in found.sentences[1]
     assert found.sentences[-2].startswith("Needed later: 2 of them, ")
     assert "(request 3)" in found.sentences[-2]
+
+
+def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
+    """Compactions and comparison agree: what is shown again needs no fetching."""
+    review = made_review("And then?", "Is parse_line in src/parser.py wrong?")
+    policy = "pi.compact window=3000 reserve=0 keep=700"
+
+    [found] = review.compactions(policy)
+
+    assert {one.name for one in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
+    assert (found.needed, found.fetches, found.repair) == ((), 0, 0)
+    assert review.compare([policy]).figures[0].repair == 0
 
 
 def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> None:

@@ -54,7 +54,7 @@ class ContextCommands:
                 return _shown(review.difference(int(first), int(second)).table, clean)
             case _:
                 item, request = (*rest, str(newest))[:2]
-                words = clean(review.why(_item(review, item), int(request)))
+                words = clean(review.why(_item(review, item, request), int(request)))
                 return ContextAnswer(inline(words), words, f"<p>{in_html(words)}</p>")
 
     def _review(self, session: KernelSession) -> SessionReview:
@@ -73,8 +73,11 @@ class ContextCommands:
         return price
 
 
-def _item(review: SessionReview, name: str) -> int | str:
-    """Return an item's number from 1, or the id that a short id of a part or message is the end of."""
+def _item(review: SessionReview, name: str, request: str) -> int | str:
+    """Return an item's number from 1, or the id that a short id of a part or message is the end of.
+
+    Raises UserError where there is none; ``request`` is what was asked about.
+    """
     items = review.timeline.items
     if name.isdecimal() and 0 < int(name) <= len(items):
         return int(name)
@@ -82,7 +85,12 @@ def _item(review: SessionReview, name: str) -> int | str:
         part = item.id.removeprefix(f"{item.message}/")
         if name in (short(part.removesuffix("/result")), short(item.message)):
             return item.id
-    return name
+        if name in (item.id, item.message, part):
+            return item.id
+    raise UserError(
+        f"The session has no item {name!r}; `%agent context at {request}` lists those of a request "
+        "with their numbers."
+    )
 
 
 def _shown(table: ReportTable, clean: Callable[[str], str]) -> ContextAnswer:

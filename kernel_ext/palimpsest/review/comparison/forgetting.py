@@ -14,6 +14,7 @@ from palimpsest.review.comparison.references import NameUse, References, kind_of
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.request_contents.shown_items import shows_name
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline, Transition
 
@@ -186,17 +187,9 @@ def _any_shows(timeline: Timeline, use: NameUse, until: Mapping[int, int], told:
     for one in use.sources:
         if use.request < until.get(one, use.request + 1):
             return True
-        if one in told and _shows(timeline, one, use.request, use.name):
+        if one in told and shows_name(timeline, one, use.request, use.name):
             return True
     return False
-
-
-def _shows(timeline: Timeline, item: int, request: int, name: str) -> bool:
-    """Return whether a request showed a name in an item: whole, or in what stood in its place."""
-    found = timeline.at(item, request)
-    if found is None:
-        return True
-    return found.shown is not None and name in found.shown
 
 
 def repair_cost(simulation: Simulation, forgot: Forgotten, price: PriceProfile) -> float:

@@ -82,11 +82,11 @@ class References:
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
-    def requests(self) -> Mapping[str, tuple[int, ...]]:
-        """The requests whose answers use a name, ascending, by name."""
-        found: dict[str, list[int]] = {}
+    def by_name(self) -> Mapping[str, tuple[tuple[int, frozenset[int]], ...]]:
+        """By name: the requests whose answers use it, ascending, and the items that held it before."""
+        found: dict[str, list[tuple[int, frozenset[int]]]] = {}
         for use in self.uses:
-            found.setdefault(use.name, []).append(use.request)
+            found.setdefault(use.name, []).append((use.request, use.sources))
         return {name: tuple(those) for name, those in found.items()}
 
 

@@ -326,7 +326,7 @@ class SessionReview:
         """
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        replayed, uses = self._replayed(policy, summary), self.references.requests
+        replayed, uses = self._replayed(policy, summary), self.references.by_name
         return compaction_losses(replayed, uses, self.price(price))
 
     def _replayed(self, policy: PolicyLike, summary: str | None = None) -> Simulation:

@@ -20,6 +20,7 @@ from palimpsest.review.request_contents.shown_items import (
     items_of_next_request,
     shown_items,
     shown_text,
+    shows_name,
 )
 from palimpsest.transcript.timeline import STOPPED, Timeline, Transition
 
@@ -31,6 +32,10 @@ MOST_TOLD = 5
 LONGEST_NAME = 80
 
 
+NameUses = Mapping[str, Sequence[tuple[int, frozenset[int]]]]
+"""By name: the requests whose answers use it, ascending, and the items that held it before."""
+
+
 @dataclass(frozen=True, slots=True)
 class LostWord:
     """A name that a compaction lost."""
@@ -39,7 +44,7 @@ class LostWord:
     kind: str
     """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
     needed: tuple[int, ...]
-    """The requests, from 0, whose answers used it later, while the summary stood in its place."""
+    """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
 
 
 @dataclass(frozen=True)
@@ -258,12 +263,9 @@ class CompactionLosses(ShownAsTable):
 
 
 def compaction_losses(
-    simulation: Simulation, uses: Mapping[str, Sequence[int]], price: PriceProfile
+    simulation: Simulation, uses: NameUses, price: PriceProfile
 ) -> CompactionLosses:
-    """Return the compactions of a replay, recorded or simulated, and what each lost.
-
-    ``uses`` are the requests whose answers use a name, ascending, by name.
-    """
+    """Return the compactions of a replay, recorded or simulated, and what each lost."""
     timeline = simulation.timeline
     found = sorted([*_recorded(simulation), *_simulated(simulation)], key=lambda one: one.request)
     made = tuple(_loss(simulation, number, one, uses, price) for number, one in enumerate(found))
@@ -331,7 +333,7 @@ def _loss(
     simulation: Simulation,
     number: int,
     one: _Replaced,
-    uses: Mapping[str, Sequence[int]],
+    uses: NameUses,
     price: PriceProfile,
 ) -> CompactionLoss:
     timeline, recorded = simulation.timeline, simulation.policy == "recorded"
@@ -347,8 +349,10 @@ def _loss(
     needed = {
         name: tuple(
             use
-            for use in uses.get(name, ())
-            if one.request <= use and (one.undone is None or use < one.undone)
+            for use, holders in uses.get(name, ())
+            if one.request <= use
+            and (one.undone is None or use < one.undone)
+            and not _is_back(timeline, one.request, use, name, holders)
         )
         for name in lost.kinds
     }
@@ -370,6 +374,20 @@ def _loss(
         fetches=len(fetched),
         undone=one.undone,
     )
+
+
+def _is_back(timeline: Timeline, request: int, use: int, name: str, holders: Iterable[int]) -> bool:
+    """Return whether something showed a lost name again before an answer used it, from a request on.
+
+    If that is gone, too, another compaction lost it.
+    """
+    for holder in holders:
+        entered = timeline.items[holder].entered
+        if request <= entered and shows_name(timeline, holder, entered, name):
+            return True
+        if shows_name(timeline, holder, use, name):
+            return True
+    return False
 
 
 def _fetched(

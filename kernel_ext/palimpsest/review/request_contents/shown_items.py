@@ -110,3 +110,11 @@ def _system_text(text: str) -> str:
         return text
     is_list = isinstance(parts, list) and all(isinstance(one, str) for one in parts)
     return "\n\n".join(parts) if is_list else text
+
+
+def shows_name(timeline: Timeline, item: int, request: int, name: str) -> bool:
+    """Return whether a request showed a name in an item that holds it: whole, or in what stood in its place."""
+    found = timeline.at(item, request)
+    if found is None:
+        return True
+    return found.shown is not None and name in found.shown

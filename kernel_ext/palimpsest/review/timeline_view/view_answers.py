@@ -53,8 +53,11 @@ class ViewAnswers:
         own: bool = False,
         seq: int = 0,
         epoch: str = "",
+        kept: int = KEPT_REPLAYS,
     ) -> None:
+        """``kept`` is the number of replays that stay in memory."""
         self.review = review
+        self._kept = kept
         self.seq = seq
         self.epoch = epoch
         self._own = own
@@ -111,7 +114,7 @@ class ViewAnswers:
             chosen = self.review.policy(policy, **written)
             found = simulate(self.review.timeline, chosen, self.review.ruler, window)
         self._replays[key] = found
-        while len(self._replays) > KEPT_REPLAYS:
+        while len(self._replays) > self._kept:
             self._replays.popitem(last=False)
         return found
 

@@ -54,7 +54,9 @@ export function Inspector(props: IInspectorProps) {
     return (
       <div className="plm-Inspector">
         <p role="status">
-          {words.__('The session has no requests yet: ask something first.')}
+          {view.own
+            ? words.__('The session has no requests yet: ask something first.')
+            : words.__('The session holds no request.')}
         </p>
       </div>
     );

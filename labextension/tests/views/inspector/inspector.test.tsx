@@ -43,6 +43,20 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+describe('a session without a request', () => {
+  it.each([
+    [true, 'The session has no requests yet: ask something first.'],
+    [false, 'The session holds no request.']
+  ])('says so, and only ours is asked (%s)', async (own, words) => {
+    const { view } = sample('pi');
+    const requests = { ...view.requests, id: [] };
+
+    await draw(sampleSource({ ...view, own, requests }, []));
+
+    expect(screen.getByRole('status').textContent).toBe(words);
+  });
+});
+
 describe('the timeline', () => {
   it('shows the recording and the policy under one cursor', async () => {
     await draw(sourceOf('pi'), PI);
