@@ -45,6 +45,10 @@ TOO_WIDE = """() => [...document.querySelectorAll('.plm-Inspector :is(.plm-Inspe
   .map(node => `${node.getAttribute('aria-label') ?? node.className} is too wide`)"""
 """Names the tables and cards that would have to be scrolled sideways."""
 
+ENLARGED = """:root, .plm-Inspector.plm-Inspector, [data-jp-theme-light] {
+  --jp-ui-font-size0: 22px; --jp-ui-font-size1: 26px; --jp-code-font-size: 26px;
+}"""
+"""Words of twice the size, as a browser or JupyterLab enlarges them without the rest of the page."""
 RINGS_CUT = """() => {
   const found = [];
   const all = '.plm-Inspector :is(button, input, select, summary, [tabindex="0"])';
@@ -201,6 +205,14 @@ def test_every_view_of_a_report_is_accessible(
             found += page.evaluate(RINGS_CUT) if width == max(WIDTHS) else []
             over = page.evaluate(PAGE_OVER)
             bad[f"{name} {width}"] = found + ([f"{over} px too wide"] if over > 0 else [])
+    page.add_style_tag(content=ENLARGED)
+    for width in WIDTHS[1:]:
+        page.set_viewport_size({"width": width, "height": 900})
+        for name in TABS:
+            page.get_by_role("tab", name=name, exact=True).click()
+            wait_until_drawn(page)
+            photograph(page, f"report-{scheme}-{width}-{name.lower()}-enlarged")
+            bad[f"{name} {width} enlarged"] = page.evaluate(TOO_WIDE)
     context.close()
     assert {name: found for name, found in bad.items() if found} == {}
 

@@ -45,7 +45,7 @@ def test_the_layers_stand_on_each_other_below_the_limit() -> None:
     tops = [int(one.get("d", "").split("V")[1].split("H")[0]) for one in paths[:3]]
     assert tops == sorted(tops), "the highest layer is drawn first, and the lower ones over it"
     words = "".join(svg.itertext())
-    for name in ("user", "output", "no such kind", "cache break", "pruned", "compacted", "limit"):
+    for name in ("you", "output", "no such kind", "cache break", "pruned", "compacted", "limit"):
         assert name in words
 
 

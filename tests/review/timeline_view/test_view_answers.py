@@ -204,6 +204,18 @@ def test_total_says_how_many_requests_reported_their_usage(pi: ViewAnswers) -> N
     )
 
 
+def test_the_saved_tables_name_kinds_and_money_as_the_inspector_does(pi: ViewAnswers) -> None:
+    view = pi.answer(AskView()).view
+
+    assert view is not None
+    in_dollars = view.model_copy(update={"price": view.price.model_copy(update={"unit": "USD"})})
+    breaks, largest = view_summary(in_dollars).tables
+    assert (
+        {"call", "output"} <= {row[1] for row in largest.rows} <= {"call", "output", "you", "agent"}
+    )
+    assert "cost, USD" in [one.title for one in breaks.columns]
+
+
 def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:
     store, report = bring(sample("marshmallow-1867.traj", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id, counter)

@@ -38,6 +38,13 @@ COLOURS = {
     "placeholder": "#8ab8b0",
 }
 OTHER = "#9a9a9a"
+_WORDS = {
+    "unseen": "beside the messages",
+    "placeholder": "in place of cleared",
+    "user": "you",
+    "assistant": "agent",
+}
+"""Of the kinds that the inspector calls by another name."""
 MarkKind = Literal["break", "prune", "compact"]
 _MARKS: dict[MarkKind, tuple[str, str]] = {
     "break": ("#d3453d", "cache break"),
@@ -69,6 +76,11 @@ class TimelinePicture:
     limits: tuple[int, ...] = ()
     """Of the window at each request; 0 where none is known."""
     marks: tuple[TimelineMark, ...] = ()
+
+
+def kind_words(kind: str) -> str:
+    """Return a kind as the inspector calls it."""
+    return _WORDS.get(kind, kind)
 
 
 def timeline_svg(picture: TimelinePicture) -> str:
@@ -157,7 +169,7 @@ def _axis(requests: int, top: int) -> Iterator[str]:
 
 
 def _legend(picture: TimelinePicture) -> Iterator[str]:
-    entries = [(COLOURS.get(name, OTHER), name) for name in picture.names]
+    entries = [(COLOURS.get(name, OTHER), kind_words(name)) for name in picture.names]
     kinds = dict.fromkeys(one.kind for one in picture.marks)
     entries += [_MARKS[kind] for kind in _MARKS if kind in kinds]
     if any(picture.limits):

@@ -7,6 +7,7 @@ from palimpsest.render.reports.table import Form, ReportTable, TableColumn
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
     TimelinePicture,
+    kind_words,
 )
 from palimpsest.review.timeline_view.view_values import TimelineView
 
@@ -134,7 +135,7 @@ def _breaks(view: TimelineView) -> ReportTable:
         TableColumn("loss", "read anew", "count", "fact"),
         TableColumn(
             "cost",
-            "cost" if unit == "usd" else "cost, units",
+            "cost, USD" if unit == "usd" else "cost, units",
             unit,
             "fact" if view.price.recorded else "estimate",
         ),
@@ -168,7 +169,7 @@ def _largest(view: TimelineView) -> ReportTable:
         tuple(
             (
                 one + 1,
-                view.kinds[items.kind[one]],
+                kind_words(view.kinds[items.kind[one]]),
                 items.label[one][:LABEL_CHARS],
                 round(items.tokens[one] * view.ruler.factor),
                 items.entered[one] + 1,

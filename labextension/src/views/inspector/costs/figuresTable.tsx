@@ -4,6 +4,7 @@ import type { TrackFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { money, percent, priceSource } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
+import { BreakableName } from '../controls/breakableName';
 import { useInspectedSession } from '../controls/inspection';
 
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
@@ -61,7 +62,7 @@ export const FiguresTable = memo(function FiguresTable() {
               <th scope="col">{words.__('figure')}</th>
               {columns.map(({ name }) => (
                 <th key={name} scope="col" data-number="true">
-                  <bdi>{name}</bdi>
+                  <BreakableName name={name} />
                 </th>
               ))}
             </tr>

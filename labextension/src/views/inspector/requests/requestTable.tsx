@@ -1,8 +1,9 @@
 /** Every request with what was reported of it: the table beside the timeline. */
-import { Fragment, useMemo } from 'react';
+import { useMemo } from 'react';
 import { count } from '../../../state/display/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
+import { BreakableName } from '../controls/breakableName';
 import { useInspection } from '../controls/inspection';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
@@ -97,9 +98,7 @@ export function RequestTable() {
               ]
             : []),
           ...(hasModels
-            ? [
-                <ModelName key="model" name={model(place)} />
-              ]
+            ? [<BreakableName key="model" name={model(place)} />]
             : [])
         ]}
       />
@@ -109,23 +108,5 @@ export function RequestTable() {
         </p>
       )}
     </>
-  );
-}
-
-/** A model's name; a line may end behind its provider. */
-function ModelName({ name }: { name: string }) {
-  return (
-    <bdi className="plm-Inspector-model">
-      {name.split('/').map((piece, place) => (
-        <Fragment key={place}>
-          {place > 0 && (
-            <>
-              /<wbr />
-            </>
-          )}
-          {piece}
-        </Fragment>
-      ))}
-    </bdi>
   );
 }

@@ -1,0 +1,19 @@
+/** The name of a model or a policy, whose lines end where its parts do. */
+import { Fragment } from 'react';
+
+/** A part ends behind a slash, a dot or an underscore. */
+const PARTS = /(?<=[/._])/;
+
+/** Draws the name; without room for a part it is broken anywhere. */
+export function BreakableName({ name }: { name: string }) {
+  return (
+    <bdi className="plm-Inspector-breakable">
+      {name.split(PARTS).map((part, place) => (
+        <Fragment key={place}>
+          {place > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </bdi>
+  );
+}
