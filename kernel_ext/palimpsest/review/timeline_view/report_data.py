@@ -13,7 +13,12 @@ from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_queries import AskCompaction, AskTrack, AskView
+from palimpsest.review.timeline_view.view_queries import (
+    AskCompaction,
+    AskTrack,
+    AskView,
+    checked_query,
+)
 from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineView
 from palimpsest.transcript.errors import UserError
 
@@ -39,7 +44,7 @@ def report_data(
     Raises UserError for an unknown policy, price or choice of texts.
     """
     _check(policies, texts)
-    found = answers.answer(AskView(price=price))
+    found = answers.answer(checked_query(AskView, price=price))
     if found.view is None:
         raise UserError(found.error)
     view = _shown(found.view, texts, answers.review)
@@ -100,7 +105,8 @@ def _stops(
         ]
         for numbers in (own, *moved):
             given = {name: value for name, value in numbers.items() if value != own[name]}
-            found = answers.answer(AskTrack(policy=policy, numbers=given, price=price))
+            query = checked_query(AskTrack, policy=policy, numbers=given, price=price)
+            found = answers.answer(query)
             if found.track is None:
                 if not given:
                     raise UserError(found.error)
