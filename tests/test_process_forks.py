@@ -73,6 +73,27 @@ def test_one_that_was_killed_while_it_asked_is_passed_over(
     assert forks(address)
 
 
+def test_a_kernel_ends_with_the_process_that_started_it(address: str) -> None:
+    run = [sys.executable, "-IS", process_forks.__file__, "start", address]
+    code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    starts = f"import subprocess; subprocess.Popen({[*run, '-c', code]!r}); input()"
+    server = subprocess.Popen(
+        [sys.executable, "-c", starts],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {process_forks.KERNEL_OF: "1"},
+    )
+    assert server.stdout is not None
+    kernel = Path("/proc", server.stdout.readline().decode().strip())
+    assert kernel.exists()
+
+    server.kill()
+    rest, _ = server.communicate(timeout=LAST_RESORT_SECONDS)
+
+    assert rest == b""
+    eventually(lambda: not kernel.exists())
+
+
 def test_an_end_and_a_gone_asker_in_one_round_are_both_noted(
     address: str, line: socket.socket
 ) -> None:

@@ -24,7 +24,7 @@ from playwright.sync_api import ConsoleMessage, Error, Page
 from tests.e2e.forked_kernels import kernel_specs
 from tests.harness.free_port import free_port
 from tests.sample_size import SOAKING
-from tests.waiting import LAST_RESORT_SECONDS, eventually
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
@@ -52,6 +52,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+END_SECONDS = 20
+"""A server ends in two to ten seconds. Where a kernel just starts it never does: it fails on that kernel, and goes on."""
 
 READY = """async () => {
   const { sessionContext } = window.jupyterapp.shell.currentWidget;
@@ -314,8 +316,8 @@ def running(
         # Without a terminal the server ends at SIGTERM without a question; its kernels end with it.
         server.send_signal(signal.SIGTERM)
         try:
-            server.wait(LAST_RESORT_SECONDS)
-        except subprocess.TimeoutExpired:  # a kernel may block it; not tested here
+            server.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
         said.join()

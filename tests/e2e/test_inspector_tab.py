@@ -115,6 +115,12 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     page.get_by_role("link", name="the third").click()
     expect(cursor(inspected(page))).to_have_attribute("aria-valuenow", "3")
     assert page.evaluate(OPENED) == 1
+    page.evaluate(INSPECT, {"session": session, "request": 8, "item": 9_999})
+    expect(notice(page)).to_have_text(
+        "There is no request 9: the last one is shown. There is no item 10,000."
+    )
+    cursor(inspected(page)).press("End")
+    expect(notice(page)).to_have_text("There is no item 10,000.")
 
     page.evaluate(OPEN_FILE, name)
     page.locator(".jp-Notebook:visible").wait_for()
@@ -144,8 +150,20 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
 def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     page: Page, lab: Lab
 ) -> None:
-    name = book(lab, "tab-kernel.ipynb", REHEARSED, "%agent -m rehearsal/rules Hello.")
-    open_notebook(page, lab, name)
+    was, name = "tab-kernel.ipynb", "tab-renamed.ipynb"
+    open_notebook(
+        page,
+        lab,
+        book(
+            lab,
+            was,
+            REHEARSED,
+            "%agent -m rehearsal/rules Hello.",
+            "import palimpsest\nfirst = palimpsest.current_session()",
+            "%agent --new -m rehearsal/rules Something else.",
+            "first.delete()",
+        ),
+    )
     page.evaluate(READY)
     page.evaluate(RUN, 0)
     page.evaluate(RUN, 1)
@@ -155,6 +173,7 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     sent = views.get_by_role("group", name="The request as it is sent")
     expect(sent.get_by_text("Hello.").first).to_be_visible()
 
+    page.evaluate(RENAME, [was, name])
     # From outside, as another page does it.
     ask_server(lab, f"api/kernels/{kernel_of(page, name)}/restart", "POST")
     expect(strip(page)).to_contain_text(f"The kernel of {name} has restarted: load the agent")
@@ -171,6 +190,53 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     strip(page).get_by_role("button", name="Load it").click()
     expect(strip(page)).to_have_count(0)
     answers_anew(sent, "Hello")
+    assert page.evaluate(OPENED) == 1
+
+    # The session that the notebook has now is another one; the tab keeps to its own, also without it.
+    to_notebook(page, name)
+    for number in (2, 3):
+        page.evaluate(RUN, number)
+    page.evaluate(INSPECT, {})
+    inspected(page).get_by_role("tab", name="Requests").click()
+    newer = tab(page).get_by_role("group", name="The request as it is sent")
+    expect(newer.get_by_text("Something else.").first).to_be_visible()
+    assert page.evaluate(OPENED) == 2
+    close(page)
+    to_notebook(page, name)
+    page.evaluate(RUN, 4)
+    # Of two views of the notebook the one is closed that the tab found first.
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:clone')")
+    page.evaluate(CLOSE_FIRST, name)
+    page.evaluate(TO_INSPECTOR)
+    expect(strip(page)).to_have_count(0)
+    expect(notice(page)).to_have_text(
+        re.compile(
+            r"^There is no session 'ses_\w+' in this project\. What is shown was read before\.$"
+        )
+    )
+    expect(cursor(inspected(page))).to_be_visible()
+
+
+RENAME = "([was, now]) => window.jupyterapp.serviceManager.contents.rename(was, now)"
+CLOSE_FIRST = """path => {
+  [...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path === path).dispose();
+}"""
+TO_INSPECTOR = """window.jupyterapp.shell.activateById(
+  [...window.jupyterapp.shell.widgets('main')].find(one => one.node.querySelector('.plm-Inspector')).id
+)"""
+
+
+def to_notebook(page: Page, name: str) -> None:
+    """Bring a notebook to the front, one of its views where there are several."""
+    page.evaluate(OPEN_FILE, name)
+    page.wait_for_function(
+        "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=name
+    )
+
+
+def notice(page: Page) -> Locator:
+    """Return what the views say of themselves, such as that no newer ones could be read."""
+    return tab(page).locator(".plm-Inspector-notice")
 
 
 def answers_anew(sent: Locator, words: str) -> None:
@@ -286,7 +352,25 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     expect(cursor(views)).not_to_have_attribute("aria-valuemax", str(before))
     expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
     assert int(cursor(views).get_attribute("aria-valuemax") or "") > before
-    assert seen.errors == []
+    expect(notice(page)).to_be_hidden()
+
+    # What was read stays, and answers, while the file is empty or not there.
+    (lab.folder / path).write_text("")
+    expect(notice(page)).to_contain_text("is empty")
+    (lab.folder / path).unlink()
+    expect(notice(page)).to_have_text(
+        re.compile(r"^There is no '\S+/grows\.jsonl'\. What is shown was read before\.$")
+    )
+    photograph(page, "inspector-file-gone")
+    views.get_by_role("tab", name="Requests").click()
+    answers_anew(views.get_by_role("group", name="The request as it is sent"), "the")
+    (lab.folder / path).write_text("".join(whole[: len(whole) * 3 // 4]))
+    expect(cursor(views)).to_have_attribute("aria-valuemax", str(before))
+    expect(notice(page)).to_be_hidden()
+    missing = "/api/contents/recordings/grows.jsonl"
+    # The browser reports the one request that found it missing.
+    assert len([one for one in seen.errors if missing in one]) <= 1
+    assert [one for one in seen.errors if missing not in one] == []
 
 
 def test_the_launcher_asks_which_session_or_recording(

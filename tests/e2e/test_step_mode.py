@@ -146,6 +146,15 @@ def test_another_summary_is_asked_for_on_the_card_and_both_grades_stand_there(
     assert violations(page) == []
     in_widths(page, "step-another")
 
+    # The one is taken back for the other, and that again.
+    use = aside.get_by_role("button", name="Use this summary")
+    use.press("Enter")
+    expect(aside).not_to_contain_text("not kept: data/rows.csv")
+    expect(new).to_contain_text("not kept: data/rows.csv")
+    use.press("Enter")
+    expect(new).not_to_contain_text("not kept: data/rows.csv")
+    expect(aside).to_contain_text("not kept: data/rows.csv")
+
     card.get_by_role("button", name="Send", exact=True).press("1")
     expect(transcript_region(panel).get_by_text("Sent now.")).to_be_visible()
     at_rest(panel)

@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -34,6 +35,10 @@ APPLICATION = (
 """What a script that prompts a session imports."""
 MCP_SERVER = ("mcp.server.mcpserver", "mcp.server.stdio", "uvicorn")
 """What a server that speaks MCP imports."""
+KERNEL_OF = "JPY_PARENT_PID"
+"""Environment variable of a kernel: the process that started it."""
+PARENT_SECONDS = 1.0
+"""As often as a kernel looks for its parent."""
 NUMBER_BYTES = 16
 """Size of a message that is a number; fixed, since two of them may be received at once."""
 PASSED_ON = (signal.SIGINT, signal.SIGTERM)
@@ -97,6 +102,8 @@ def start(address: str, *arguments: str) -> None:
         for number in PASSED_ON:
             signal.signal(number, pass_on)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+        if KERNEL_OF in os.environ:
+            _end_with_parent(line)
         ended = received_number(line)
     if ended is None:
         sys.exit(1)
@@ -104,6 +111,18 @@ def start(address: str, *arguments: str) -> None:
         signal.signal(-ended, signal.SIG_DFL)
         os.kill(os.getpid(), -ended)
     sys.exit(ended)
+
+
+def _end_with_parent(line: socket.socket) -> None:
+    """Wait until the forked process ended; exit, and so have it killed, where the one that started this has ended.
+
+    A kernel looks for its parent itself, but that of a forked one is the process that forks. Jupyter's server leaves a
+    kernel behind that it restarts while it is told to end, and such a kernel held the server's output open.
+    """
+    parent = os.getppid()
+    while not select.select([line], [], [], PARENT_SECONDS)[0]:
+        if os.getppid() != parent:
+            sys.exit(1)
 
 
 def number_in_bytes(number: int) -> bytes:

@@ -15,7 +15,12 @@ from palimpsest.review.recordings import recording
 from palimpsest.review.recordings.recording import Recording
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.timeline_view.report_data import ReportTexts
-from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_queries import (
+    AskView,
+    ViewAnswer,
+    ViewQuery,
+    checked_query,
+)
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.store.exchange.importer import ImportControl
@@ -51,6 +56,7 @@ class SessionInspection:
         known = app.views.get(key)
         if known is not None and known.comm is not None:
             return known
+        query = checked_query(AskView, price=price)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return app.inspections.answer_session(live.id, query, asker)
@@ -58,7 +64,7 @@ class SessionInspection:
         inspected = InspectedSession(
             id=live.id,
             ask=ask,
-            view=lambda: inspector_view(app.engine.submit(ask(AskView(price=price), "")).result()),
+            view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
         )
         made = app.views[key] = InspectorWidget(inspected, app.engine, price)
@@ -107,7 +113,7 @@ class RecordedSession(RecordingReview):
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
-        answers = ViewAnswers(self)
+        answers, query = ViewAnswers(self), checked_query(AskView, price=price)
         line = QuestionLine(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
@@ -116,7 +122,7 @@ class RecordedSession(RecordingReview):
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
-            view=lambda: inspector_view(answers.answer(AskView(price=price))),
+            view=lambda: inspector_view(answers.answer(query)),
         )
         return InspectorWidget(inspected, engine, price)
 

@@ -23,7 +23,7 @@ export interface IInspectorState {
   place: IInspectorPlace;
   /** Title of the session; empty until it is known. */
   title: string;
-  /** Path of the recorded file, which may be renamed; empty for a session of a notebook. */
+  /** Path of the notebook or the recorded file, which may be renamed. */
   file: string;
 }
 
@@ -53,7 +53,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
       source: null,
       place: placeOf(target),
       title: '',
-      file: _kernel.file ?? ''
+      file: _kernel.file
     };
     this._unsubscribe = _kernel.subscribe(this._follow);
     this._follow();
@@ -100,11 +100,6 @@ export class InspectorModel implements IReadable<IInspectorState> {
     this._change({ place });
   };
 
-  /** Notes what a kernel or notebook is called now. */
-  rename(notebook: string): void {
-    this._target = { ...this._target, notebook };
-  }
-
   readonly mend = (): void => {
     this._kernel.mend();
   };
@@ -135,16 +130,17 @@ export class InspectorModel implements IReadable<IInspectorState> {
         );
       }
     }
-    const { file } = this._kernel;
-    if (file !== undefined && file !== this._target.path) {
-      this._target = { ...this._target, path: file };
+    const { file, path } = this._kernel;
+    const named = path === undefined ? 'notebook' : 'path';
+    if (file !== '' && file !== this._target[named]) {
+      this._target = { ...this._target, [named]: file };
     }
     const known = view?.sessions.get(this._target.session ?? '');
     this._change({
       kernel,
       failure,
       isBusy,
-      file: file ?? '',
+      file,
       title: known?.transcript.session?.title ?? known?.head.title ?? ''
     });
   };

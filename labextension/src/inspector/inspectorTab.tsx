@@ -120,14 +120,23 @@ function missing(
               ),
         remedy: words.__('Load it')
       };
+    case 'no-kernel':
     case 'dead':
-      return {
-        sentence: words.__(
-          'The kernel of %1 has ended: start it again to go on from what is shown.',
-          name
-        ),
-        remedy: words.__('Start it again')
-      };
+      return source === null
+        ? {
+            sentence: words.__(
+              '%1 has no kernel: start one to see its sessions.',
+              name
+            ),
+            remedy: words.__('Start a kernel')
+          }
+        : {
+            sentence: words.__(
+              'The kernel of %1 has ended: start it again to go on from what is shown.',
+              name
+            ),
+            remedy: words.__('Start it again')
+          };
     case 'failed':
       return { sentence: failure, remedy: words.__('Try again') };
   }

@@ -93,14 +93,18 @@ export class InspectorTabs {
         );
   }
 
+  /** Returns a target with its notebook, by default the one in front, and with the session that this has now. */
   private _located(target: IInspectorArguments): IInspectorArguments {
-    return {
-      ...target,
-      notebook:
-        target.path === undefined
-          ? (target.notebook ?? this._notebooks?.currentWidget?.context.path)
-          : undefined
-    };
+    if (target.path !== undefined) {
+      return { ...target, notebook: undefined };
+    }
+    const { notebook = this._notebooks?.currentWidget?.context.path } = target;
+    const panel = this._notebooks?.find(
+      ({ context, isDisposed }) => !isDisposed && context.path === notebook
+    );
+    const link = panel && this._links.get(panel.sessionContext);
+    const current = link?.store.getSnapshot().current ?? undefined;
+    return { ...target, notebook, session: target.session ?? current };
   }
 
   private _contentOn(
@@ -125,9 +129,6 @@ export class InspectorTabs {
     tab.id = `${content.id}-tab`;
     void this._tracker.add(tab);
     const end = model.subscribe(() => {
-      if (kernel instanceof NotebookKernel) {
-        model.rename(kernel.notebook);
-      }
       void this._tracker.save(tab);
     });
     tab.disposed.connect(end);

@@ -18,6 +18,9 @@ export const SETTLE_MS = 300;
 /** Milliseconds after which an answer of a busy kernel counts as late. */
 export const LATE_MS = 1500;
 
+/** Milliseconds between two looks at a session that another kernel writes, while the page is seen. */
+export const LOOK_MS = 3000;
+
 const WAITS = 'It is read once the kernel answers again.';
 const GONE = 'The kernel does not answer. Start it again to see its sessions.';
 
@@ -26,8 +29,8 @@ type IAnswered = Pick<OutcomeNotice, 'error' | 'inspection'>;
 /**
  * The source of a tab.
  *
- * Responsibilities: ask, and again what a kernel that ended left unanswered; tell when the session has grown, and when an
- * answer is late; send the user's context edits.
+ * Responsibilities: ask, and again what a kernel that ended left unanswered; tell when the session has grown or may have,
+ * and when an answer is late; send the user's context edits.
  */
 export class KernelSource implements IInspectorSource {
   readonly edit?: IInspectorSource['edit'];
@@ -37,6 +40,7 @@ export class KernelSource implements IInspectorSource {
   private _mark = '';
   private _isReady: boolean;
   private _settling: ReturnType<typeof setTimeout> | undefined;
+  private readonly _looks: ReturnType<typeof setInterval>;
   private _late = 0;
   private _isDisposed = false;
 
@@ -50,6 +54,7 @@ export class KernelSource implements IInspectorSource {
     this._isReady = _kernel.state === 'ready';
     this._mark = this._marked();
     this._ends.push(_kernel.subscribe(this._follow));
+    this._looks = setInterval(this._look, LOOK_MS);
     if (_kernel.path === undefined) {
       this.edit = async (action, part) => {
         const fields = {
@@ -111,6 +116,7 @@ export class KernelSource implements IInspectorSource {
     this._isDisposed = true;
     this._wake();
     clearTimeout(this._settling);
+    clearInterval(this._looks);
     this._readers.clear();
     this._ends.forEach(end => {
       end();
@@ -172,11 +178,30 @@ export class KernelSource implements IInspectorSource {
     this._mark = mark;
     this._settling ??= setTimeout(() => {
       this._settling = undefined;
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._tell();
     }, SETTLE_MS);
   };
+
+  /** Has a session looked at again that this kernel tells nothing of: another notebook's, or a subagent's. */
+  private readonly _look = (): void => {
+    const { link, path, state } = this._kernel;
+    const sessions = link?.store.getSnapshot().sessions;
+    const isTold = sessions?.get(this._session ?? '')?.known === true;
+    if (
+      path === undefined &&
+      state === 'ready' &&
+      !isTold &&
+      !document.hidden
+    ) {
+      this._tell();
+    }
+  };
+
+  private _tell(): void {
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  }
 
   private _marked(): string {
     if (this._kernel.path !== undefined) {
@@ -187,12 +212,12 @@ export class KernelSource implements IInspectorSource {
   }
 }
 
-/** Returns a text that changes when a request, a part or a decision came, and not with each word. */
+/** Returns a text that changes when a request, a part or a decision came or the session went, and not with each word. */
 function grown(transcript: ITranscript | undefined): string {
   if (transcript === undefined) {
     return '';
   }
-  const { entries, decisions, status, contextFill } = transcript;
+  const { entries, decisions, status, contextFill, deleted } = transcript;
   const last = entries.at(-1)?.message.parts ?? [];
   const parts = last.map(part =>
     part.type === 'tool' ? part.state.status : part.type
@@ -202,6 +227,7 @@ function grown(transcript: ITranscript | undefined): string {
     parts,
     decisions.length,
     status.type,
-    contextFill
+    contextFill,
+    deleted
   ]);
 }

@@ -1,9 +1,11 @@
+// @vitest-environment jsdom
 /** An inspector's answers from a kernel: asked over its link, and asked for again as the session grows. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IInspectedKernel } from '../../src/inspector/kernels/inspectedKernel';
 import {
   KernelSource,
   LATE_MS,
+  LOOK_MS,
   SETTLE_MS
 } from '../../src/inspector/kernelSource';
 import { NO_ANSWER, type ILink } from '../../src/kernel/kernelLink';
@@ -19,6 +21,7 @@ class HeldKernel implements IInspectedKernel {
   failure = '';
   isBusy = false;
   path: string | undefined;
+  file = '';
   view: IKernelView = UNKNOWN_KERNEL;
   readonly asked: unknown[] = [];
   answer: (outcome: object) => void = () => undefined;
@@ -88,6 +91,27 @@ afterEach(() => {
 });
 
 describe('the source of a tab', () => {
+  it('has a session looked at again that only another kernel tells of, while the kernel is there', async () => {
+    const changed = vi.fn();
+    const told = new KernelSource(kernel, 'ses_1', () => undefined);
+    told.subscribe(changed);
+    kernel.holds(1);
+    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    expect(changed).toHaveBeenCalledOnce();
+    told.dispose();
+
+    const untold = new KernelSource(kernel, 'ses_2', () => undefined);
+    untold.subscribe(changed);
+    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    expect(changed).toHaveBeenCalledTimes(2);
+    kernel.state = 'dead';
+    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    kernel.state = 'ready';
+    untold.dispose();
+    await vi.advanceTimersByTimeAsync(LOOK_MS);
+    expect(changed).toHaveBeenCalledTimes(2);
+  });
+
   it('asks again while a kernel that is there does not answer', async () => {
     const source = new KernelSource(kernel, 'ses_1', () => undefined);
     const asked = source.ask({ ask: 'view' });

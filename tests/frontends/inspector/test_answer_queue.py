@@ -17,7 +17,13 @@ from palimpsest.frontends.inspector.answer_queue import (
 )
 from palimpsest.frontends.inspector.inspections import MOST_RECORDINGS, Inspections
 from palimpsest.review.comparison.offline_prices import offline_price
-from palimpsest.review.timeline_view.view_queries import AskTrack, AskView, ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_queries import (
+    AskItem,
+    AskTrack,
+    AskView,
+    ViewAnswer,
+    ViewQuery,
+)
 from palimpsest.session.engine import EngineThread
 from palimpsest.store.log.memory_store import MemoryStore
 
@@ -128,8 +134,14 @@ async def test_a_few_recordings_are_kept_and_one_that_grew_is_read_again(tmp_pat
     same = await inspections._opened(names[-1], is_view=True)
     (tmp_path / names[-1]).write_bytes(whole.read_bytes() + b"\n")
     other = await inspections._opened(names[-1], is_view=True)
+    (tmp_path / names[-1]).unlink()
+    gone = await inspections.answer_recording(names[-1], "", AskView())
+    text = await inspections.answer_recording(names[-1], "", AskItem(item=0, request=0))
 
     assert all(one is not None for one in views)
     assert line is same
     assert other is not line
     assert [one.name for one in inspections._recordings] == names[1:]
+    # What was read before answers where the file is gone.
+    assert gone.error.startswith("There is no '")
+    assert text.item is not None

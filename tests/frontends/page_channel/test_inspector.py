@@ -46,6 +46,10 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
         kernel.client.run("%agent -m rehearsal/rules Hello again.")
         grown = asked(kernel, 7, {"ask": "view", "after": view["seq"]})["view"]
         unknown = asked(kernel, 8, {"ask": "view"}, session="ses_none")
+        kernel.client.run(f"%agent delete {session} --yes")
+        held = {"after": grown["seq"], "epoch": grown["epoch"]}
+        gone = asked(kernel, 9, {"ask": "view", **held}, session=session)
+        kept = asked(kernel, 10, {"ask": "item", "item": prompt, "request": 0}, session=session)
 
     assert view["own"] is True
     assert same["unchanged"] is True
@@ -55,6 +59,8 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
     assert "no.such" in wrong["error"]
     assert len(grown["requests"]["id"]) > len(view["requests"]["id"])
     assert unknown["error"].startswith("There is no session 'ses_none'")
+    assert gone["error"].startswith(f"There is no session '{session}'")
+    assert kept["item"]["text"] == "Hello, it is me."
 
 
 def test_a_page_asks_about_a_recorded_file_that_is_only_read(tmp_path: Path) -> None:

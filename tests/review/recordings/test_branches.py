@@ -79,6 +79,33 @@ def test_a_request_that_is_not_there_and_a_session_without_branches_are_named() 
             session.branches()
 
 
+def test_a_branch_that_was_deleted_leaves_those_that_were_forked_from_it_in_their_tree() -> None:
+    model = ScriptedModel(*ANSWERS, says("Middle."), says("Deep."))
+    with isolated_session(model, settings=SETTINGS) as session:
+        talked(session)
+        middle = session.fork(request=3)
+        middle.loop().result()
+        deep = middle.fork(request=2)
+        deep.loop().result()
+        middle.delete()
+
+        for one in (session, deep):
+            found = one.branches()
+            assert [(branch.answer, branch.parent) for branch in found.branches] == [
+                ("Still two.", ""),
+                ("Deep.", session.id),
+            ]
+            assert (found.parted_at, found.branches[1].forked_after) == (1, 1)
+        other = session.fork(request=3)
+        session.delete()
+        found = other.branches()
+        assert [branch.session for branch in found.branches] == [deep.id, other.id]
+        assert (found.parted_at, found.branches[1].parent) == (1, "")
+        other.delete()
+        with pytest.raises(UserError, match="has no branch"):
+            deep.branches()
+
+
 def test_an_unknown_model_makes_no_fork() -> None:
     with isolated_session(ScriptedModel(*ANSWERS), settings=SETTINGS) as session:
         talked(session)

@@ -112,6 +112,7 @@ def test_every_word_is_cleaned(answers: ViewAnswers) -> None:
     ("policies", "texts", "words"),
     [
         (["no.such"], "none", "no.such"),
+        (["x" * 400], "none", "^'x+ is no policy: .* at most 300"),
         (["raw"], "some", "texts is one of"),
         (["raw"] * 13, "all", "at most 12"),
     ],

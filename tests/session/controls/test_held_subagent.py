@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, until
-from tests.harness.subagent_session import make_subagent_harness
+from tests.harness.subagent_session import make_subagent_harness, open_children, write
 from tests.session.controls.test_step_mode import FREE, let_all_go
+from tests.session.runs.test_subagents import Cast, task
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -116,3 +117,42 @@ async def finish(session: LiveSession, answering: "asyncio.Task[Any]") -> list[P
     seen = await let_all_go(session, answering)
     assert (await answering).error is None
     return seen
+
+
+async def test_a_request_two_levels_down_is_held_where_a_person_looks(tmp_path: Path) -> None:
+    head = "---\nmode: subagent\ndescription: leads\npermission:\n  task: allow\n---\n"
+    write(tmp_path / ".palimpsest/agents/lead.md", f"{head}Lead.")
+    model = Cast(
+        calls("task", **task("alpha", "lead")),
+        says("So."),
+        alpha=(calls("task", **task("beta")), says("Alpha.")),
+        beta=(says("Beta."),),
+    )
+    harness = make_subagent_harness(tmp_path, model, rules=FREE)
+    harness.services.child_sessions.depth = 2
+    session = await harness.session()
+    session.step_mode.switch(on=True)
+    answering = asyncio.ensure_future(ask(session, "Hand it on."))
+    seen: list[str] = []
+    while len(seen) < 3:
+        one = (await until(lambda: [held for held in session.held if held.id not in seen]))[0]
+        seen.append(one.id)
+        if len(seen) < 3:
+            session.step_mode.release(one.id)
+
+    inner = session.step_mode.session_of(one.id)
+    (middle,) = open_children(harness, session)
+    assert one.subagent
+    assert inner.id not in {session.id, middle.id}
+    assert middle.held == ()
+    session.control.set_budget(tokens=1)
+    await until(lambda: session.held[0].limit_tokens == 1)
+    await inner.use_policy("prune.protect_tokens=4321")
+    await until(
+        lambda: {n.name: n.value for n in session.held[0].numbers}["prune.protect_tokens"] == 4321
+    )
+
+    session.cancel("Stopped.")
+    await asyncio.wait_for(answering, 10)
+    assert session.held == ()
+    assert model.helping["beta"].requests == []

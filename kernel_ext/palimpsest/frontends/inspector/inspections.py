@@ -121,11 +121,12 @@ class Inspections:
     async def _opened(self, path: str, *, is_view: bool) -> _Opened:
         target = self._target(path)
         async with self._opening:
-            opened = self._recordings.pop(target, None)
+            opened = self._recordings.get(target)
             if opened is None or (
                 is_view and opened.stamp != await asyncio.to_thread(_stamp, target)
             ):
                 stamp = await asyncio.to_thread(_stamp, target)
+                # Where it can be read no more, what was read before answers the other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
                 if opened is not None and opened.close is not None:
                     opened.close.cancel()
@@ -143,6 +144,7 @@ class Inspections:
         loop = asyncio.get_running_loop()
         opened.close = loop.call_later(IDLE_SECONDS, lambda: self._recordings.pop(target, None))
         self._recordings[target] = opened
+        self._recordings.move_to_end(target)
         while len(self._recordings) > MOST_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)
             if oldest.close is not None:

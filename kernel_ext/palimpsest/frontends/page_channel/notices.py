@@ -3,7 +3,6 @@
 Border: values to values; publishing is the channel's work.
 """
 
-import itertools
 import json
 import threading
 import time
@@ -26,11 +25,28 @@ from palimpsest.transcript.errors import ConfigError
 NOTICE_CHARS = 250_000
 """About the size of one notice; a browser can draw between two of them."""
 
-_ORDER = itertools.count(time.time_ns() // 1_000)
-"""The order of the next head. It begins at this kernel's start in microseconds, so that a page which did not hear of
-a restart takes the heads of the new kernel for newer ones."""
 _ORDERED = threading.Lock()
 """Held while a head's order and what it says are taken, so that the head with the higher order is the newer one."""
+
+
+class _HeadOrder:
+    """Counts the heads of this process.
+
+    An order is at least the time in microseconds, so that a page which did not hear of a restart takes the heads of the
+    new kernel for newer ones. The time of the import would not do: a kernel may be forked from a process that imported
+    this long before.
+    """
+
+    def __init__(self) -> None:
+        self._newest = 0
+
+    def next(self) -> int:
+        """Return the order of the next head; with the lock held."""
+        self._newest = max(self._newest + 1, time.time_ns() // 1_000)
+        return self._newest
+
+
+_ORDER = _HeadOrder()
 
 
 def head_of(session: KernelSession) -> SessionHead:
@@ -40,7 +56,7 @@ def head_of(session: KernelSession) -> SessionHead:
 
 def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
     with _ORDERED:
-        order, stepping, held = next(_ORDER), session.stepping, session.held
+        order, stepping, held = _ORDER.next(), session.stepping, session.held
     return SessionHead(
         session=session.id,
         title=picture.session.title if picture.session else "",

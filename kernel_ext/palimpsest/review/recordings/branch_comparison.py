@@ -20,7 +20,13 @@ from palimpsest.transcript.context_values.policies import PolicyChoice
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.session_record.events import DecisionMade, Record, StepRequested
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    Record,
+    SessionCreated,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.sessions import ForkedFrom
 from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
@@ -151,13 +157,14 @@ def compare_branches(
 ) -> BranchComparison:
     """Return all branches of a session's tree side by side from where the first two part, each after its parent.
 
-    ``sessions`` are those of the project, and ``read`` returns the records of one. Raises NotFound for an unknown
-    session, and UserError for one that has no branch.
+    ``sessions`` are those of the project, and ``read`` returns the records of one, also of one that was deleted while
+    a fork needs it. Raises NotFound for an unknown session, and UserError for one that has no branch.
     """
-    tree = _BranchTree({one.id: one for one in sessions}, session_id)
-    if not tree.forked:
+    known = {one.id: one for one in sessions}
+    tree = _BranchTree(known, _origins(known.values(), read), session_id)
+    if len(tree.branches) == 1:
         raise UserError(NONE)
-    seq = min(at for _, at in tree.forked.values())
+    seq = tree.first_parting()
     titles = {one.id: one.title for one in tree.branches}
     found: list[Branch] = []
     parted_at = 0
@@ -169,22 +176,57 @@ def compare_branches(
     return BranchComparison(parted_at, tuple(found), len(tree.branches) - len(found))
 
 
+_Origins = dict[str, ForkedFrom | None]
+"""Where each session was forked from."""
+
+
+def _origins(
+    sessions: Iterable[SessionSummary], read: Callable[[str], Iterable[Record]]
+) -> _Origins:
+    """Return the origins of sessions, and of the deleted ones that stand between them."""
+    found = {one.id: one.forked_from for one in sessions}
+    above = [place for place in found.values() if place is not None]
+    while above:
+        name = above.pop().session_id
+        if name not in found:
+            found[name] = place = _origin(name, read)
+            above += [place] if place is not None else []
+    return found
+
+
+def _origin(name: str, read: Callable[[str], Iterable[Record]]) -> ForkedFrom | None:
+    """Return where a session that is not listed was forked from, by its log; None where nothing of it is left."""
+    try:
+        created = [one.event.session for one in read(name) if isinstance(one.event, SessionCreated)]
+    except NotFound:
+        return None
+    return created[-1].forked_from if created else None
+
+
 class _BranchTree:
     """A session, what it was forked from, up to the first, and all forks of these; without deleted ones."""
 
-    def __init__(self, sessions: dict[str, SessionSummary], session_id: str) -> None:
-        if session_id not in sessions or sessions[session_id].deleted:
+    def __init__(
+        self, sessions: dict[str, SessionSummary], origins: _Origins, session_id: str
+    ) -> None:
+        if session_id not in sessions:
             raise NotFound(f"There is no session {session_id!r} in this project.")
-        self._sessions = sessions
+        self._origins = origins
         self._session_id = session_id
         root = self._way_up(session_id)[-1]
-        family = [one for one in sessions.values() if root in self._way_up(one.id)]
-        self.branches = [one for one in family if not one.deleted]
+        self.branches = [one for one in sessions.values() if root in self._way_up(one.id)]
         kept = {one.id for one in self.branches}
         self.forked = {
             one.id: found for one in self.branches if (found := self._place(one.id, kept))
         }
         """By branch: the nearest one above it that is not deleted, and the last record that both have."""
+
+    def first_parting(self) -> int:
+        """Return the last record that all branches have."""
+        tops = [one.id for one in self.branches if one.id not in self.forked]
+        # Where the first of all was deleted, several may remain of which none was forked from another.
+        parted = [min(self._places(one)) for one in tops] if len(tops) > 1 else []
+        return min((*parted, *(at for _, at in self.forked.values())))
 
     def shown(self) -> list[SessionSummary]:
         """Return the branches that are shown, each after the one that it was forked from, older ones first."""
@@ -206,8 +248,8 @@ class _BranchTree:
     def _way_up(self, name: str) -> list[str]:
         """Return a session and all that it comes from, the first of all last."""
         way = [name]
-        while (origin := self._sessions[way[-1]].forked_from) is not None:
-            if origin.session_id not in self._sessions or origin.session_id in way:
+        while (origin := self._origins.get(way[-1])) is not None:
+            if origin.session_id in way:
                 break
             way.append(origin.session_id)
         return way
@@ -215,9 +257,13 @@ class _BranchTree:
     def _place(self, name: str, kept: set[str]) -> tuple[str, int] | None:
         """Return the nearest branch above that is shown, and the last record that both have."""
         way = self._way_up(name)
-        places = [origin.seq for one in way[:-1] if (origin := self._sessions[one].forked_from)]
         above = next((at for at, one in enumerate(way) if at and one in kept), None)
-        return None if above is None else (way[above], min(places[:above]))
+        return None if above is None else (way[above], min(self._places(name)[:above]))
+
+    def _places(self, name: str) -> list[int]:
+        """Return the last record that a session has of each one that it comes from, the nearest first."""
+        way = self._way_up(name)
+        return [origin.seq for one in way[:-1] if (origin := self._origins.get(one))]
 
 
 @dataclass(frozen=True)

@@ -147,10 +147,9 @@ class SessionAnswers:
 
     def _renewed(self) -> ViewAnswers:
         place, known = self._place(), self._answers
-        if known is not None and self._own == place.own and not self._has_grown(known, place):
+        if known is not None and self._own == place.own and not self._differs(known, place):
             return known
         if self._followed is None or (known is not None and place.seq < known.seq):
-            # A log that is shorter than it was is another one.
             self._followed = GrowingReview(
                 self._store,
                 self.session_id,
@@ -169,9 +168,10 @@ class SessionAnswers:
         )
         return self._answers
 
-    def _has_grown(self, known: ViewAnswers, place: SessionPlace) -> bool:
-        if known.seq == place.seq:
-            return False
+    def _differs(self, known: ViewAnswers, place: SessionPlace) -> bool:
+        if place.seq <= known.seq:
+            # A log that is shorter is another one, or was deleted.
+            return place.seq < known.seq
         newer = self._store.read(self.session_id, known.seq, only=GROWTH)
         return next(newer, None) is not None
 

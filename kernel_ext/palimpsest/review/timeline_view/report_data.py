@@ -14,7 +14,12 @@ from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_queries import AskCompaction, AskTrack, AskView
+from palimpsest.review.timeline_view.view_queries import (
+    AskCompaction,
+    AskTrack,
+    AskView,
+    checked_query,
+)
 from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineView
 from palimpsest.transcript.errors import UserError
 
@@ -47,7 +52,7 @@ def report_data(
     """
     _check(policies, texts)
     chosen = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
-    found = answers.answer(AskView(price=price))
+    found = answers.answer(checked_query(AskView, price=price))
     if found.view is None:
         raise UserError(found.error)
     view = _shown(found.view, texts, answers.review)
@@ -109,7 +114,7 @@ def _stops(
     asked = [(policy, numbers, given) for policy in policies for numbers, given in _numbers(policy)]
     for done, (policy, numbers, given) in enumerate(asked):
         progress(done, len(asked))
-        found = answers.answer(AskTrack(policy=policy, numbers=given, price=price))
+        found = answers.answer(checked_query(AskTrack, policy=policy, numbers=given, price=price))
         if found.track is None:
             if not given:
                 raise UserError(found.error)

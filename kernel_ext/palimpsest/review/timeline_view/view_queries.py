@@ -4,15 +4,16 @@ One union for the control channel, a widget's comm and a report; where a report 
 answers. Requests and items count from 0. Texts are bounded: what is longer is told in pieces.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
     TimelineView,
     TrackView,
 )
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import ItemState
 from palimpsest.transcript.values import Value
 
@@ -87,6 +88,19 @@ class AskCompaction(Value):
 ViewQuery = Annotated[
     AskView | AskTrack | AskItem | AskRequest | AskCompaction, Field(discriminator="ask")
 ]
+
+
+Query = TypeVar("Query", bound=Value)
+
+
+def checked_query(query: type[Query], **fields: Any) -> Query:
+    """Return a question; raises UserError, which names the field, for what a person gave and no question takes."""
+    try:
+        return query(**fields)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = str(problem["loc"][0])
+        raise UserError(f"{fields.get(name)!r:.60} is no {name}: {problem['msg']}.") from None
 
 
 class ItemText(Value):

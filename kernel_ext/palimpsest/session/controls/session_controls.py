@@ -194,7 +194,9 @@ class SessionControls:
                 f"The spending limit is fixed by the {self._permitting.budget_fixed}."
             )
         if not _is_limit(usd, float) or not _is_limit(tokens, int):
-            raise ConfigError("A spending limit is more than nothing: 2usd, or 500000 tokens.")
+            raise ConfigError(
+                f"A spending limit is more than nothing and less than {MOST_SPENT:.0e}: 2usd, or 500000 tokens."
+            )
         self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
 

@@ -95,7 +95,7 @@ class Layout:
     def session(self, session_id: str) -> Path:
         """Return a session's directory; raises NotFound for an unsafe id and for a symbolic link."""
         if SAFE_NAME.fullmatch(session_id) is None:
-            raise NotFound(f"{session_id!r} is not the id of a session.")
+            raise NotFound(f"{session_id!r:.60} is not the id of a session.")
         directory = self.sessions / session_id
         if directory.is_symlink():
             raise NotFound(f"The folder of session {session_id!r} is a link, so it is not opened.")

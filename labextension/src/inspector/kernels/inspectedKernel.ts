@@ -6,6 +6,7 @@ import type { ILink } from '../../kernel/kernelLink';
 /** Why an inspector has no answers yet, or `ready`. */
 export type InspectedState =
   | 'no-notebook'
+  | 'no-kernel'
   | 'starting'
   | 'connecting'
   | 'absent'
@@ -18,8 +19,8 @@ export interface IInspectedKernel {
   readonly link: ILink | null;
   /** The recorded file as the kernel finds it; undefined for a session of the notebook. */
   readonly path?: string;
-  /** Path of the recorded file on the server; it changes where the file is renamed. */
-  readonly file?: string;
+  /** Path of the notebook or the recorded file on the server; it changes where that is renamed. */
+  readonly file: string;
   /** When the recorded file was changed last, as far as is known; it changes as the file does. */
   readonly stamp?: string;
   /** The reason of `failed`, in one sentence. */

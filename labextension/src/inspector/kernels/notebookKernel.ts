@@ -4,10 +4,12 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { Contents } from '@jupyterlab/services';
 import { KernelDeath } from '../../kernel/kernelDeath';
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
+import { renamedPath } from './renamedFiles';
 
 /** Loads the package where it is not loaded yet; `%load_ext` changes nothing else. */
 const LOAD = '%load_ext palimpsest';
@@ -35,11 +37,11 @@ export class NotebookKernel implements IInspectedKernel {
   ) {
     this._path = path;
     _tracker?.widgetAdded.connect(this._find);
+    _app.serviceManager.contents.fileChanged.connect(this._renamed);
     this._find();
   }
 
-  /** Path of the notebook, which may be renamed. */
-  get notebook(): string {
+  get file(): string {
     return this._panel?.context.path ?? this._path;
   }
 
@@ -48,12 +50,16 @@ export class NotebookKernel implements IInspectedKernel {
   }
 
   get state(): InspectedState {
-    const kernel = this._panel?.sessionContext.session?.kernel;
     if (this._panel === null || this._link === null) {
       return 'no-notebook';
     }
+    const { hasNoKernel, isReady, session } = this._panel.sessionContext;
+    const kernel = session?.kernel;
     if (!kernel) {
-      return this._death.died ? 'dead' : 'starting';
+      if (this._death.died) {
+        return 'dead';
+      }
+      return isReady || hasNoKernel ? 'no-kernel' : 'starting';
     }
     return /starting/.test(kernel.status) ? 'starting' : this._link.state;
   }
@@ -80,10 +86,15 @@ export class NotebookKernel implements IInspectedKernel {
     const context = this._panel?.sessionContext;
     if (context === undefined) {
       void this._app.commands.execute('docmanager:open', { path: this._path });
-    } else if (this.state === 'dead') {
+    } else if (this.state === 'dead' || this.state === 'no-kernel') {
+      const name =
+        context.prevKernelName ||
+        context.kernelPreference.name ||
+        (this._app.serviceManager.kernelspecs.specs?.default ?? '');
       void context.sessionManager
         .refreshRunning()
-        .then(() => context.changeKernel({ name: context.prevKernelName }));
+        .then(() => context.changeKernel({ name }))
+        .catch(() => undefined); // JupyterLab says why.
     } else {
       const future = context.session?.kernel?.requestExecute({
         code: LOAD,
@@ -91,14 +102,18 @@ export class NotebookKernel implements IInspectedKernel {
         store_history: false,
         allow_stdin: false
       });
-      void future?.done.then(() => {
-        this._link?.retry();
-      });
+      void future?.done.then(
+        () => {
+          this._link?.retry();
+        },
+        () => undefined // The kernel ended; its state says so.
+      );
     }
   }
 
   dispose(): void {
     this._tracker?.widgetAdded.disconnect(this._find);
+    this._app.serviceManager.contents.fileChanged.disconnect(this._renamed);
     this._leave();
     this._readers.clear();
   }
@@ -118,13 +133,9 @@ export class NotebookKernel implements IInspectedKernel {
     const context = panel.sessionContext;
     this._panel = panel;
     this._link = this._links.get(context);
-    const renamed = () => {
-      this._path = panel.context.path;
-      this._tell();
-    };
     context.kernelChanged.connect(this._tell);
     context.statusChanged.connect(this._tell);
-    panel.context.pathChanged.connect(renamed);
+    panel.context.pathChanged.connect(this._moved);
     panel.disposed.connect(this._gone);
     this._ends = [
       this._link.watch(),
@@ -132,15 +143,42 @@ export class NotebookKernel implements IInspectedKernel {
       () => {
         context.kernelChanged.disconnect(this._tell);
         context.statusChanged.disconnect(this._tell);
+        panel.context.pathChanged.disconnect(this._moved);
         panel.disposed.disconnect(this._gone);
       }
     ];
+    void context.ready.then(this._tell);
     this._tell();
   }
 
   private readonly _gone = (): void => {
     this._leave();
+    // Another view of the same notebook may be open.
+    this._find();
     this._tell();
+  };
+
+  private readonly _moved = (): void => {
+    this._path = this.file;
+    this._tell();
+  };
+
+  /** Follows the notebook where it, or a folder of it, is renamed while it is closed. */
+  private readonly _renamed = (
+    _: unknown,
+    { type, oldValue, newValue }: Contents.IChangedArgs
+  ): void => {
+    const [from, to] = [oldValue?.path, newValue?.path];
+    if (
+      this._panel === null &&
+      type === 'rename' &&
+      from !== undefined &&
+      to !== undefined
+    ) {
+      this._path = renamedPath(this._path, from, to) ?? this._path;
+      this._find();
+      this._tell();
+    }
   };
 
   private _leave(): void {

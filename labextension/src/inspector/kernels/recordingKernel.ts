@@ -12,6 +12,7 @@ import {
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
+import { FileWatch } from './fileWatch';
 import { pathForKernel, renamedPath } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 
@@ -52,7 +53,8 @@ export class RecordingKernel implements IInspectedKernel {
   private _failure = '';
   private _isLoading = false;
   private _stamp = '';
-  private readonly _watch: ReturnType<typeof setInterval>;
+  private readonly _watch: FileWatch;
+  private readonly _looks: ReturnType<typeof setInterval>;
   private _isDisposed = false;
 
   constructor(
@@ -64,11 +66,12 @@ export class RecordingKernel implements IInspectedKernel {
   ) {
     this._path = nameOf(_file);
     this._started = _file;
+    this._watch = new FileWatch(_services.contents);
     _services.contents.fileChanged.connect(this._renamed);
     void this._start();
     void this._look();
     window.addEventListener('pagehide', this._pageGoes);
-    this._watch = setInterval(() => {
+    this._looks = setInterval(() => {
       if (!document.hidden) {
         void this._look();
       }
@@ -130,7 +133,7 @@ export class RecordingKernel implements IInspectedKernel {
   dispose(): void {
     this._isDisposed = true;
     window.removeEventListener('pagehide', this._pageGoes);
-    clearInterval(this._watch);
+    clearInterval(this._looks);
     this._services.contents.fileChanged.disconnect(this._renamed);
     this._leave();
     this._readers.clear();
@@ -138,11 +141,7 @@ export class RecordingKernel implements IInspectedKernel {
 
   /** Asks the server when the file was changed; an agent may still write it. */
   private async _look(): Promise<void> {
-    const found = await this._services.contents
-      .get(this._file, { content: false })
-      .catch(() => null);
-    const stamp =
-      found === null ? this._stamp : `${found.last_modified} ${found.size}`;
+    const stamp = await this._watch.look(this._file, this._stamp);
     if (stamp !== this._stamp && !this._isDisposed) {
       this._stamp = stamp;
       this._tell();

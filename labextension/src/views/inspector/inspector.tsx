@@ -7,7 +7,8 @@ import type {
   IInspectorPlace,
   IInspectorSource
 } from '../../state/inspector/source';
-import { useHost } from '../host';
+import { count } from '../../state/display/numberFormat';
+import { useHost, type IWords } from '../host';
 import { CardFocus } from './controls/cardFocus';
 import { CursorNews } from './timeline/cursorNews';
 import {
@@ -54,9 +55,12 @@ export function Inspector(props: IInspectorProps) {
     return (
       <div className="plm-Inspector">
         <p role="status">
-          {view.own
-            ? words.__('The session has no requests yet: ask something first.')
-            : words.__('The session holds no request.')}
+          {error ||
+            (view.own
+              ? words.__(
+                  'The session has no requests yet: ask something first.'
+                )
+              : words.__('The session holds no request.'))}
         </p>
       </div>
     );
@@ -66,6 +70,7 @@ export function Inspector(props: IInspectorProps) {
       {...props}
       key={view.session}
       view={view}
+      error={error}
       price={price}
       onPrice={setPrice}
     />
@@ -74,12 +79,15 @@ export function Inspector(props: IInspectorProps) {
 
 interface ISessionProps extends IInspectorProps {
   view: TimelineView;
+  /** Why no newer view could be read; '' where the view is the newest. */
+  error: string;
   price: string | null;
   onPrice: (price: string) => void;
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, price, onPrice, openLink, isPrinted = false } = props;
+  const { source, view, error, price, onPrice, openLink } = props;
+  const { isPrinted = false } = props;
   const { words } = useHost();
   const mark = useId();
   const [place, go] = usePlace(props);
@@ -123,6 +131,7 @@ function Session(props: ISessionProps) {
   );
   const root = useRef<HTMLDivElement>(null);
   useKeptFocus(root);
+  const notice = noticeOf(view, error, place, words);
   const tab: TabName = TABS.find(one => one === place.tab) ?? 'timeline';
   return (
     <InspectedSessionProvider value={session}>
@@ -134,6 +143,13 @@ function Session(props: ISessionProps) {
           aria-label={words.__('Context of %1', view.title || view.session)}
         >
           <InspectorHeader tab={tab} mark={mark} />
+          <p
+            className="plm-Inspector-notice"
+            role="status"
+            hidden={notice === ''}
+          >
+            {notice}
+          </p>
           <CursorNews />
           <div
             className="plm-Inspector-panel"
@@ -157,6 +173,28 @@ function Session(props: ISessionProps) {
       </InspectorCursorProvider>
     </InspectedSessionProvider>
   );
+}
+
+/** Returns what a person must know of what is shown: that it is older, or another place than was asked for. */
+function noticeOf(
+  view: TimelineView,
+  error: string,
+  { request, item }: IInspectorPlace,
+  words: IWords
+): string {
+  const isPast = (request ?? 0) >= view.requests.id.length;
+  const isUnknown = (item ?? 0) >= view.items.id.length;
+  return [
+    error && words.__('%1 What is shown was read before.', error),
+    isPast &&
+      words.__(
+        'There is no request %1: the last one is shown.',
+        count((request ?? 0) + 1)
+      ),
+    isUnknown && words.__('There is no item %1.', count((item ?? 0) + 1))
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 /**

@@ -3,6 +3,7 @@ import { startTransition, useEffect, useState } from 'react';
 import type { TimelineView, ViewAnswer } from '../../protocol/generated';
 import type { IInspectorSource } from '../../state/inspector/source';
 import { patchedView } from '../../state/inspector/viewPatch';
+import { LATE_MS } from './controls/answers';
 
 const VERSION = 1;
 
@@ -17,6 +18,16 @@ export function useView(
   price: string | null
 ): IKnownView {
   const [known, setKnown] = useState<IKnownView>({ view: null, error: '' });
+  const [, setIsLate] = useState(false);
+  useEffect(() => {
+    // The sentence that the source waits is drawn.
+    const timer = setTimeout(() => {
+      setIsLate(true);
+    }, LATE_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [source]);
   useEffect(() => {
     let isCurrent = true;
     let isAsking = false;

@@ -25,9 +25,9 @@ export function HeldRequestFields({
           meaning={meaning}
           value={String(value)}
           onChange={async typed =>
-            typed === ''
-              ? ''
-              : actions.changeNumber(held.id, name, Number(typed))
+            Number.isFinite(Number(typed))
+              ? actions.changeNumber(held.id, name, Number(typed))
+              : words.__('Write a number such as %1.', value)
           }
         />
       ))}
@@ -61,7 +61,7 @@ function ValueField({
   onChange,
   value
 }: {
-  /** What an empty field means. */
+  /** What an empty field means; where it means nothing, the value comes back. */
   empty?: string;
   label: string;
   meaning: string;
@@ -73,8 +73,12 @@ function ValueField({
   const [failure, setFailure] = useState('');
   const field = useId();
   const change = () => {
-    if (typed.trim() !== value) {
-      void onChange(typed.trim()).then(setFailure);
+    const wanted = typed.trim();
+    if (wanted === value || (wanted === '' && empty === undefined)) {
+      setTyped(value);
+      setFailure('');
+    } else {
+      void onChange(wanted).then(setFailure);
     }
   };
   return (

@@ -171,6 +171,32 @@ describe('the timeline', () => {
     expect(screen.getByText('It waits for the kernel.')).toBeTruthy();
   });
 
+  it('shows no text of another request while the kernel is busy, and says that it waits', async () => {
+    const source = sourceOf('pi');
+    let isBusy = false;
+    const { container } = await draw(
+      {
+        ask: query =>
+          isBusy ? new Promise(() => undefined) : source.ask(query),
+        get waits() {
+          return isBusy ? 'It waits for the kernel.' : undefined;
+        }
+      },
+      { ...PI, tab: 'requests' }
+    );
+    const blocks = () =>
+      container.querySelectorAll('.plm-RequestViewer-block').length;
+    expect(blocks()).toBeGreaterThan(0);
+    isBusy = true;
+    fireEvent.keyDown(cursor(), { key: 'Home' });
+    await settle();
+    expect(blocks()).toBeGreaterThan(0);
+    await settle();
+
+    expect(blocks()).toBe(0);
+    expect(screen.getByText('It waits for the kernel.')).toBeTruthy();
+  });
+
   it('takes the nearest stop where nothing can be asked', async () => {
     const { view, tracks } = sample('pi');
     const [, track] = tracks;

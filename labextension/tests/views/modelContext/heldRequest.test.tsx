@@ -342,6 +342,21 @@ describe('a held request', () => {
       ['hold_1', 'prune.protect_tokens', -1]
     ]);
     expect(screen.getByRole('alert').textContent).toBe('It is at least 0.');
+
+    // What is no number is asked of nobody; the value that holds, or none, is nothing wrong.
+    fireEvent.change(field, { target: { value: 'many' } });
+    fireEvent.submit(field);
+    await act(async () => {
+      await Promise.resolve();
+    });
+    expect(screen.getByRole('alert').textContent).toBe(
+      'Write a number such as 40000.'
+    );
+    fireEvent.change(field, { target: { value: '' } });
+    fireEvent.submit(field);
+    expect(screen.queryByRole('alert')).toBeNull();
+    expect((field as HTMLInputElement).value).toBe('40000');
+    expect(held.changeNumber).toHaveBeenCalledOnce();
   });
 
   it('lists what is new, as text, with the edits of each part', () => {

@@ -8,12 +8,16 @@ const PAUSE_MS = 120;
 /** A session that grows is asked about again when it rested so long, and at the latest after the second. */
 const REST_MS = 500;
 const MOST_REST_MS = 3000;
+/** An answer is late after so long; a source says a little earlier that it waits. */
+export const LATE_MS = 1600;
 
 export interface IAsked {
   /** The newest answer; it stays until the next has come. */
   readonly answer: ViewAnswer | null;
   /** Whether another answer is on its way. */
   readonly isWaiting: boolean;
+  /** Whether that takes longer than usual. */
+  readonly isLate: boolean;
   /** How long the question's first answer took in the kernel; those of the same question later do not change it. */
   readonly milliseconds: number | null;
 }
@@ -93,9 +97,32 @@ export function useAnswer(
     },
     []
   );
+  const isWaiting = key !== known.key;
+  const [lateKey, setLateKey] = useState('');
+  useEffect(() => {
+    if (!isWaiting) {
+      return;
+    }
+    const timer = setTimeout(() => {
+      setLateKey(key);
+    }, LATE_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [isWaiting, key]);
   return {
     answer: key === '' ? null : known.answer,
-    isWaiting: key !== known.key,
+    isWaiting,
+    isLate: isWaiting && lateKey === key,
     milliseconds: known.milliseconds
   };
+}
+
+/**
+ * Asks for a text. The one that is there stays while a cursor moves on, and goes when the next is late: it would be read
+ * as that of another place.
+ */
+export function useText(...asked: Parameters<typeof useAnswer>): IAsked {
+  const found = useAnswer(...asked);
+  return found.isLate ? { ...found, answer: null } : found;
 }

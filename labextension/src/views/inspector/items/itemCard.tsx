@@ -6,7 +6,7 @@ import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, why } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
-import { useAnswer } from '../controls/answers';
+import { useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
@@ -183,7 +183,7 @@ function ItemTexts({ item }: { item: number }) {
   const { words } = useHost();
   const { source, shown, request } = useInspection();
   const [offset, setOffset] = useState(0);
-  const { answer, isWaiting } = useAnswer(source, {
+  const { answer, isWaiting } = useText(source, {
     ask: 'item',
     item,
     request,

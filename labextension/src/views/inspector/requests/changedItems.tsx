@@ -5,7 +5,7 @@ import type { IChangedItem } from '../../../state/inspector/difference';
 import { stateWords } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
-import { useAnswer } from '../controls/answers';
+import { useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { FoldedRest } from '../controls/foldedRest';
 import { ItemLink } from '../controls/placeLinks';
@@ -85,7 +85,7 @@ export function ChangedItems(props: IChangedItemsProps) {
 function ShownText({ item, request }: { item: number; request: number }) {
   const { words } = useHost();
   const { source, shown } = useInspection();
-  const { answer } = useAnswer(source, {
+  const { answer } = useText(source, {
     ask: 'item',
     item,
     request,

@@ -5,7 +5,7 @@ import { count } from '../../../state/display/numberFormat';
 import { oneLine } from '../../../state/display/oneLine';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
-import { useAnswer } from '../controls/answers';
+import { useText } from '../controls/answers';
 import { FoundText, timesFound } from '../controls/foundText';
 import { useInspectedSession } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
@@ -82,7 +82,7 @@ export const Compactions = memo(function Compactions({
 function CompactionDetails({ number }: { number: number }) {
   const { words } = useHost();
   const { source, view, price } = useInspectedSession();
-  const { answer } = useAnswer(
+  const { answer } = useText(
     source,
     { ask: 'compaction', number, ...(price === null ? {} : { price }) },
     undefined,

@@ -4,7 +4,7 @@ import type { BlockView } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
-import { useAnswer } from '../controls/answers';
+import { useText } from '../controls/answers';
 import { FoundText } from '../controls/foundText';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
@@ -19,7 +19,7 @@ export function RequestViewer() {
   const [piece, setPiece] = useState({ key: '', first: 0 });
   const key = `${shown.track.policy} ${request} ${find}`;
   const first = piece.key === key ? piece.first : 0;
-  const { answer, isWaiting } = useAnswer(
+  const { answer, isWaiting } = useText(
     source,
     {
       ask: 'request',
@@ -37,11 +37,13 @@ export function RequestViewer() {
   const told =
     text === null
       ? ''
-      : words.__(
-          '%1 blocks, %2 tokens.',
-          count(text.total),
-          count(text.tokens)
-        ) +
+      : (text.total === 1
+          ? words.__('1 block, %1 tokens.', count(text.tokens))
+          : words.__(
+              '%1 blocks, %2 tokens.',
+              count(text.total),
+              count(text.tokens)
+            )) +
         (text.total > text.blocks.length
           ? ` ${words.__('%1 to %2 of %3', first + 1, last, count(text.total))}`
           : '');
