@@ -24,7 +24,7 @@ from playwright.sync_api import ConsoleMessage, Error, Page
 from tests.e2e.forked_kernels import kernel_specs
 from tests.harness.free_port import free_port
 from tests.sample_size import SOAKING
-from tests.waiting import eventually
+from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"

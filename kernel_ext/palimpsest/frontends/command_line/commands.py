@@ -15,11 +15,12 @@ from palimpsest.frontends.command_line.session_report import session_report
 from palimpsest.frontends.command_line.threshold import failed, read_baseline
 from palimpsest.frontends.inspector.report_file import write_report
 from palimpsest.review.comparison.recorded_comparison import compare_recorded
-from palimpsest.review.comparison.session_review import RAW, RECORDED, PolicyLike, SessionReview
+from palimpsest.review.comparison.session_review import RECORDED, PolicyLike, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
 from palimpsest.review.recordings.recording import Recording, open_recording
 from palimpsest.review.recordings.recording_review import RecordingReview
+from palimpsest.review.replay.simulation import RAW
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.transcript.errors import UserError

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.review.comparison.session_review import RAW, RECORDED, SessionReview
+from palimpsest.review.comparison.session_review import RECORDED, SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
@@ -16,6 +16,7 @@ from palimpsest.review.counterfactual.whatif_result import WhatIf as WhatIf
 from palimpsest.review.policies.engine_policies import EnginePolicy
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.replay.simulation import RAW
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy

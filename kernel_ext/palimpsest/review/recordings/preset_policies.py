@@ -1,8 +1,9 @@
 """Policies as they are named where there is no kernel: on the command line and over many sessions."""
 
-from palimpsest.review.comparison.session_review import RAW, RECORDED
+from palimpsest.review.comparison.session_review import RECORDED
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.replay.simulation import RAW
 
 
 def preset_names() -> tuple[str, ...]:
