@@ -84,6 +84,7 @@ def test_on_paper_every_view_is_shown_in_a_light_theme(
     expect(quiet.get_by_role("tab", name="Cost")).to_be_visible()
     expect(theme).to_have_attribute("data-jp-theme-light", str(scheme == "light").lower())
 
+    quiet.get_by_role("grid").press("ArrowDown")
     quiet.emulate_media(media="print", color_scheme=scheme)
 
     printed = quiet.locator(".plm-Inspector-printed")
@@ -94,6 +95,8 @@ def test_on_paper_every_view_is_shown_in_a_light_theme(
     expect(quiet.get_by_role("tab", name="Cost")).to_be_hidden()
     expect(theme).to_have_attribute("data-jp-theme-light", "true")
     assert quiet.evaluate("document.documentElement.scrollWidth") <= 1200
+    focused = quiet.locator(".plm-Inspector :focus")
+    expect(focused).to_have_css("outline-style", "none")
 
     quiet.emulate_media(media="screen", color_scheme=scheme)
     expect(printed).to_have_count(0)
