@@ -294,6 +294,7 @@ def large_view() -> dict[str, Any]:
     return {
         "version": 1, "session": "ses_large", "title": "A large session", "origin": "generated",
         "own": False, "seq": 1, "epoch": "one", "coming": {"item": [], "state": []}, "kinds": list(KINDS), "models": ["a/model"],
+        "listed_limits": [], "limit_words": "",
         "items": {
             "id": [f"msg_{n}/prt_{n}" for n in range(ITEMS)],
             "kind": [n % len(KINDS) for n in range(ITEMS)],

@@ -130,6 +130,7 @@ function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
     break_notes: [pick(texts, 9)],
     totals: [pick(texts, 10)],
     gaps: [pick(texts, 11)],
+    limit_words: pick(texts, 14),
     subagents: [
       {
         session: pick(texts, 12),
