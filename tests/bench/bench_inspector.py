@@ -28,6 +28,7 @@ from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
 from palimpsest.review.timeline_view.view_patch import patched
 from palimpsest.review.timeline_view.view_queries import AskView
+from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 
@@ -291,10 +292,9 @@ def large_view() -> dict[str, Any]:
         "total": total, "prefix": total, "read": total, "output": [80] * REQUESTS,
         "cost": [0.01] * REQUESTS, "fired": list(range(0, REQUESTS, 40)), "first_changed": [-1] * REQUESTS,
     }  # fmt: skip
-    return {
+    told = {
         "version": 1, "session": "ses_large", "title": "A large session", "origin": "generated",
         "own": False, "seq": 1, "epoch": "one", "coming": {"item": [], "state": []}, "kinds": list(KINDS), "models": ["a/model"],
-        "listed_limits": [], "limit_words": "",
         "items": {
             "id": [f"msg_{n}/prt_{n}" for n in range(ITEMS)],
             "kind": [n % len(KINDS) for n in range(ITEMS)],
@@ -321,3 +321,6 @@ def large_view() -> dict[str, Any]:
         ],
         "used": [], "subagents": [], "totals": [], "gaps": [], "policies": [],
     }  # fmt: skip
+    # With all fields, as a kernel tells it.
+    view: dict[str, Any] = TimelineView.model_validate(told).model_dump(mode="json")
+    return view
