@@ -10,13 +10,16 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from tests.waiting import LAST_RESORT_SECONDS
 
+from palimpsest.frontends.kernel.code_execution import drive
 from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
+from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted
+from palimpsest.frontends.kernel.main_thread import MainThread
 
 
 class Waiting:
     """A running piece of code that may be interrupted anywhere."""
 
-    interrupted = False
+    interrupted = reached = False
     everywhere = True
     task: "asyncio.Task[float] | None" = None
 
@@ -148,3 +151,64 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
         signal.signal(signal.SIGINT, before)
     assert told == ["first"]
     assert not running.interrupted
+
+
+class SignalWhilePrepared:
+    """The host of a job, during whose preparation somebody presses stop."""
+
+    def before(self, call_id: str) -> None:  # noqa: ARG002
+        signal.raise_signal(signal.SIGINT)
+
+    def native(self, call_id: str) -> bool:  # noqa: ARG002
+        return False
+
+    def stuck(self, words: str) -> None:
+        raise AssertionError(words)
+
+
+def test_code_that_was_stopped_while_it_was_prepared_does_not_begin(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    shell = InteractiveShell()
+    main_thread = MainThread(shell, lambda: loop)
+    job = CodeJob("ses", "began = True", "call")
+    catching = main_thread.interrupts.catch(lambda: main_thread.interrupt(job))
+    assert catching is not None
+    try:
+        main_thread.perform(job, lambda _: SignalWhilePrepared())
+    finally:
+        catching.end()
+        main_thread.interrupts.close()
+        signal.signal(signal.SIGINT, before)
+
+    assert isinstance(job.future.exception(), Interrupted)
+    assert "began" not in shell.user_ns
+
+
+def test_code_whose_stop_came_before_it_began_is_told_again(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    shell = InteractiveShell()
+    main_thread = MainThread(shell, lambda: loop)
+    code = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    job = CodeJob("ses", code, "call")
+    catching = main_thread.interrupts.catch(lambda: None)
+    assert catching is not None
+    began = time.monotonic()
+    # As a signal that is met between the preparation and the first line of the code.
+    job.started = job.interrupted = True
+    loop.call_soon_threadsafe(main_thread.interrupt, job)
+    try:
+        main_thread.interrupts.running = job
+        drive(shell.run_cell_async(code, transformed_cell=code), shell)  # which shows the interrupt
+    finally:
+        main_thread.interrupts.running = None
+        job.future.cancel()
+        catching.end()
+        main_thread.interrupts.close()
+        signal.signal(signal.SIGINT, before)
+
+    assert job.reached
+    assert time.monotonic() - began < 50

@@ -68,7 +68,7 @@ class Questions:
         tell: Callable[[str], None] = lambda _words: None,
     ) -> None:
         """``run`` runs a coroutine on the engine; ``tell`` shows a sentence beside the cell's output."""
-        self.interrupted = False
+        self.interrupted = self.reached = False
         self.everywhere = True
         self.task: asyncio.Task[Any] | None = None
         self._interrupts = interrupts
@@ -106,7 +106,7 @@ class Questions:
 
     def _held(self, proposal: ProposedRequest, session: KernelSession, run: RunCoroutine) -> None:
         """Read what to do with a held request, once; after a change it is asked about again."""
-        self._closed_elsewhere = self.interrupted = False
+        self._closed_elsewhere = self.interrupted = self.reached = False
         self._before(None)
         text = self._scrub(held_question(proposal))
         self._open_hold = proposal.id
@@ -144,7 +144,7 @@ class Questions:
 
     def _answer(self, ask: Ask, session: KernelSession) -> Reply | None:
         """Read an answer; None when it was given elsewhere or the person stopped the turn."""
-        self._closed_elsewhere = self.interrupted = False
+        self._closed_elsewhere = self.interrupted = self.reached = False
         self._before(ask.call_id)
         text = question_text(ask, self._scrub)
         while True:
@@ -161,7 +161,7 @@ class Questions:
 
     def _interview(self, asked: QuestionAsked, session: KernelSession) -> None:
         """Read the answers to the model's questions; sends none when they were given elsewhere."""
-        self._closed_elsewhere = self.interrupted = False
+        self._closed_elsewhere = self.interrupted = self.reached = False
         self._before(asked.call_id)
         found: list[tuple[str, ...]] = []
         for number, question in enumerate(asked.questions, 1):

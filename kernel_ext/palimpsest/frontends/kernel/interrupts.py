@@ -35,6 +35,8 @@ class InterruptibleJob(Protocol):
 
     interrupted: bool
     """Set when a signal arrived while it ran."""
+    reached: bool
+    """Set when a signal ended it: KeyboardInterrupt was raised in it, or its task is to be cancelled."""
 
     @property
     def everywhere(self) -> bool:
@@ -143,9 +145,11 @@ class Interrupts:
         task = running.task
         if running.everywhere or _in_user_code(frame, driven=task is None):
             self._cancels = None
+            running.reached = True
             raise KeyboardInterrupt
         if task is not None and not task.done() and self._cancels is not task:
             self._cancels = task
+            running.reached = True
             task.get_loop().call_soon_threadsafe(self._cancel, task)
 
     def _cancel(self, task: "asyncio.Task[Any]") -> None:

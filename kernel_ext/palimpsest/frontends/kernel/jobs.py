@@ -42,7 +42,7 @@ class Job:
         self.session_id = session_id
         self.everywhere = False
         self.future: Future[Any] = Future()
-        self.interrupted = False
+        self.interrupted = self.reached = False
         self.task: asyncio.Task[Any] | None = None
         self.host: JobHost | None = None
         self.started = False
@@ -68,7 +68,10 @@ class CodeJob(Job):
 
     def perform(self, shell: Any) -> PythonOutcome:
         """Run code without await."""
-        return self._told(self._execution(shell).run())
+        execution = self._execution(shell)
+        if self.interrupted:  # while it was prepared, where nothing could be raised
+            raise KeyboardInterrupt
+        return self._told(execution.run())
 
     async def perform_awaiting(self, shell: Any) -> PythonOutcome:
         """Run code that may await."""

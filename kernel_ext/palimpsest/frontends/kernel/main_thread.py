@@ -16,7 +16,12 @@ from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from typing import Any
 
-from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
+from palimpsest.frontends.kernel.interrupts import (
+    MOST_WAKES,
+    WAKE_SECONDS,
+    InterruptHold,
+    Interrupts,
+)
 from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
 from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPythonRunner
 from palimpsest.frontends.kernel.quiet_reader import QuietReader
@@ -253,16 +258,25 @@ class MainThread:
         if not job.started:
             job.future.cancel()
             return
-        if not job.interrupted:
+        task = job.task
+        if task is None:
             job.interrupted = True
-            task = job.task
-            if task is not None:
-                task.get_loop().call_soon_threadsafe(task.cancel)
-            else:
-                self.interrupts.interrupt_main()
+            self._press(job, 0)
+        elif not job.interrupted:
+            job.interrupted = True
+            task.get_loop().call_soon_threadsafe(task.cancel)
         began = time.monotonic()
         loop = self._engine_loop()
         loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._name_stuck, job, began)
+
+    def _press(self, job: Job, tried: int) -> None:
+        """Send the signal until it ends the job: one that arrives while code is prepared ends nothing."""
+        if job.reached or job.future.done() or tried == MOST_WAKES:
+            return
+        self.interrupts.interrupt_main()
+        loop = self._engine_loop()
+        delay = WAKE_SECONDS * 2**tried
+        loop.call_soon_threadsafe(loop.call_later, delay, self._press, job, tried + 1)
 
     def catch_idle(self, stop: Callable[[], object]) -> Callable[[], None]:
         """Let the stop button reach a turn that no cell waits for; returns a function that ends this."""
