@@ -62,7 +62,7 @@ def test_a_wait_that_a_signal_came_too_early_for_ends(
 ) -> None:
     interrupts, _, told = caught
     running = Waiting()
-    interrupts.running = running  # type: ignore[assignment]
+    interrupts.running = running
 
     number_only(interrupts)
     with pytest.raises(KeyboardInterrupt):
@@ -88,7 +88,7 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
     async def work() -> float:
         running = Awaiting()
         running.task = asyncio.current_task()
-        interrupts.running = running  # type: ignore[assignment]
+        interrupts.running = running
         # No user code runs on the main thread here, so the task must be cancelled.
         signal.raise_signal(signal.SIGINT)
         began = time.monotonic()
@@ -106,10 +106,10 @@ def test_a_signal_that_was_met_is_not_sent_again(
     interrupts, _, told = caught
     for _ in range(2):
         running = Waiting()
-        interrupts.running = running  # type: ignore[assignment]
+        interrupts.running = running
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        interrupts.running = running = Waiting()  # type: ignore[assignment]
+        interrupts.running = running = Waiting()
         threading.Event().wait(0.5)
         assert not running.interrupted
     assert told
