@@ -126,6 +126,7 @@ def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep:
         elif one is page:
             one.set_viewport_size(SIZE)  # type: ignore[arg-type]
             one.emulate_media(**MEDIA)  # type: ignore[arg-type]
+            one.mouse.move(0, 0)  # what is under it opens its details over the next test's panel
     session = window.new_cdp_session(blank)
     for lab in Lab.RUNNING:
         lab.forget(ends)
