@@ -32,6 +32,33 @@ function news(): string | null | undefined {
   return document.querySelector('.plm-Inspector-news')?.textContent;
 }
 
+describe('a list of blocks', () => {
+  it('is one stop of the Tab key, and arrows move in it', async () => {
+    await draw(sourceOf('pi'), { tab: 'requests', request: 40 });
+    const list = screen.getByRole('list', { name: 'Blocks of the request' });
+    const links = within(list).getAllByRole('button');
+    const stops = () => links.filter(one => one.tabIndex === 0);
+    const press = (key: string) => {
+      fireEvent.keyDown(document.activeElement as Element, { key });
+    };
+    expect(links.length).toBeGreaterThan(20);
+    expect(stops()).toEqual([links[0]]);
+
+    links[0]?.focus();
+    press('ArrowDown');
+    press('ArrowDown');
+    press('ArrowUp');
+    expect(document.activeElement).toBe(links[1]);
+    expect(stops()).toEqual([links[1]]);
+    press('End');
+    press('ArrowDown');
+    expect(document.activeElement).toBe(links.at(-1));
+    press('Home');
+    press('ArrowUp');
+    expect(stops()).toEqual([links[0]]);
+  });
+});
+
 describe('the focus', () => {
   it('stays on a button that has led as far as it leads', async () => {
     await draw(sourceOf('claude_code'), { request: 0 });

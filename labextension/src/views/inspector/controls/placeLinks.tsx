@@ -2,6 +2,7 @@
 import { itemLabel, splitName } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspectedSession, useInspection } from './inspection';
+import { STOP } from './listFocus';
 
 /** Moves the cursor to a request, and to an item where one is given. */
 export function RequestLink({
@@ -50,7 +51,14 @@ export function RequestLink({
  *
  * A mouse stays where it is, so that one item after the other can be chosen; keys go on to the item's card.
  */
-export function ItemLink({ item }: { item: number }) {
+export function ItemLink({
+  item,
+  tabIndex
+}: {
+  item: number;
+  /** Of a link in a list that is one stop of the Tab key. */
+  tabIndex?: number;
+}) {
   const { view, go, card, item: chosen } = useInspection();
   const label = itemLabel(view, item);
   const [head, tail] = splitName(label);
@@ -59,6 +67,7 @@ export function ItemLink({ item }: { item: number }) {
       type="button"
       className="plm-Link plm-Inspector-link plm-Inspector-name"
       aria-current={item === chosen}
+      {...(tabIndex === undefined ? {} : { tabIndex, ...STOP })}
       aria-label={label}
       title={label}
       onClick={event => {

@@ -7,6 +7,7 @@ import { useHost } from '../../host';
 import { useText } from '../controls/answers';
 import { FoundText } from '../controls/foundText';
 import { useInspection } from '../controls/inspection';
+import { useListFocus } from '../controls/listFocus';
 import { ItemLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
@@ -32,6 +33,10 @@ export function RequestViewer() {
     200
   );
   const text = answer?.request ?? null;
+  const linked = (text?.blocks ?? []).filter(
+    one => (one.item ?? null) !== null
+  );
+  const links = useListFocus(linked.length);
   const field = useId();
   const last = first + (text?.blocks.length ?? 0);
   const told =
@@ -89,9 +94,15 @@ export function RequestViewer() {
             start={first + 1}
             aria-label={words.__('Blocks of the request')}
             tabIndex={0}
+            {...links.list}
           >
             {text.blocks.map((block, place) => (
-              <RequestBlock key={first + place} block={block} find={find} />
+              <RequestBlock
+                key={first + place}
+                block={block}
+                find={find}
+                tabIndex={links.tabIndex(linked.indexOf(block))}
+              />
             ))}
           </ol>
           {text.total > text.blocks.length && (
@@ -123,7 +134,15 @@ export function RequestViewer() {
   );
 }
 
-function RequestBlock({ block, find }: { block: BlockView; find: string }) {
+function RequestBlock({
+  block,
+  find,
+  tabIndex
+}: {
+  block: BlockView;
+  find: string;
+  tabIndex: number;
+}) {
   const { words } = useHost();
   const item = block.item ?? null;
   const isCut = block.text.length < block.chars;
@@ -136,7 +155,7 @@ function RequestBlock({ block, find }: { block: BlockView; find: string }) {
         />
         <strong>{block.role}</strong>
         <span className="plm-Muted">{kindWords(block.kind, words)}</span>
-        {item !== null && <ItemLink item={item} />}
+        {item !== null && <ItemLink item={item} tabIndex={tabIndex} />}
         {block.state !== 'whole' && (
           <span className="plm-Chip">{stateWords(block.state)}</span>
         )}

@@ -1,0 +1,68 @@
+/** A long list is one stop of the Tab key; arrows, Home and End move in it. */
+import { useState, type FocusEvent, type KeyboardEvent } from 'react';
+
+/** The mark of an element of the list that takes the focus. */
+export const STOP = { 'data-list-stop': true } as const;
+const STOPS = '[data-list-stop]';
+
+export interface IListFocus {
+  /** Returns the `tabIndex` of a stop; they are counted from 0. */
+  readonly tabIndex: (stop: number) => 0 | -1;
+  /** The handlers of the list. */
+  readonly list: {
+    onFocus: (event: FocusEvent<HTMLElement>) => void;
+    onKeyDown: (event: KeyboardEvent<HTMLElement>) => void;
+  };
+}
+
+/** Lets the Tab key reach one of so many stops: the one that had the focus last. */
+export function useListFocus(stops: number): IListFocus {
+  const [last, setLast] = useState(0);
+  const at = Math.min(last, Math.max(stops - 1, 0));
+  return {
+    tabIndex: stop => (stop === at ? 0 : -1),
+    list: {
+      onFocus: ({ currentTarget, target }) => {
+        const stop = stopsOf(currentTarget).indexOf(target);
+        if (stop >= 0) {
+          setLast(stop);
+        }
+      },
+      onKeyDown: event => {
+        const all = stopsOf(event.currentTarget);
+        const here = all.indexOf(event.target as HTMLElement);
+        const next = here < 0 ? undefined : all[placeFor(event, here, all)];
+        if (next !== undefined) {
+          event.preventDefault();
+          next.focus();
+        }
+      }
+    }
+  };
+}
+
+function stopsOf(list: HTMLElement): HTMLElement[] {
+  return [...list.querySelectorAll<HTMLElement>(STOPS)];
+}
+
+function placeFor(
+  { key, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent,
+  here: number,
+  all: readonly HTMLElement[]
+): number {
+  if (altKey || ctrlKey || metaKey || shiftKey) {
+    return -1;
+  }
+  switch (key) {
+    case 'ArrowDown':
+      return here + 1;
+    case 'ArrowUp':
+      return here - 1;
+    case 'Home':
+      return 0;
+    case 'End':
+      return all.length - 1;
+    default:
+      return -1;
+  }
+}
