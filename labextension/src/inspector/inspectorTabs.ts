@@ -84,7 +84,13 @@ export class InspectorTabs {
   private _kernelOf(target: IInspectorArguments): IInspectedKernel {
     const { notebook = '', path } = target;
     return path === undefined
-      ? new NotebookKernel(this._app, this._notebooks, this._links, notebook)
+      ? new NotebookKernel(
+          this._app,
+          this._notebooks,
+          this._links,
+          this._surroundings.words,
+          notebook
+        )
       : new RecordingKernel(
           this._app.serviceManager,
           this._links,

@@ -4,10 +4,11 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import type { Contents } from '@jupyterlab/services';
+import type { Contents, KernelMessage } from '@jupyterlab/services';
 import { KernelDeath } from '../../kernel/kernelDeath';
 import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
+import type { IWords } from '../../views/host';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 import { renamedPath } from './renamedFiles';
 
@@ -21,7 +22,9 @@ const LOAD = '%load_ext palimpsest';
  * come; mend what is missing.
  */
 export class NotebookKernel implements IInspectedKernel {
-  readonly failure = '';
+  private _failure = '';
+  /** The id of the kernel that could not load the package. */
+  private _failedIn = '';
   private readonly _readers = new Set<() => void>();
   private _panel: NotebookPanel | null = null;
   private _link: ILink | null = null;
@@ -33,12 +36,17 @@ export class NotebookKernel implements IInspectedKernel {
     private readonly _app: JupyterFrontEnd,
     private readonly _tracker: INotebookTracker | null,
     private readonly _links: LinkRegistry,
+    private readonly _words: IWords,
     path: string
   ) {
     this._path = path;
     _tracker?.widgetAdded.connect(this._find);
     _app.serviceManager.contents.fileChanged.connect(this._renamed);
     this._find();
+  }
+
+  get failure(): string {
+    return this._failure;
   }
 
   get file(): string {
@@ -61,7 +69,13 @@ export class NotebookKernel implements IInspectedKernel {
       }
       return isReady || hasNoKernel ? 'no-kernel' : 'starting';
     }
-    return /starting/.test(kernel.status) ? 'starting' : this._link.state;
+    if (/starting/.test(kernel.status)) {
+      return 'starting';
+    }
+    const { state } = this._link;
+    return state === 'absent' && this._failedIn === kernel.id
+      ? 'failed'
+      : state;
   }
 
   get isBusy(): boolean {
@@ -96,19 +110,38 @@ export class NotebookKernel implements IInspectedKernel {
         .then(() => context.changeKernel({ name }))
         .catch(() => undefined); // JupyterLab says why.
     } else {
-      const future = context.session?.kernel?.requestExecute({
-        code: LOAD,
-        silent: true,
-        store_history: false,
-        allow_stdin: false
-      });
-      void future?.done.then(
-        () => {
-          this._link?.retry();
-        },
-        () => undefined // The kernel ended; its state says so.
-      );
+      const kernel = context.session?.kernel;
+      this._failedIn = '';
+      void kernel
+        ?.requestExecute({
+          code: LOAD,
+          silent: true,
+          store_history: false,
+          allow_stdin: false
+        })
+        .done.then(
+          ({ content }) => {
+            this._loaded(kernel.id, content);
+          },
+          () => undefined // The kernel ended; its state says so.
+        );
     }
+  }
+
+  private _loaded(
+    kernel: string,
+    reply: KernelMessage.IExecuteReplyMsg['content']
+  ): void {
+    if (reply.status === 'error') {
+      this._failure = this._words.__(
+        'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
+        reply.ename,
+        reply.evalue
+      );
+      this._failedIn = kernel;
+      this._tell();
+    }
+    this._link?.retry();
   }
 
   dispose(): void {
