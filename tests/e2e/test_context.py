@@ -131,7 +131,9 @@ def is_still_drawn_where_nobody_trusts_the_notebook(
 def runs_nothing_of_what_was_said(page: Page, notebook: Notebook) -> None:
     drawn = window(notebook)
     # JupyterLab draws a cell anew that was out of sight, and closes it.
-    drawn.get_by_text("Everything in it").evaluate("node => { node.closest('details').open = true; }")
+    drawn.get_by_text("Everything in it").evaluate(
+        "node => { node.closest('details').open = true; }"
+    )
     wait_until_drawn(page)
 
     words = XSS.splitlines()[0]
