@@ -958,6 +958,18 @@ describe('the words of a request without a cache', () => {
   });
 });
 
+describe('the first request', () => {
+  it('is compared with none, and nothing of it is called cached', async () => {
+    await draw(sourceOf('pi'), { request: 0 });
+    const card = screen.getByRole('group', {
+      name: 'The difference of two requests'
+    });
+
+    expect(card.textContent).toContain('there is nothing to compare');
+    expect(card.textContent).not.toMatch(/cache|unchanged|→/);
+  });
+});
+
 describe('a request of which nothing was cached', () => {
   it('splits what was reported as the texts are split', () => {
     const { view } = sample('pi');

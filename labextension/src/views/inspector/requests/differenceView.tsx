@@ -27,6 +27,7 @@ export const DifferenceView = memo(function DifferenceView() {
     () => difference(shown.states, from, request),
     [shown.states, from, request]
   );
+  const isOne = from === request;
   const model = view.models[view.requests.model[request] ?? -1] ?? '';
   const about = [
     shown === recorded ? words.__('recorded') : shown.track.policy,
@@ -40,12 +41,16 @@ export const DifferenceView = memo(function DifferenceView() {
       aria-label={words.__('The difference of two requests')}
     >
       <header className="plm-Inspector-head">
-        <h3>{words.__('Request %1 → %2', from + 1, request + 1)}</h3>
+        <h3>
+          {isOne
+            ? words.__('Request %1', request + 1)
+            : words.__('Request %1 → %2', from + 1, request + 1)}
+        </h3>
         <span className="plm-Muted plm-Difference-about">
           {about.join(' · ')}
         </span>
       </header>
-      <PaidBar found={found} />
+      {!isOne && <PaidBar found={found} />}
       <FirstDifference found={found} />
       {[
         { sign: '+', name: words.__('came'), changes: found.came },
@@ -54,7 +59,7 @@ export const DifferenceView = memo(function DifferenceView() {
       ].map(one => (
         <ChangedItems key={one.sign} {...one} from={from} to={request} />
       ))}
-      <p className="plm-Muted">{unchangedWords(found, words)}</p>
+      {!isOne && <p className="plm-Muted">{unchangedWords(found, words)}</p>}
       <label className="plm-Difference-against">
         {words.__('compare with request')}
         <RequestField
