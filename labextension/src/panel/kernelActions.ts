@@ -4,6 +4,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import { loadFailure } from '../kernel/loadFailure';
 import { LOAD_COMMAND, type IKernelActions } from '../views/actions/notebook';
 import type { ActiveNotebook } from './activeNotebook';
 
@@ -64,13 +65,7 @@ export class KernelActions implements IKernelActions {
       });
       const { content } = await future.done;
       if (content.status === 'error') {
-        this._fail(
-          this._words.__(
-            'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
-            content.ename,
-            content.evalue
-          )
-        );
+        this._fail(loadFailure(content, this._words));
       }
       link?.retry();
     } catch {

@@ -7,6 +7,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { Contents, KernelMessage } from '@jupyterlab/services';
 import { KernelDeath } from '../../kernel/kernelDeath';
 import type { ILink } from '../../kernel/kernelLink';
+import { loadFailure } from '../../kernel/loadFailure';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
@@ -133,11 +134,7 @@ export class NotebookKernel implements IInspectedKernel {
     reply: KernelMessage.IExecuteReplyMsg['content']
   ): void {
     if (reply.status === 'error') {
-      this._failure = this._words.__(
-        'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
-        reply.ename,
-        reply.evalue
-      );
+      this._failure = loadFailure(reply, this._words);
       this._failedIn = kernel;
       this._tell();
     }
