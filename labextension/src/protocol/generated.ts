@@ -262,6 +262,10 @@ export interface Ask {
     [k: string]: unknown;
   };
   diff?: string;
+  /**
+   * Sentences about what could deceive a reader of the input, such as invisible characters, each with its place.
+   */
+  warnings: string[];
   message_id?: string;
   call_id?: string;
   tool?: string;
