@@ -169,7 +169,7 @@ class Ask(Value):
     input: dict[str, Any]
     """The exact input of the tool call."""
     diff: str | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] | None = None
     """Sentences about what could deceive a reader of the input, such as invisible characters, each with its place."""
     message_id: str | None = None
     call_id: str | None = None

@@ -265,7 +265,7 @@ export interface Ask {
   /**
    * Sentences about what could deceive a reader of the input, such as invisible characters, each with its place.
    */
-  warnings: string[];
+  warnings?: string[];
   message_id?: string;
   call_id?: string;
   tool?: string;
