@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from palimpsest.frontends.kernel.kept_cells import KeptCells, attached_kept_cells
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.transcript.context_values.cell_runs import (
     HIDDEN_TAG,
@@ -81,10 +82,9 @@ class _Output:
         self.error: tuple[str, str] | None = None
         self.display_id: str | None = None
 
-    def value(self) -> RecordedOutput:
-        return RecordedOutput(
-            self.kind, self.text.text(), self.markup, self.mimes, self.image, self.error
-        )
+    def value(self, kept: KeptCells) -> RecordedOutput:
+        text, markup = kept.clean(self.text.text()), kept.clean(self.markup)
+        return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
 
 class _Run:
@@ -124,7 +124,7 @@ class _Run:
         self.version += 1
         self.value = None
 
-    def as_value(self) -> CellRun:
+    def as_value(self, kept: KeptCells) -> CellRun:
         if self.value is None:
             self.value = CellRun(
                 serial=self.serial,
@@ -135,7 +135,7 @@ class _Run:
                 status=self.status,
                 hidden=self.hidden,
                 by_agent=self.by_agent,
-                outputs=tuple(one.value() for one in self.outputs),
+                outputs=tuple(one.value(kept) for one in self.outputs),
                 dropped=self.dropped,
             )
         return self.value
@@ -164,6 +164,7 @@ class CellRecorder:
         self._image_bytes = 0
         self._deleted: set[str] = set()
         self._earlier: tuple[tuple[int, str], ...] = ()
+        self._kept = KeptCells(shell)
         self._undo: list[Callable[[], None]] = []
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Tells whether the calling code was written by the agent; its outputs are its tool's."""
@@ -179,6 +180,8 @@ class CellRecorder:
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
         self._earlier = _earlier_cells(shell)
+        self._kept = attached_kept_cells(shell)
+        self._kept.keep_unrecorded(_history(shell))
         kernel = getattr(shell, "kernel", None)
         session = getattr(kernel, "session", None)
         if session is None:
@@ -194,6 +197,7 @@ class CellRecorder:
 
     def unregister(self) -> None:
         """Stop recording."""
+        self._kept.recorded_until(max((at for at, _ in _history(self._shell)), default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
         for undo in reversed(self._undo):
@@ -209,7 +213,7 @@ class CellRecorder:
         with self._lock:
             self._take_terminal_outputs()
             return NotebookRuns(
-                runs=tuple(run.as_value() for run in self._runs.values()),
+                runs=tuple(run.as_value(self._kept) for run in self._runs.values()),
                 deleted=frozenset(self._deleted),
                 forgotten=self._count - len(self._runs),
                 earlier=self._earlier,
@@ -233,6 +237,10 @@ class CellRecorder:
             source = str(getattr(info, "raw_cell", "") or "")
             cell_id = getattr(info, "cell_id", None) or metadata.get("cellId")
             run = _Run(self._count, source, cell_id, self._hidden(metadata, source))
+            if run.hidden:
+                self._kept.keep(source)
+            else:
+                self._kept.open(source)
             self._runs[run.serial] = self._current = run
             request = (message.get("header") or {}).get("msg_id")
             if isinstance(request, str):
@@ -254,6 +262,8 @@ class CellRecorder:
             self._current = None
             number = getattr(result, "execution_count", None)
             run.number = number if isinstance(number, int) else None
+            if run.hidden and run.number is not None:
+                self._kept.keep_number(run.number)
             problem = getattr(result, "error_before_exec", None) or getattr(
                 result, "error_in_exec", None
             )
@@ -463,13 +473,23 @@ def shortened(text: str, chars: int) -> str:
     return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
 
 
-def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
-    """Return number and source of the cells that ran before, as far as IPython knows them."""
+def _history(shell: Any) -> list[tuple[int, str]]:
+    """Return number and source of each cell that ran in this kernel, as far as IPython knows them."""
     history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or ()
+    return [(at, str(source)) for at, source in enumerate(history) if at and str(source).strip()]
+
+
+def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
+    """Return number and source of the cells that ran before; without the source where a cell may have a tag.
+
+    Nobody noted the tags of those cells. In a terminal there are none.
+    """
+    tagged = getattr(shell, "kernel", None) is not None
     # The last one is the cell that runs now, which loads the extension.
-    ran = [(at, str(source)) for at, source in enumerate(history) if at and str(source).strip()]
-    ran = ran[:-1][-EARLIER_CELLS:]
-    return tuple((at, shortened(source, 2_000)) for at, source in ran if _tells(source))
+    ran = _history(shell)[:-1][-EARLIER_CELLS:]
+    return tuple(
+        (at, "" if tagged else shortened(source, 2_000)) for at, source in ran if _tells(source)
+    )
 
 
 def _tells(source: str) -> bool:

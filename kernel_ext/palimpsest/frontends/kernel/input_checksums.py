@@ -5,7 +5,7 @@ made (an object of a class, a module, data beyond a few megabytes) is left out.
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from palimpsest.frontends.kernel.variable_fingerprints import Fingerprints
@@ -15,18 +15,20 @@ SECONDS = 0.02
 """Time for all variables of one piece of code."""
 
 
-def input_checksums(code: str, namespace: Mapping[str, Any]) -> dict[str, str]:
-    """Return checksums of the variables that code reads and that exist, by name.
+def input_checksums(
+    code: str, variables: Mapping[str, Any], kernels: Container[object] = ()
+) -> dict[str, str]:
+    """Return checksums of the variables that code reads and that exist, by name; not of the kernel's own objects.
 
     >>> input_checksums("x + y", {"x": 1})
     {'x': 'f8a93d6b'}
     """
-    look = Fingerprints(SECONDS, lasting=True)
+    look = Fingerprints(SECONDS, lasting=True, kernels=kernels)
     found: dict[str, str] = {}
     for name in _names(code)[:MOST_NAMES]:
-        if name not in namespace:
+        if name not in variables:
             continue
-        mark = look.of(namespace[name])
+        mark = look.of(variables[name])
         if mark.whole:
             found[name] = f"{mark.mark & 0xFFFFFFFF:08x}"
     return found

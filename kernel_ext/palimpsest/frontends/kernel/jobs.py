@@ -11,7 +11,9 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.input_checksums import input_checksums
+from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.output_capture import Capture
+from palimpsest.frontends.kernel.reachable_values import KernelObjects, user_variables
 from palimpsest.tools.tool import PythonOutcome
 
 
@@ -83,7 +85,8 @@ class CodeJob(Job):
     def _execution(self, shell: Any) -> Execution:
         if self.host is not None:
             self.host.before(self.call_id)
-        self.inputs = input_checksums(self._code, shell.user_ns)
+        self.inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
+        kept_cells(shell).open(self._code)
         return Execution(shell, self._code, self.capture)
 
     def _began(self, task: "asyncio.Task[Any]") -> None:

@@ -22,6 +22,7 @@ DEPTH = 20
 
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), range, type(Ellipsis)})
 _TIMES = ("Timestamp", "Timedelta", "Period")
+_ZONES = frozenset({"datetime", "zoneinfo", "pytz", "dateutil"})
 _LIBRARY = ("datetime", "decimal", "fractions", "uuid", "pathlib")
 
 
@@ -56,7 +57,7 @@ class _PlainCheck:
             self._array(value, depth)
         elif is_frame(value) or is_series(value):
             self._frame(value, depth)
-        elif kind is not BuiltinFunctionType and not _is_of_library(kind):
+        elif kind is not BuiltinFunctionType and not is_of_library(value):
             raise NotCounted
 
     def top(self, value: Any) -> Any:
@@ -128,12 +129,38 @@ def describable(value: Any) -> Any:
     return _PlainCheck().top(value)
 
 
-def _is_of_library(kind: type) -> bool:
-    """Tell whether a class is one of the standard library's values, or a number of NumPy or a time of pandas."""
+def is_plain(value: Any) -> bool:
+    """Tell whether a value, with all that it holds, can be described without running code of the user."""
+    try:
+        _PlainCheck().at(value)
+    except NotCounted:
+        return False
+    return True
+
+
+def is_of_library(value: Any) -> bool:
+    """Tell whether a value is one of the standard library's, or a number of NumPy or a time of pandas."""
+    kind = type(value)
     name = type.__dict__["__name__"].__get__(kind)
-    if any(getattr(sys.modules.get(module), name, None) is kind for module in _LIBRARY):
-        return True
-    if getattr(sys.modules.get("numpy"), name, None) is kind:
+    if any(_member(module, name) is kind for module in _LIBRARY):
+        return _holds_nothing_foreign(value, name)
+    if _member("numpy", name) is kind:
         generic = getattr(sys.modules["numpy"], "generic", None)
         return name != "void" and generic in type.__dict__["__mro__"].__get__(kind)
-    return name in _TIMES and getattr(sys.modules.get("pandas"), name, None) is kind
+    if name in _TIMES and _member("pandas", name) is kind:
+        return _holds_nothing_foreign(value, name)
+    return False
+
+
+def _member(module: str, name: str) -> Any:
+    """Return what a module that is imported has under a name, without its ``__getattr__``."""
+    found = sys.modules.get(module)
+    return None if found is None else vars(found).get(name)
+
+
+def _holds_nothing_foreign(value: Any, name: str) -> bool:
+    """Tell whether a time has no time zone, and a fraction no number, of a class of the user."""
+    if name == "Fraction":
+        return type(value.numerator) is int and type(value.denominator) is int
+    zone = getattr(value, "tzinfo", None) if name in ("datetime", "time", "Timestamp") else None
+    return zone is None or kind_of(zone).partition(".")[0] in _ZONES

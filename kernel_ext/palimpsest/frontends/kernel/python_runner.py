@@ -6,9 +6,11 @@ Border: lives on the engine thread; posts jobs to the main thread and waits for 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, Job, ReadJob
+from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.variables import describe, list_variables
 from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
@@ -21,6 +23,8 @@ STUCK_SECONDS = 2.0
 
 class JobQueue(Protocol):
     """Sends jobs to the main thread; ``MainThread`` implements it."""
+
+    shell: Any
 
     def post(self, job: Job) -> None:
         """Have a job done; from any thread."""
@@ -61,11 +65,22 @@ class KernelPythonRunner:
             unregister()
         if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
             result.cancel()
-            return _interrupted(job)
+            return self._told(_interrupted(job))
         outcome: PythonOutcome = result.result()
         if job.interrupted:
-            return _interrupted(job, outcome.error)
-        return outcome
+            return self._told(_interrupted(job, outcome.error))
+        return self._told(outcome)
+
+    def _told(self, outcome: PythonOutcome) -> PythonOutcome:
+        """Return an outcome without the lines of cells that are kept from the agent, which a traceback shows."""
+        clean = kept_cells(self._main_thread.shell).clean
+        return replace(
+            outcome,
+            stdout=clean(outcome.stdout),
+            stderr=clean(outcome.stderr),
+            result=None if outcome.result is None else clean(outcome.result),
+            error=None if outcome.error is None else clean(outcome.error),
+        )
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """Describe every variable of the user, a line each."""

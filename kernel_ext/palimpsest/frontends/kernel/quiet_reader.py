@@ -11,14 +11,9 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.jobs import Job, ReadJob
 from palimpsest.frontends.kernel.plain_values import describable
+from palimpsest.frontends.kernel.reachable_values import look_up, named_at, user_variables
 from palimpsest.frontends.kernel.variable_types import brief_of, is_module
-from palimpsest.frontends.kernel.variables import (
-    described,
-    list_variables,
-    look_up,
-    quiet_step,
-    user_variables,
-)
+from palimpsest.frontends.kernel.variables import described, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 
@@ -58,14 +53,8 @@ class QuietReader:
 
     def brief(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""
-        found = []
-
-        def note(value: Any, _step: object) -> Any:
-            found.append(value)
-            return value
-
-        value = look_up(self._main_thread.shell.user_ns, path, note)
-        return "" if found else _brief(value)
+        value, ends = named_at(self._main_thread.shell, path)
+        return _brief(value) if ends else ""
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """Describe every variable, with values where that runs no code of the user."""
@@ -78,8 +67,8 @@ class QuietReader:
         """Describe one variable at length; raises NotFound, NotCounted and KernelIsBusy."""
 
         def look(shell: Any) -> str:
-            value = look_up(shell.user_ns, name, quiet_step)
-            return described(name, describable(value), max_chars)
+            value = look_up(shell, name)
+            return described(shell, name, describable(value), max_chars)
 
         text: str = await self._read(look)
         return text
@@ -105,8 +94,8 @@ def _brief(value: Any) -> str:
 
 def _quietly(shell: Any, shown: ShownVariables) -> ShownVariables:
     """Return what may be shown: of the named variables, the values of those that are plain."""
-    namespace = shell.user_ns
-    named = [name for name in shown.named if name in namespace and _is_plain(namespace[name])]
+    namespace = user_variables(shell)
+    named = [name for name, value in namespace if name in shown.named and _is_plain(value)]
     return ShownVariables(shown.detail, frozenset(named))
 
 

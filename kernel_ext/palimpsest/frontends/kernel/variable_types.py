@@ -50,7 +50,7 @@ def shape_of(value: Any) -> str:
     if is_frame(value):
         return _frame_shape(value)
     if is_series(value):
-        return f"{len(value.index)} values of {_dtype(value.dtype)}{_series_name(value.name)}"
+        return f"{len(value.index)} values{_of_dtype(value)}{_series_name(value.name)}"
     if is_array(value):
         shape = " x ".join(str(n) for n in value.shape) or "scalar"
         return f"{shape} of {_dtype(value.dtype)}"
@@ -70,7 +70,7 @@ def brief_of(value: Any) -> str:
     if is_array(value):
         return f"{kind} {_times(value.shape) or 'scalar'} {_dtype(value.dtype)}"
     if is_series(value):
-        return f"{kind} {len(value.index)} {_dtype(value.dtype)}"
+        return f"{kind} {len(value.index)} {_of_dtype(value).removeprefix(' of ')}".rstrip()
     if type(value) is FunctionType:
         return f"{kind}{_parameters(value)}"
     return ", ".join(word for word in (kind, shape_of(value)) if word)
@@ -95,6 +95,22 @@ def is_array(value: Any) -> bool:
     return is_a(value, "numpy", "ndarray")
 
 
+def foreign_columns(value: Any) -> frozenset[int]:
+    """Return the positions of a frame's columns whose data is no array of NumPy or pandas, but may be of the user's class.
+
+    Of a series that is position 0. A data manager that is not known makes all of them foreign.
+    """
+    blocks = getattr(getattr(value, "_mgr", None), "blocks", None)
+    if blocks is None:
+        return frozenset(range(len(value.columns) if is_frame(value) else 1))
+    return frozenset(
+        int(at)
+        for block in blocks
+        if not kind_of(block.values).startswith(("numpy.", "pandas"))
+        for at in (block.mgr_locs.as_array if is_frame(value) else (0,))
+    )
+
+
 def is_module(value: Any) -> bool:
     """Tell whether a value is a module, by its type alone."""
     return issubclass(type(value), ModuleType)
@@ -117,6 +133,10 @@ def _frame_shape(value: Any) -> str:
 
 def _series_name(name: Any) -> str:
     return f", named {scrub(repr(name))[:60]}" if type(name) is str else ""
+
+
+def _of_dtype(series: Any) -> str:
+    return "" if foreign_columns(series) else f" of {_dtype(series.dtype)}"
 
 
 def _dtype(dtype: Any) -> str:

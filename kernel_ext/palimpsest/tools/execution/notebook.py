@@ -8,6 +8,7 @@ from, since a file on disk may be older than what the user sees. Hidden cells ar
 import asyncio
 import base64
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,11 +130,23 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
     if known.hidden:
         lines.append(f"({_count(known.hidden, 'cell')} kept from you by the user.)")
     if recorded.earlier and known.origin == "record":
-        earlier = ", ".join(f"[{number}] {_first(source)}" for number, source in recorded.earlier)
-        lines.append(f"Before the agent was loaded, outputs unknown: {earlier}")
+        lines += _earlier(recorded.earlier)
     if recorded.forgotten:
         lines.append(f"({_count(recorded.forgotten, 'older run')} not kept.)")
     return "\n".join(lines)
+
+
+def _earlier(cells: Sequence[tuple[int, str]]) -> list[str]:
+    """Return lines about the cells that ran before the recording; not what is in those that may have been hidden."""
+    told = ", ".join(f"[{number}] {_first(source)}" for number, source in cells if source)
+    untold = sum(not source for _, source in cells)
+    lines = [f"Before the agent was loaded, outputs unknown: {told}"] if told else []
+    if untold:
+        lines.append(
+            f"({_count(untold, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
+            "not known, so they are not told.)"
+        )
+    return lines
 
 
 def _place(cell: KnownCell, *, several: bool) -> str:

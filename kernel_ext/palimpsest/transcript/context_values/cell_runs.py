@@ -66,7 +66,7 @@ class NotebookRuns:
     forgotten: int = 0
     """Older runs that are no longer kept."""
     earlier: tuple[tuple[int, str], ...] = ()
-    """Number and source of cells that ran before the recording began."""
+    """Number and source of cells that ran before the recording began; no source where a cell may have been hidden."""
 
 
 def same_source(first: str, second: str) -> bool:
