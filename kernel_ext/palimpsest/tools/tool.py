@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from palimpsest.transcript.context_values.cell_runs import NotebookRuns
+from palimpsest.transcript.context_values.hidden_cells import NONE_HIDDEN, HiddenRuns, hidden_runs
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
@@ -282,6 +283,10 @@ class ToolContext:
         """The environment that the session was started with."""
         given: Mapping[str, str] | None = self.extra.get("environment")
         return os.environ if given is None else given
+
+    def hidden_runs(self) -> HiddenRuns:
+        """Return which cells this kernel's record knows as kept from the agent; none without a kernel."""
+        return hidden_runs(self.notebook.runs()) if self.notebook is not None else NONE_HIDDEN
 
     def scrubber(self) -> Callable[[str], str]:
         """Return a function that removes this kernel's own keys from a text.

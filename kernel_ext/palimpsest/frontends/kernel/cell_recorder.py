@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.frontends.kernel.kept_cells import KeptCells, attached_kept_cells
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.transcript.context_values.cell_runs import (
-    HIDDEN_TAG,
     CellRun,
     CellStatus,
     HiddenBy,
@@ -26,6 +25,7 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
 )
+from palimpsest.transcript.context_values.hidden_cells import has_hidden_tag
 
 if TYPE_CHECKING:
     from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
@@ -274,8 +274,7 @@ class CellRecorder:
             run.value = None
 
     def _hidden(self, metadata: dict[str, Any], source: str) -> HiddenBy:
-        tags = metadata.get("tags")
-        if isinstance(tags, list) and HIDDEN_TAG in tags:
+        if has_hidden_tag(metadata):
             return "tag"
         # The cell that says %agent private is not the one that it means.
         if self._private_next and not _AGENT_CELL.match(source):

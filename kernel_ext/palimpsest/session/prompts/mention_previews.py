@@ -216,6 +216,7 @@ class MentionPreviews:
             cwd=self._services.cwd,
             metadata=lambda _title, _data: None,
             ask=_allowed_before,
+            notebook=self._services.notebook,
             extra={"environment": self._services.environment},
         )
 

@@ -324,6 +324,7 @@ class Expander:
             cwd=run_context.cwd,
             metadata=lambda _title, _data: None,
             ask=run_context.ask(user.id, call_id, name),
+            notebook=run_context.notebook,
             extra=run_context.extra,
         )
         return await run_tool(self._registry, name, given, context)

@@ -9,6 +9,10 @@ from collections.abc import Iterable
 
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import TreeEntry
+from palimpsest.transcript.context_values.hidden_cells import (
+    BrokenNotebook,
+    without_hidden_cells,
+)
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
@@ -21,6 +25,8 @@ CONTEXT_LINES = 3
 NO_TEXT = "no text"
 TOO_LONG = "too many lines changed to show them"
 NOT_KEPT = "not kept"
+HIDDEN_CELLS = "only cells that are kept from the agent, which are not shown"
+SOME_HIDDEN_CELLS = "cells that are kept from the agent are not shown"
 HIDDEN = "it usually holds keys, so its lines are not shown"
 
 
@@ -58,7 +64,15 @@ def file_diff(
         return diff.model_copy(update={"note": NOT_KEPT})
     if texts[0] is None or texts[1] is None:
         return diff.model_copy(update={"note": NO_TEXT})
-    found = _compared(path, texts[0], texts[1], was, now)
+    try:
+        seen = tuple(without_hidden_cells(one, path, keep_lines=False).text for one in texts)
+    except BrokenNotebook:
+        return diff.model_copy(update={"note": HIDDEN_CELLS})
+    if seen[0] == seen[1] and texts[0] != texts[1]:
+        return diff.model_copy(update={"note": HIDDEN_CELLS})
+    found = _compared(path, seen[0], seen[1], was, now)
+    if seen != texts:
+        found.setdefault("note", SOME_HIDDEN_CELLS)
     if snapshots.hides(path):
         found |= {"patch": None, "note": HIDDEN}
     return diff.model_copy(update=found)

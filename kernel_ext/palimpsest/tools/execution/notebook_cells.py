@@ -7,19 +7,25 @@ user keeps from the agent is returned, whichever source it is hidden in.
 
 import base64
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from palimpsest.tools.file_access.file_contents import read_real
 from palimpsest.transcript.context_values.cell_runs import (
-    HIDDEN_TAG,
     CellRun,
+    HiddenBy,
     NotebookRuns,
     OutputKind,
     RecordedOutput,
     same_source,
+)
+from palimpsest.transcript.context_values.hidden_cells import (
+    HiddenRuns,
+    has_hidden_tag,
+    hidden_runs,
+    is_hidden_cell,
 )
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 
@@ -100,7 +106,7 @@ def cells_of_pages(
 
 def cells_of_file(file: Path | None, recorded: NotebookRuns) -> KnownCells:
     """Return the cells in the order of the saved file, then those that are only recorded."""
-    saved, when = _saved_cells(file)
+    saved, when = _saved_cells(file, hidden_runs(recorded))
     newest, without_id = _newest(recorded)
     found: list[KnownCell] = []
     for cell in saved:
@@ -162,7 +168,7 @@ def _live(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
     return KnownCell(cell.kind, run, recorded=True, now=now, live=True, notebook=notebook)
 
 
-def _saved_cells(file: Path | None) -> tuple[list[KnownCell], float | None]:
+def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell], float | None]:
     """Return the cells of a saved notebook and when it was saved; none where it cannot be read."""
     if file is None:
         return [], None
@@ -177,12 +183,11 @@ def _saved_cells(file: Path | None) -> tuple[list[KnownCell], float | None]:
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         return [], None
-    return [_saved(one) for one in cells if isinstance(one, dict)], when
+    return [_saved(one, hidden) for one in cells if isinstance(one, dict)], when
 
 
-def _saved(cell: dict[str, Any]) -> KnownCell:
-    metadata = cell.get("metadata")
-    tags = metadata.get("tags") if isinstance(metadata, dict) else None
+def _saved(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
+    by: HiddenBy = "tag" if has_hidden_tag(cell.get("metadata")) else "private"
     number, named = cell.get("execution_count"), cell.get("id")
     outputs = [_saved_output(one) for one in cell.get("outputs") or () if isinstance(one, dict)]
     run = CellRun(
@@ -192,7 +197,7 @@ def _saved(cell: dict[str, Any]) -> KnownCell:
         cell_id=named if isinstance(named, str) else None,
         number=number if isinstance(number, int) else None,
         status="error" if any(one.kind == "error" for one in outputs) else "ok",
-        hidden="tag" if isinstance(tags, Collection) and HIDDEN_TAG in tags else "",
+        hidden=by if is_hidden_cell(cell, hidden) else "",
         outputs=tuple(outputs),
     )
     return KnownCell(str(cell.get("cell_type", "code")), run, recorded=False)

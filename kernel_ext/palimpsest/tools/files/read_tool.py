@@ -29,6 +29,12 @@ from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.files.listing import name_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.context_values.hidden_cells import (
+    NONE_HIDDEN,
+    HiddenRuns,
+    is_hidden_cell,
+    without_hidden_cells,
+)
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
@@ -101,7 +107,8 @@ class ReadTool:
         clean = context.scrubber()
         try:
             root = context.root.resolve()
-            outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root))
+            hidden = context.hidden_runs()
+            outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root, hidden))
             own = self._instructions.claim(nested(place.path, root, context.cwd), context)
             outcome = with_instructions(outcome, own, root)
         except OSError as error:
@@ -111,7 +118,9 @@ class ReadTool:
         )
 
 
-def _shown(place: ResolvedPath, arguments: ReadArguments, root: Path) -> ToolOutcome:
+def _shown(
+    place: ResolvedPath, arguments: ReadArguments, root: Path, hidden: HiddenRuns
+) -> ToolOutcome:
     path = place.path
     if path.is_dir():
         return _folder(place, root)
@@ -132,8 +141,10 @@ def _shown(place: ResolvedPath, arguments: ReadArguments, root: Path) -> ToolOut
             "Open it with the python tool and the library made for it."
         )
     text = TextFile.decode(data).text
-    if path.suffix == ".ipynb":
-        text = notebook_text(text)
+    if path.suffix.lower() == ".ipynb":
+        text = notebook_text(text, place.shown, hidden)
+    else:
+        text = without_hidden_cells(text, place.shown, hidden).text
     return _numbered(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
 
 
@@ -201,15 +212,25 @@ def _cut(line: str) -> str:
     )
 
 
-def notebook_text(text: str) -> str:
-    """Return a notebook's JSON as text: its cells with ids, and the beginnings of their text outputs."""
+def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HIDDEN) -> str:
+    """Return a notebook's JSON as text: its cells with ids, and the beginnings of their text outputs.
+
+    Cells that are kept from the agent are counted at the end. Raises BrokenNotebook.
+    """
+    visible = without_hidden_cells(text, name, hidden)
     try:
-        notebook = json.loads(text)
-        cells = notebook["cells"]
-        return "\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1))
+        cells = json.loads(text)["cells"]
+        numbered = [one for one in enumerate(cells, 1) if not is_hidden_cell(one[1], hidden)]
+        shown = [_cell(number, cell) for number, cell in numbered]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Not a notebook, or a broken one: its text is returned unchanged.
-        return text
+        # Not a notebook, a broken one, or one of an older format: its text is returned as it is.
+        return visible.text
+    kept = len(cells) - len(shown)
+    return "\n".join([*shown, *([f"({_cells(kept)} kept from you by the user.)"] if kept else [])])
+
+
+def _cells(number: int) -> str:
+    return "1 cell is" if number == 1 else f"{number} cells are"
 
 
 def _cell(number: int, cell: dict[str, Any]) -> str:

@@ -26,6 +26,12 @@ from palimpsest.tools.file_access.paths import (
     reach_folder,
 )
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
+from palimpsest.transcript.context_values.hidden_cells import (
+    NONE_HIDDEN,
+    BrokenNotebook,
+    HiddenRuns,
+    without_hidden_cells,
+)
 from palimpsest.transcript.errors import Aborted, UserError
 
 MOST_PATHS = 100
@@ -152,7 +158,8 @@ class GrepTool:
             # Searching a named file reads it, so a key file asks as for the read tool.
             await context.ask("read", [place.shown], title=title, always=place.always("read"))
         root = context.root.resolve()
-        search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
+        literal, hidden = prefilter(arguments.pattern), context.hidden_runs()
+        search = _Search(pattern, literal, context.abort, root, hidden)
         await in_thread(context.abort, lambda: search.run(place.path, include))
         output = context.scrubber()(search.in_words(arguments.pattern, _where(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
@@ -210,6 +217,7 @@ class _Search:
     literal: bytes | None
     abort: Abort
     root: Path
+    hidden: HiddenRuns = NONE_HIDDEN
     hits: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
     notes: list[str] = field(default_factory=list)
@@ -247,8 +255,13 @@ class _Search:
             return
         if is_binary(data):
             return
+        try:
+            text = without_hidden_cells(TextFile.decode(data).text, shown, self.hidden).text
+        except BrokenNotebook:
+            self.notes.append(f"({shown} was not searched: a broken notebook with hidden cells.)")
+            return
         lines: list[str] = []
-        for number, line in enumerate(TextFile.decode(data).text.split("\n"), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if self.abort.is_set() or time.monotonic() > deadline:
                 break
             try:

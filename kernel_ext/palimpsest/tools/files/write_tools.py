@@ -16,6 +16,7 @@ from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find_edit, line_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.context_values.hidden_cells import without_hidden_cells
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
 
@@ -79,6 +80,7 @@ class WriteTool:
         _refuse_notebook(place, context)
         before = await _load(place)
         file = TextFile(arguments.content) if before is None else _decoded(before, place)
+        _refuse_hidden_cells(file.text if before is not None else "", place, context)
         if before is not None:
             _refuse_stand_in(file.text, arguments.content, place)
         after = file.with_text(arguments.content)
@@ -116,6 +118,7 @@ class EditTool:
         if before is None:
             raise missing(place)
         file = _decoded(before, place)
+        _refuse_hidden_cells(file.text, place, context)
         edited, notes = await asyncio.to_thread(_applied, file, arguments.edits, place.shown)
         data = _in_its_encoding(edited, place)
         diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
@@ -157,13 +160,22 @@ async def _ask(
 
 
 def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
-    if place.path.suffix != ".ipynb" or not place.path.exists():
+    if place.path.suffix.lower() != ".ipynb" or not place.path.exists():
         return
     known = context.extra.get("open_notebooks")
     if known is None or place.path in {Path(one).resolve() for one in known}:
         raise UserError(
             f"{place.shown} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
             "would be lost. Give the user the cells in your answer, or write a new notebook beside it."
+        )
+
+
+def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -> None:
+    """Raise UserError for a notebook with cells that the agent is not shown: a change would lose or show them."""
+    if without_hidden_cells(text, place.shown, context.hidden_runs()).hidden:
+        raise UserError(
+            f"{place.shown} has cells that the user keeps from you, so it is not changed: they would be lost, or shown "
+            "to you. Give the user the cells in your answer, or write a new notebook beside it."
         )
 
 

@@ -1,0 +1,179 @@
+"""Tell which cells of a notebook are kept from the agent, and leave them out of a notebook's text.
+
+Border: pure; texts and values in, texts out. One rule for whatever reads a notebook: the tools ``notebook``, ``read`` and
+``grep``, files that a prompt names, and differences of files. A cell is kept by its tag ``agent-hidden``, in any case and
+wherever tags stand in its metadata, or because the kernel recorded that it ran as a hidden one. A notebook is known by
+what it holds, whatever its file is called; a broken one in which a kept cell stands is not shown at all.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG, CellRun, NotebookRuns
+from palimpsest.transcript.errors import UserError
+
+LEFT_OUT = "(a cell that is kept from you)"
+WIDGETS_LEFT_OUT = "(the state of widgets, which may hold outputs of cells that are kept from you)"
+BROKEN = (
+    "{name} is a broken notebook that names the tag agent-hidden or a cell that the user keeps from you, so which of its "
+    "text you may read cannot be told, and none is shown. The user can save it anew in Jupyter."
+)
+DEPTH = 5
+"""How deep tags are looked for in a cell's metadata."""
+_SEPARATOR = re.compile(r"[\s,;]+")
+_TAG = re.compile(re.escape(HIDDEN_TAG), re.IGNORECASE)
+_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
+
+
+class BrokenNotebook(UserError):
+    """A file is a notebook with a cell that is kept from the agent, and is no whole JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenRuns:
+    """The cells whose newest run in a kernel is hidden, by id or else by source."""
+
+    ids: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+    """Their sources without blank space around them: a file of an older format has no ids."""
+    without_id: frozenset[str] = frozenset()
+    """Sources of those that ran without an id."""
+
+
+NONE_HIDDEN = HiddenRuns()
+
+
+def hidden_runs(recorded: NotebookRuns) -> HiddenRuns:
+    """Return which cells the kernel's record knows as hidden."""
+    newest: dict[str, CellRun] = {run.cell_id or f"run {run.serial}": run for run in recorded.runs}
+    hidden = [run for run in newest.values() if run.hidden and run.source.strip()]
+    return HiddenRuns(
+        frozenset(run.cell_id for run in hidden if run.cell_id),
+        frozenset(run.source.strip() for run in hidden),
+        frozenset(run.source.strip() for run in hidden if not run.cell_id),
+    )
+
+
+def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
+    """Tell whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
+    if not isinstance(metadata, Mapping) or depth == 0:
+        return False
+    return any(
+        (key == "tags" and _names_tag(value)) or has_hidden_tag(value, depth - 1)
+        for key, value in metadata.items()
+    )
+
+
+def _names_tag(tags: Any) -> bool:
+    texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    return any(
+        isinstance(one, str) and HIDDEN_TAG in _SEPARATOR.split(one.strip().lower())
+        for one in texts
+    )
+
+
+def is_hidden_cell(cell: Mapping[str, Any], hidden: HiddenRuns = NONE_HIDDEN) -> bool:
+    """Tell whether a cell of a notebook file is kept from the agent."""
+    if has_hidden_tag(cell.get("metadata")) or _names_tag(cell.get("tags")):
+        return True
+    named = cell.get("id")
+    if isinstance(named, str) and named in hidden.ids:
+        return True
+    source = cell.get("source", cell.get("input"))
+    text = ("".join(map(str, source)) if isinstance(source, list) else str(source)).strip()
+    return text in (hidden.without_id if isinstance(named, str) else hidden.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleText:
+    """A file's text without the cells that are kept from the agent."""
+
+    text: str
+    hidden: int = 0
+    """How many cells were left out."""
+
+
+def without_hidden_cells(
+    text: str, name: str, hidden: HiddenRuns = NONE_HIDDEN, *, keep_lines: bool = True
+) -> VisibleText:
+    """Return the text of a file with a placeholder for each kept cell; of what is no notebook the same text.
+
+    With ``keep_lines`` what follows keeps its line number. Raises BrokenNotebook.
+    """
+    if not _may_hide(text, hidden) or not _looks_like_notebook(text, name):
+        return VisibleText(text)
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        if _names_hidden(text, hidden):
+            raise BrokenNotebook(BROKEN.format(name=name)) from None
+        return VisibleText(text)
+    pieces: list[str] = []
+    at = count = 0
+    places = list(_places(text, hidden))
+    for start, end, what in places if any(one[2] == LEFT_OUT for one in places) else ():
+        if start < at:
+            continue  # within one that is left out
+        pieces += [text[at:start], what, "\n" * (text.count("\n", start, end) if keep_lines else 0)]
+        at, count = end, count + (what == LEFT_OUT)
+    return VisibleText("".join([*pieces, text[at:]]), count)
+
+
+def _may_hide(text: str, hidden: HiddenRuns) -> bool:
+    return "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
+
+
+def _names_hidden(text: str, hidden: HiddenRuns) -> bool:
+    plain = text.replace("\0", "")
+    return _TAG.search(plain) is not None or any(f'"{one}"' in plain for one in hidden.ids)
+
+
+def _looks_like_notebook(text: str, name: str) -> bool:
+    if name.lower().endswith(".ipynb"):
+        return True
+    begins = text[:1_000].replace("\0", "").lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+    plain = text.replace("\0", "") if "\0" in text else text
+    return begins and ('"cells"' in plain or '"cell_type"' in plain)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An object or list whose end was not met yet."""
+
+    start: int
+    under: str
+    """The key under which it stands, or its list does."""
+    in_cells: bool
+    key: str = ""
+    is_cell: bool = False
+
+
+def _places(text: str, hidden: HiddenRuns) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and placeholder of what is left out of a whole JSON text, the outer ones before the inner ones."""
+    found: list[tuple[int, int, str]] = []
+    stack: list[_Open] = []
+    for token in _TOKEN.finditer(text):
+        sign = token[0][0]
+        if sign == '"':
+            if token[2] and stack:
+                stack[-1].key = json.loads(f'"{token[1]}"') if "\\" in token[1] else token[1]
+                stack[-1].is_cell |= stack[-1].key == "cell_type"
+        elif sign in "{[":
+            outer = stack[-1] if stack else None
+            under = (outer.key or outer.under) if outer is not None else ""
+            in_cells = outer is not None and text[outer.start] == "[" and outer.under == "cells"
+            stack.append(_Open(token.start(), under, in_cells))
+        else:
+            one = stack.pop()
+            if sign == "]":
+                continue
+            span = (one.start, token.end())
+            if one.in_cells or one.is_cell:
+                if is_hidden_cell(json.loads(text[slice(*span)]), hidden):
+                    found.append((*span, LEFT_OUT))
+            elif one.under == "widgets" and len(stack) >= 1 and stack[-1].under == "metadata":
+                found.append((*span, WIDGETS_LEFT_OUT))
+    yield from sorted(found, key=lambda one: (one[0], -one[1]))
