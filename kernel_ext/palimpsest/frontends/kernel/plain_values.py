@@ -139,28 +139,28 @@ def is_plain(value: Any) -> bool:
 
 
 def is_of_library(value: Any) -> bool:
-    """Tell whether a value is one of the standard library's, or a number of NumPy or a time of pandas."""
-    kind = type(value)
+    """Tell whether a value is one of the standard library's, NumPy's or pandas', and holds nothing of the user's classes."""
+    if not is_library_kind(type(value)):
+        return False
+    name = type.__dict__["__name__"].__get__(type(value))
+    if name == "Fraction":
+        return type(value.numerator) is int and type(value.denominator) is int
+    zone = value.tzinfo if name in ("datetime", "time", "Timestamp") else None
+    return zone is None or kind_of(zone).partition(".")[0] in _ZONES
+
+
+def is_library_kind(kind: type) -> bool:
+    """Tell whether a class is one of the standard library's values, or a number of NumPy or a time of pandas."""
     name = type.__dict__["__name__"].__get__(kind)
     if any(_member(module, name) is kind for module in _LIBRARY):
-        return _holds_nothing_foreign(value, name)
+        return True
     if _member("numpy", name) is kind:
         generic = getattr(sys.modules["numpy"], "generic", None)
         return name != "void" and generic in type.__dict__["__mro__"].__get__(kind)
-    if name in _TIMES and _member("pandas", name) is kind:
-        return _holds_nothing_foreign(value, name)
-    return False
+    return name in _TIMES and _member("pandas", name) is kind
 
 
 def _member(module: str, name: str) -> Any:
     """Return what a module that is imported has under a name, without its ``__getattr__``."""
     found = sys.modules.get(module)
     return None if found is None else vars(found).get(name)
-
-
-def _holds_nothing_foreign(value: Any, name: str) -> bool:
-    """Tell whether a time has no time zone, and a fraction no number, of a class of the user."""
-    if name == "Fraction":
-        return type(value.numerator) is int and type(value.denominator) is int
-    zone = getattr(value, "tzinfo", None) if name in ("datetime", "time", "Timestamp") else None
-    return zone is None or kind_of(zone).partition(".")[0] in _ZONES

@@ -282,7 +282,10 @@ def _item(value: Any, key: str | int) -> Any:
     if base is dict:
         return _of_exact_keys(value, key)
     if base in (list, tuple, deque) and type(key) is int:
-        return base.__getitem__(value, key)
+        # A negative index would be counted by the class's own length.
+        at = key if key >= 0 else key + length_of(value)
+        if at >= 0:
+            return base.__getitem__(value, at)
     raise _NotHeld
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.frontends.kernel.plain_values import is_of_library
 from palimpsest.frontends.kernel.reachable_values import (
     LABELS,
     attributes_of,
@@ -29,6 +30,9 @@ MOST_COLUMNS = 60
 MOST_OBJECTS = 2_000_000
 """Values of columns of objects whose types are looked at; those of a larger frame are not described."""
 ARRAY_CHARS = 2_000
+_MISSING = frozenset(
+    {"pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType", "pandas.NAType"}
+)
 _MRO = type.__dict__["__mro__"]
 
 
@@ -121,32 +125,15 @@ def _is_plain_column(column: Any) -> bool:
 
 
 def _are_plain(values: list[Any]) -> bool:
-    kinds = set(map(type, values)) - LABELS
-    return all(kind_of_library(kind) for kind in kinds)
+    others = [one for one in values if type(one) not in LABELS]
+    return all(is_of_library(one) or _is_type_or_missing(one) for one in others)
 
 
-def kind_of_library(kind: type) -> bool:
-    """Tell whether a class is a number, a type or a time of NumPy or pandas, or a date or decimal number of Python."""
-    module = type.__dict__["__module__"].__get__(kind)
-    bases = _MRO.__get__(kind)
-    numpy = sys.modules.get("numpy")
-    generic, dtype = getattr(numpy, "generic", None), getattr(numpy, "dtype", None)
-    if type(module) is not str:
-        return False
-    name = type.__dict__["__name__"].__get__(kind)
-    if module in ("datetime", "decimal", "uuid"):
-        return getattr(sys.modules.get(module), name, None) is kind and name not in (
-            "datetime",
-            "time",
-        )
-    if module.partition(".")[0] == "numpy":
-        return (generic in bases or dtype in bases) and name != "void"
-    pandas = sys.modules.get("pandas")
-    return (
-        name in ("Timedelta", "Period", "NAType", "NaTType")
-        and module.startswith("pandas.")
-        and pandas is not None
-    )
+def _is_type_or_missing(value: Any) -> bool:
+    """Tell whether a value is a column's type or a missing value of NumPy or pandas."""
+    dtype = getattr(sys.modules.get("numpy"), "dtype", None)
+    kind = kind_of(value)
+    return (dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")) or kind in _MISSING
 
 
 def _head(value: Any) -> str:

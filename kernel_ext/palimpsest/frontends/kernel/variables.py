@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.frontends.kernel.kept_cells import kept_cells
+from palimpsest.frontends.kernel.plain_values import is_library_kind
 from palimpsest.frontends.kernel.reachable_values import (
     KernelObjects,
     container_of,
@@ -177,7 +178,8 @@ def _own_text(look: _Look, value: Any) -> str:
 
     A class is not asked about a value from which the kernel's own objects can be reached: it would print them.
     """
-    if has_own_repr(value) and not reaches_kernel(value, look.kernels):
+    asked = has_own_repr(value) and not is_library_kind(type(value))
+    if asked and not reaches_kernel(value, look.kernels):
         try:
             return str(_within(LLM_SECONDS, lambda: repr(value)))
         except _TookTooLong:
