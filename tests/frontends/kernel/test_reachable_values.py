@@ -20,8 +20,9 @@ from traitlets.config import Configurable
 
 from palimpsest.frontends.kernel.input_checksums import input_checksums
 from palimpsest.frontends.kernel.kept_cells import attached_kept_cells
+from palimpsest.frontends.kernel.kernel_objects import KernelObjects
 from palimpsest.frontends.kernel.quiet_reader import QuietReader
-from palimpsest.frontends.kernel.reachable_values import KernelObjects, look_up, user_variables
+from palimpsest.frontends.kernel.reachable_values import look_up, user_variables
 from palimpsest.frontends.kernel.variables import describe, list_variables
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import NotFound

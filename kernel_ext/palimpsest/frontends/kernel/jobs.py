@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.input_checksums import input_checksums
 from palimpsest.frontends.kernel.kept_cells import kept_cells
+from palimpsest.frontends.kernel.kernel_objects import KernelObjects
 from palimpsest.frontends.kernel.output_capture import Capture
-from palimpsest.frontends.kernel.reachable_values import KernelObjects, user_variables
+from palimpsest.frontends.kernel.reachable_values import user_variables
 from palimpsest.tools.tool import PythonOutcome
 
 

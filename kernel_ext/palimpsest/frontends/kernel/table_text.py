@@ -9,12 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from palimpsest.frontends.kernel.held_values import LABELS, attributes_of, has_plain_labels
 from palimpsest.frontends.kernel.plain_values import is_of_library
-from palimpsest.frontends.kernel.reachable_values import (
-    LABELS,
-    attributes_of,
-    has_plain_labels,
-)
 from palimpsest.frontends.kernel.variable_types import (
     foreign_columns,
     is_array,
@@ -137,7 +133,8 @@ def _is_type_or_missing(value: Any) -> bool:
 
 
 def _head(value: Any) -> str:
-    return _safe(lambda: value.head(HEAD_ROWS).to_string())
+    text: str = _safe(lambda: value.head(HEAD_ROWS).to_string())
+    return text
 
 
 def _safe(compute: Callable[[], Any], otherwise: Any = None) -> Any:

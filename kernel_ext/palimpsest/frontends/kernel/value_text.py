@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from palimpsest.frontends.kernel.plain_values import is_of_library, is_plain
-from palimpsest.frontends.kernel.reachable_values import (
-    KERNELS_OWN,
+from palimpsest.frontends.kernel.held_values import (
     ROUTINES,
-    KernelObjects,
     attributes_of,
     container_of,
     items_of,
     length_of,
 )
+from palimpsest.frontends.kernel.kernel_objects import KernelObjects
+from palimpsest.frontends.kernel.plain_values import is_of_library, is_plain
+from palimpsest.frontends.kernel.reachable_values import KERNELS_OWN
 from palimpsest.frontends.kernel.variable_types import (
     SUMMARY_CHARS,
     is_array,
@@ -141,7 +141,7 @@ class ValueText:
             if self._left <= 0 or depth == 0:
                 more = True
                 break
-            pieces.append(self._pair(*one, depth) if base is dict else self._text(one, depth - 1))
+            pieces.append(self._pair(one, depth) if base is dict else self._text(one, depth - 1))
         inner = ", ".join([*pieces, "..."] if more else pieces)
         if base is tuple and len(pieces) == 1 and not more:
             inner += ","
@@ -150,7 +150,8 @@ class ValueText:
         text = f"{before}{inner}{after}"
         return text if kind is base and kind in _SIGNS else f"{kind_of(value)}({text})"
 
-    def _pair(self, key: Any, value: Any, depth: int) -> str:
+    def _pair(self, pair: tuple[Any, Any], depth: int) -> str:
+        key, value = pair
         told = self._text(key, depth - 1)
         if type(key) is str and is_secret_variable(key):
             return f"{told}: {REDACTED!r}"
@@ -197,10 +198,10 @@ def cut(text: str, chars: int) -> str:
     return text if len(text) <= chars else text[: chars - 3] + "..."
 
 
-def _atom(value: Any, kind: type, base: type, chars: int) -> str:
+def _atom(value: Any, kind: type, base: Any, chars: int) -> str:
     """Return a text or number as its base class writes it, of a long text the beginning."""
     if base in _TEXTS:
-        start = base.__getitem__(value, slice(0, max(chars, 40)))  # type: ignore[attr-defined]
+        start = base.__getitem__(value, slice(0, max(chars, 40)))
         text = base.__repr__(start)
     elif base is int and int.bit_length(value) > 3 * NUMBER_DIGITS:
         text = f"<a number of {int.bit_length(value)} bits>"

@@ -90,7 +90,7 @@ class Fingerprints:
             return self._hash((kind.__name__, value))
         if kind in _IMMUTABLE:
             return self._identity(value)
-        if self._kernels and value in self._kernels:
+        if value in self._kernels:
             self._whole = False
             return self._identity(value)
         if kind in (list, tuple, set, frozenset, dict):

@@ -14,19 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from palimpsest.frontends.kernel.held_values import container_of, has_own_repr, items_of, length_of
 from palimpsest.frontends.kernel.kept_cells import kept_cells
+from palimpsest.frontends.kernel.kernel_objects import KernelObjects, reaches_kernel
 from palimpsest.frontends.kernel.plain_values import is_library_kind
-from palimpsest.frontends.kernel.reachable_values import (
-    KernelObjects,
-    container_of,
-    has_own_repr,
-    items_of,
-    length_of,
-    look_up,
-    own_attributes,
-    reaches_kernel,
-    user_variables,
-)
+from palimpsest.frontends.kernel.reachable_values import look_up, own_attributes, user_variables
 from palimpsest.frontends.kernel.table_text import as_plain_table, is_table, table_text
 from palimpsest.frontends.kernel.value_text import (
     ValueText,

@@ -65,7 +65,7 @@ def file_diff(
     if texts[0] is None or texts[1] is None:
         return diff.model_copy(update={"note": NO_TEXT})
     try:
-        seen = tuple(without_hidden_cells(one, path, keep_lines=False).text for one in texts)
+        seen = _seen(texts[0], path), _seen(texts[1], path)
     except BrokenNotebook:
         return diff.model_copy(update={"note": HIDDEN_CELLS})
     if seen[0] == seen[1] and texts[0] != texts[1]:
@@ -110,6 +110,11 @@ def _text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _seen(text: str, path: str) -> str:
+    """Return a file's text as a difference may show it; raises BrokenNotebook."""
+    return without_hidden_cells(text, path, keep_lines=False).text
 
 
 def _compared(
