@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.held_requests import (
     UNKNOWN,
     RunCoroutine,
@@ -62,7 +63,7 @@ class Questions:
         interrupts: Interrupts,
         watched: Callable[[], bool],
         scrub: Callable[[str], str],
-        read: Callable[[str], str] = lambda prompt: input(prompt),
+        read: Callable[[str], str] = terminal.read_line,
         before: Callable[[str | None], None] = lambda _call_id: None,
         run: RunCoroutine | None = None,
         tell: Callable[[str], None] = lambda _words: None,

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from IPython.core.error import UsageError
-
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.cell_questions import NO_STDIN
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
@@ -20,6 +19,7 @@ from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.cell_batches import CellBatches
 from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import some
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.recorded_answers import (
@@ -32,6 +32,7 @@ from palimpsest.session.interfaces.recorded_answers import (
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
+from palimpsest.transcript.visible_text import visible
 
 WHY: dict[Unanswered, str] = {
     "new": "This prompt has no recorded answer",
@@ -90,7 +91,7 @@ class RecordedPrompts:
         main_thread: MainThread,
         pages: Pages,
         batches: CellBatches,
-        read: Callable[[str], str] = lambda prompt: input(prompt),
+        read: Callable[[str], str] = terminal.read_line,
     ) -> None:
         self._services = services
         self._main_thread = main_thread
@@ -125,9 +126,9 @@ class RecordedPrompts:
             if found.turn is not None:
                 return self._replayed(found.turn, request, place)
         except UserError as problem:
-            raise UsageError(scrubber(os.environ)(str(problem))) from None
+            raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
-            raise UsageError(ONLY.format(why=WHY[found.why], do=ONLY_DO))
+            raise usage_error(ONLY.format(why=WHY[found.why], do=ONLY_DO))
         if mode == "ask" and self._must_ask(found, request, place):
             self._ask_to_spend(found.why)
         return Sending(found.earlier if found.why == "changed" else "")
@@ -135,7 +136,7 @@ class RecordedPrompts:
     def refuse_sending(self, place: CellPlace) -> None:
         """Raise UsageError where only recorded answers are shown."""
         if self._services.workspace.replay.mode(place.notebook) == "only":
-            raise UsageError(ONLY_AGAIN)
+            raise usage_error(ONLY_AGAIN)
 
     def sent(self, session_id: str) -> None:
         """Record that a turn was asked just now: what was recorded before it does not follow it any more."""
@@ -278,10 +279,10 @@ class RecordedPrompts:
         if self._may_spend is None:
             answer = self._question(MAY_SPEND.format(why=WHY[why]))
             if answer is None:
-                raise UsageError(NOBODY.format(why=WHY[why]))
+                raise usage_error(NOBODY.format(why=WHY[why]))
             self._may_spend = answer != 3
         if not self._may_spend:
-            raise UsageError(DECLINED.format(why=WHY[why]))
+            raise usage_error(DECLINED.format(why=WHY[why]))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; what the user approves is remembered on this machine."""
@@ -317,7 +318,7 @@ class RecordedPrompts:
 
     def _say(self, words: str) -> None:
         publish = self._main_thread.shell.display_pub.publish
-        publish({"text/markdown": status_line(words), "text/plain": words}, {})
+        publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
 
 
 def _not_run(number: int, why: str) -> str:

@@ -1,7 +1,7 @@
 """Write parts, messages and sessions as plain text for a terminal.
 
-Border: pure. Control characters are removed before anything is written, so that no output of a tool
-can move the cursor, change colours or retitle the window.
+Border: pure. Control and unseen characters are shown as escapes, so that no output of a tool can move the cursor,
+change colours or retitle the window.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,9 +31,11 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
-from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.visible_text import visible, visible_code, visible_line, without_colours
+
+TITLE_CHARS = 160
 
 
 def render_parts(
@@ -46,7 +48,7 @@ def render_parts(
 ) -> str:
     """Return parts as plain text."""
     items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    return _join(_item(item) for item in items)
+    return _join(visible(_item(item)) for item in items)
 
 
 def render_message(
@@ -59,11 +61,11 @@ def render_message(
 ) -> str:
     """Return one message as plain text, with the error it ended in."""
     items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    body = _join(_item(item) for item in items)
+    body = _join(visible(_item(item)) for item in items)
     if is_prompt(message):
         return _indent(body, "> ")
     error = message.info.error if message.info.role == "assistant" else None
-    return _join([body, _item(outline_error(error, scrub)) if error else ""])
+    return _join([body, visible(_item(outline_error(error, scrub))) if error else ""])
 
 
 def render_session(
@@ -75,7 +77,7 @@ def render_session(
     notes: OutlineNotes | None = None,
 ) -> str:
     """Return a whole session as plain text; the turn's cap applies to each turn."""
-    name = one_line(scrub(title)) or "Session"
+    name = visible_line(scrub(title), TITLE_CHARS) or "Session"
     blocks = [f"{name}\n{'=' * len(name)}"]
     whole = caps or Caps()
     left, step = whole, 1
@@ -96,7 +98,7 @@ def _item(item: Item) -> str:
     match item:
         case TextItem():
             more = f"\n[{size_text(item.left_out)} of text not shown here]" if item.left_out else ""
-            return clean(item.text).strip("\n") + more
+            return item.text.strip("\n") + more
         case ReasoningItem():
             return _thought(item)
         case OutlineCall():
@@ -112,7 +114,7 @@ def _item(item: Item) -> str:
 def _thought(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
-    return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
+    return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
 
 
 def _call(item: OutlineCall) -> str:
@@ -122,15 +124,18 @@ def _call(item: OutlineCall) -> str:
     lines = [" · ".join(cell for cell in row if cell)]
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
-    lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
+    given, output = _text(item.input), without_colours(_text(item.output))
+    lines += [_piece(visible_code(given), "  │ "), _piece(visible(output), "    ")]
     lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.reductions)]
     return "\n".join(line for line in lines if line)
 
 
-def _piece(piece: Excerpt | None, margin: str) -> str:
-    if piece is None or not piece.text.strip():
-        return ""
-    return _indent(clean(piece.text).strip("\n"), margin)
+def _text(piece: Excerpt | None) -> str:
+    return piece.text if piece is not None else ""
+
+
+def _piece(text: str, margin: str) -> str:
+    return _indent(text.strip("\n"), margin) if text.strip() else ""
 
 
 def _indent(text: str, margin: str) -> str:
