@@ -4,10 +4,32 @@ Border: every text passes through ``transcript/visible_text.py``, so that nothin
 recording holds can steer the terminal. ``tests/frontends/test_terminal_writers.py`` finds a writer elsewhere.
 """
 
+import shutil
 import sys
+from dataclasses import dataclass
 from typing import TextIO
 
 from palimpsest.transcript.visible_text import visible
+
+PAGE_ROWS, COLUMNS = 40, 80
+"""Of a terminal whose size is not known, as behind a kernel; a smaller one still has what scrolled by."""
+LEAST_ROWS, LEAST_COLUMNS = 10, 40
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSize:
+    """How much a terminal shows at once."""
+
+    rows: int = PAGE_ROWS
+    columns: int = COLUMNS
+
+
+def terminal_size() -> TerminalSize:
+    """Return the size of the terminal that standard output is, or that of one which is not known."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return TerminalSize()
+    columns, lines = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
+    return TerminalSize(max(lines - 1, LEAST_ROWS), max(columns - 1, LEAST_COLUMNS))
 
 
 def write(text: str) -> None:

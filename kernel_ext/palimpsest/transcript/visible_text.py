@@ -7,6 +7,7 @@ have ``render/safety/escaping.py:clean``, which uses the same table.
 """
 
 import re
+from collections.abc import Iterator
 
 CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 """C0 but line feed and tab, DEL, C1, halves of surrogate pairs and code points that are no characters."""
@@ -62,6 +63,11 @@ def visible_line(text: str, longest: int = 0) -> str:
     return line if not 0 < longest < len(line) else line[: longest - 1].rstrip() + "…"
 
 
+def unreadable(text: str) -> Iterator[re.Match[str]]:
+    """Yield each character that ``visible`` escapes."""
+    return (match for match in _READABLE.finditer(text) if match[1] and not _ends_line(match))
+
+
 def without_colours(text: str) -> str:
     """Return a program's output without the codes that only colour it; every other code stays."""
     return _COLOURS.sub("", text)
@@ -70,6 +76,10 @@ def without_colours(text: str) -> str:
 def visible_json(text: str) -> str:
     """Return JSON in which unseen characters are escaped as JSON does, so that it is read as before."""
     return HIDDEN.sub(_json_escape, text)
+
+
+def _ends_line(match: re.Match[str]) -> bool:
+    return match[0] == "\r" and match.string.startswith("\n", match.end())
 
 
 def _prose(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, wait
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.cell_questions import AGAIN, question_text, understand
+from palimpsest.frontends.cell_turn.cell_questions import permission_question
 from palimpsest.frontends.cell_turn.held_requests import (
     UNKNOWN,
     RunCoroutine,
@@ -72,12 +72,11 @@ def attended(
 
 
 def _replied(ask: Ask) -> Reply:
-    text = question_text(ask, _clean)
-    while (line := _line(text)) is not None:
-        reply = understand(line)
+    question = permission_question(ask, _clean)
+    while (line := _line(question.prompt)) is not None:
+        reply = question.take(line)
         if reply is not None:
             return reply
-        text = AGAIN
     return Reply(answer="reject", feedback=HEADLESS, by="headless")
 
 
