@@ -57,7 +57,7 @@ _WORDS: dict[str, Literal["once", "always", "reject"]] = {
 }
 
 
-_PROMPTS = {"budget": (GO_ON, "stops"), "doom_loop": (GO_ON, "stops"), "moved": (KEEP, "leaves it")}
+_PROMPTS = {"budget": (GO_ON, "stop"), "doom_loop": (GO_ON, "stop"), "moved": (KEEP, "leave it")}
 """The prompt after a line that is no answer, and what 3 does, of questions with answers of their own."""
 
 
@@ -226,7 +226,7 @@ NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperat
 
 def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[Reply]:
     """Return a permission question as it is asked at a terminal."""
-    again, no = _PROMPTS.get(ask.permission, (AGAIN, "rejects it, with a reason if you like"))
+    again, no = _PROMPTS.get(ask.permission, (AGAIN, "reject"))
     answers = Answers(understand, lambda reply: reply.answer == "reject", again, no)
     text, end = question_text(ask, scrub), answers_text(ask, scrub)
     return PagedQuestion(text, end, answers, terminal.terminal_size())

@@ -16,8 +16,10 @@ MOST_ROWS = 2_000
 """About fifty pages; nobody reads more of them."""
 MARK = "↪ "
 """Begins the rest of a line that is wider than the terminal, so that it cannot look like a line of the question."""
-MORE = "Page {page} of {pages}. Enter shows the next one; it can be answered after the last.   3 {no}\n> "
-NOT_YET = "There is more to see first. Enter shows page {page} of {pages}.   3 {no}\n> "
+MORE = (
+    "Page {page} of {pages}: Enter shows the next; after the last it can be answered.   3 {no}\n> "
+)
+NOT_YET = "There is more to see first: Enter shows page {page} of {pages}.   3 {no}\n> "
 TOO_LONG = (
     "This is too long to be approved here ({rows} lines). Answer it in JupyterLab's panel, which shows it whole, or "
     "have it done in smaller steps.   3 {no}\n> "
@@ -38,7 +40,7 @@ class Answers(Generic[AnswerT]):
     """Whether an answer refuses, which it may before all was shown."""
     again: str
     """The prompt after a line that is no answer."""
-    no: str = "rejects"
+    no: str = "reject"
     """What the answer 3 does."""
 
 

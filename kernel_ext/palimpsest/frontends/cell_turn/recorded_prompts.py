@@ -303,7 +303,7 @@ class RecordedPrompts:
         """Read a number from the user; None where nobody can type."""
         if not cell_failure.may_type(self._main_thread.shell):
             return None
-        answers = Answers(_number, lambda number: number == NO, AGAIN, "does not run it")
+        answers = Answers(_number, lambda number: number == NO, AGAIN, "no")
         size = terminal.terminal_size()
         question = PagedQuestion(f"{asked}\n{end}", end, answers, size)
         while True:

@@ -39,7 +39,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.session_record.sessions import Retrying
 from palimpsest.transcript.user_notices import user_notice_text
-from palimpsest.transcript.visible_text import visible, visible_code, without_colours
+from palimpsest.transcript.visible_text import visible
 
 
 class TerminalOutput:
@@ -51,7 +51,7 @@ class TerminalOutput:
 
     def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
         self._feed = feed
-        self._scrub = scrub
+        self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
         self._quiet = quiet
         self._seen = (-1, 0)
         self._printed: dict[str, int] = {}
@@ -238,10 +238,9 @@ def _item_lines(item: Item) -> list[str]:
             row += [duration(item.seconds)] if item.seconds is not None else []
             row += [f"· {words}"] if (words := _outcome(item)) else []
             lines = [" ".join(word for word in row if word)]
-            given = visible_code(item.input.text) if item.input is not None else ""
-            output = without_colours(item.output.text) if item.output is not None else ""
-            for text in (given, visible(output)):
-                lines += [f"    {line}" for line in text.rstrip().split("\n") if text.strip()]
+            for piece in (item.input, item.output):
+                if piece is not None and piece.text.strip():
+                    lines += [f"    {line}" for line in piece.text.rstrip().split("\n")]
             return [*lines, *(f"    --- {words} ---" for words in item.reductions)]
         case NoticeItem():
             return [f"{item.sign} {item.words} {item.do}".rstrip()]

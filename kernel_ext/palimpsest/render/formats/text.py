@@ -33,7 +33,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.visible_text import visible, visible_code, visible_line, without_colours
+from palimpsest.transcript.visible_text import visible, visible_line
 
 TITLE_CHARS = 160
 
@@ -47,7 +47,8 @@ def render_parts(
     first_step: int = 1,
 ) -> str:
     """Return parts as plain text."""
-    items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    shown = _showing(scrub)
+    items = outline_parts(parts, caps=caps, scrub=shown, notes=notes, first_step=first_step)
     return _join(visible(_item(item)) for item in items)
 
 
@@ -60,6 +61,7 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as plain text, with the error it ended in."""
+    scrub = _showing(scrub)
     items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     body = _join(visible(_item(item)) for item in items)
     if is_prompt(message):
@@ -88,6 +90,10 @@ def render_session(
         left = left.after(message.parts)
         step += sum(part.type == "step-finish" for part in message.parts)
     return _join(blocks) + "\n"
+
+
+def _showing(scrub: Scrub) -> Scrub:
+    return lambda text: visible(scrub(text))
 
 
 def _join(blocks: Iterable[str]) -> str:
@@ -124,18 +130,15 @@ def _call(item: OutlineCall) -> str:
     lines = [" · ".join(cell for cell in row if cell)]
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
-    given, output = _text(item.input), without_colours(_text(item.output))
-    lines += [_piece(visible_code(given), "  │ "), _piece(visible(output), "    ")]
+    lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
     lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.reductions)]
     return "\n".join(line for line in lines if line)
 
 
-def _text(piece: Excerpt | None) -> str:
-    return piece.text if piece is not None else ""
-
-
-def _piece(text: str, margin: str) -> str:
-    return _indent(text.strip("\n"), margin) if text.strip() else ""
+def _piece(piece: Excerpt | None, margin: str) -> str:
+    if piece is None or not piece.text.strip():
+        return ""
+    return _indent(piece.text.strip("\n"), margin)
 
 
 def _indent(text: str, margin: str) -> str:
