@@ -81,9 +81,10 @@ class Extension:
         while not self._loaded.wait(_WAIT_SECONDS):
             pass
         if self._problem is not None:
-            from IPython.core.error import UsageError
+            from palimpsest.frontends.usage_errors import usage_error
 
-            raise UsageError(f"Palimpsest could not start: {self._problem}") from self._problem
+            problem = self._problem
+            raise usage_error(f"Palimpsest could not start: {problem}") from problem
         return self._front
 
     def _load(self) -> None:

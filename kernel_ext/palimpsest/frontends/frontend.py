@@ -4,12 +4,10 @@ Border: the part of the front end that needs the application. It is built in the
 ``%load_ext`` (its imports take a second), and the magics get it when they are first used.
 """
 
-import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from IPython.core.error import UsageError
-
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.background_prompts import (
     Background,
@@ -29,6 +27,7 @@ from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.subcommands.dispatch import Subcommands
 from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.frontends.subcommands.permissions import waiting_text
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.tools.tool import NotebookReader, ShownVariables
@@ -144,14 +143,14 @@ class Frontend:
 
     def _refuse_nested(self) -> None:
         if self.main_thread.current is not None:
-            raise UsageError(NESTED)
+            raise usage_error(NESTED)
 
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
         runs: NotebookReader | None = getattr(self.services, "notebook_runs", None)
         problem = missing_error(request.prompt, runs.runs().runs if runs is not None else ())
         if problem is not None:
-            raise UsageError(problem)
+            raise usage_error(problem)
 
     def _warn(self) -> None:
         """Print once what is wrong with the folder of the sessions and with the settings."""
@@ -164,7 +163,7 @@ class Frontend:
         workspace = self.services.workspace
         for sentence in (workspace.warning, workspace.notice, *problems, waits):
             if sentence:
-                sys.stderr.write(f"{sentence}\n")
+                terminal.write_error(sentence)
 
     def _command(self, request: MagicLine, place: CellPlace) -> None:
         text = self._commands.run(request, place)

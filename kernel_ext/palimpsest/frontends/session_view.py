@@ -34,6 +34,7 @@ from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.visible_text import visible
 
 PLAIN_CHARS = 20_000
 """Length of the plain text, which is the end of the session."""
@@ -81,7 +82,7 @@ class SessionView(CellWidget):
                 scrub=clean,
                 notes=notes,
             ),
-            "text/plain": _plain(picture, title, clean, notes),
+            "text/plain": visible(_plain(picture, title, clean, notes)),
         }
 
     def __repr__(self) -> str:

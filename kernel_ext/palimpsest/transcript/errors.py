@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.values import Value
+from palimpsest.transcript.visible_text import visible
 
 
 class AuthError(Value):
@@ -118,6 +119,10 @@ class PalimpsestError(Exception):
 
 class UserError(PalimpsestError):
     """An error that the user can act on, in one clear sentence."""
+
+    def __str__(self) -> str:
+        """Return the sentence; it may quote a model or a file, so nothing in it steers a terminal."""
+        return visible(super().__str__())
 
     def _render_traceback_(self) -> list[str]:
         """Show the sentence alone; IPython asks an exception for this (its own protocol)."""

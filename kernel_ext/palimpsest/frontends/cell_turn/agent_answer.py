@@ -12,6 +12,7 @@ from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message, StoppedBy
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.values import Usage
+from palimpsest.transcript.visible_text import visible
 
 
 class AgentAnswer:
@@ -111,4 +112,6 @@ class AgentAnswer:
     def _ipython_display_(self) -> None:
         if self._shell.execution_count != self._came_at:
             markdown = safe_markdown(self.text)
-            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": self.text})
+            self._shell.display_pub.publish(
+                {"text/markdown": markdown, "text/plain": visible(self.text)}
+            )

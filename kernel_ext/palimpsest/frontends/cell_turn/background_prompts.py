@@ -11,8 +11,6 @@ import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from IPython.core.error import UsageError
-
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
@@ -20,6 +18,7 @@ from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices,
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
 from palimpsest.frontends.magic.line_parser import MagicLine, MagicOptions
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.kernel_session import KernelSession
@@ -35,6 +34,7 @@ from palimpsest.transcript.session_record.events import (
     QuestionReplied,
     Record,
 )
+from palimpsest.transcript.visible_text import visible
 
 SENT = (
     "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "
@@ -153,11 +153,11 @@ class BackgroundWait:
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
         if future.cancelled():
-            raise UsageError(CLOSED)
+            raise usage_error(CLOSED)
         try:
             answer = future.result()
         except UserError as error:
-            raise UsageError(scrubber(os.environ)(str(error))) from None
+            raise usage_error(scrubber(os.environ)(str(error))) from None
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
         return self.made(answer)
@@ -199,7 +199,7 @@ def send_background_prompt(
     try:
         session, future = begun.result()
     except UserError as error:
-        raise UsageError(scrubber(os.environ)(str(error))) from None
+        raise usage_error(scrubber(os.environ)(str(error))) from None
     _show(main_thread, SENT)
     return Background(session, future, BackgroundWait(services, main_thread, pages))
 
@@ -233,7 +233,7 @@ def await_background_prompt(
         raise NoLongerWaiting from None
     clean = scrubber(os.environ)
     words = made.error.message if made.error is not None and not made.text else made.text
-    data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
+    data = {"text/markdown": safe_markdown(clean(words)), "text/plain": visible(clean(words))}
     main_thread.shell.display_pub.publish(data)
     return waiting.checked(made)
 
@@ -317,4 +317,6 @@ def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
 
 
 def _show(main_thread: MainThread, words: str) -> None:
-    main_thread.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
+    main_thread.shell.display_pub.publish(
+        {"text/markdown": inline(words), "text/plain": visible(words)}
+    )

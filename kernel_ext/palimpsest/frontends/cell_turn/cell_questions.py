@@ -6,9 +6,11 @@ nobody can type (Papermill, nbclient) a rejection is recorded.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.held_requests import (
     UNKNOWN,
     RunCoroutine,
@@ -16,8 +18,9 @@ from palimpsest.frontends.cell_turn.held_requests import (
     held_question,
 )
 from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
+from palimpsest.frontends.cell_turn.paged_question import Answers, PagedQuestion
+from palimpsest.frontends.cell_turn.permission_text import answers_text, question_text
 from palimpsest.frontends.kernel.interrupts import Interrupts
-from palimpsest.render.content.phrases import count
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
@@ -29,10 +32,10 @@ HEADLESS = (
     "user to run the cell again with --yes."
 )
 AGAIN = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
-INPUT_CHARS = 4_000
-"""How much is shown of one value of the call's input; the rest is only counted."""
-DIFF_CHARS = 8_000
+GO_ON = "Please answer 1 (go on) or 3 (stop): "
+KEEP = "Please answer 1 (keep it) or 3 (leave it): "
 
+_SECOND_WORD = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
 _WORDS: dict[str, Literal["once", "always", "reject"]] = {
     "1": "once",
     "once": "once",
@@ -44,10 +47,18 @@ _WORDS: dict[str, Literal["once", "always", "reject"]] = {
     "3": "reject",
     "4": "always",
     "project": "always",
+    "go": "once",
+    "keep": "once",
+    "stop": "reject",
+    "leave": "reject",
     "reject": "reject",
     "no": "reject",
     "n": "reject",
 }
+
+
+_PROMPTS = {"budget": (GO_ON, "stop"), "doom_loop": (GO_ON, "stop"), "moved": (KEEP, "leave it")}
+"""The prompt after a line that is no answer, and what 3 does, of questions with answers of their own."""
 
 
 class Questions:
@@ -62,7 +73,7 @@ class Questions:
         interrupts: Interrupts,
         watched: Callable[[], bool],
         scrub: Callable[[str], str],
-        read: Callable[[str], str] = lambda prompt: input(prompt),
+        read: Callable[[str], str] = terminal.read_line,
         before: Callable[[str | None], None] = lambda _call_id: None,
         run: RunCoroutine | None = None,
         tell: Callable[[str], None] = lambda _words: None,
@@ -146,18 +157,17 @@ class Questions:
         """Read an answer; None when it was given elsewhere or the person stopped the turn."""
         self._closed_elsewhere = self.interrupted = self.reached = False
         self._before(ask.call_id)
-        text = question_text(ask, self._scrub)
+        question = permission_question(ask, self._scrub)
         while True:
             try:
-                line = self._line(ask.id, text, session)
+                line = self._line(ask.id, question.prompt, session)
             except _NobodyError:
                 return Reply(answer="reject", feedback=HEADLESS, by="headless")
             if line is None:
                 return None
-            reply = understand(line)
+            reply = question.take(line)
             if reply is not None:
                 return reply
-            text = AGAIN
 
     def _interview(self, asked: QuestionAsked, session: KernelSession) -> None:
         """Read the answers to the model's questions; sends none when they were given elsewhere."""
@@ -214,9 +224,17 @@ NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperat
 """Exceptions of a front end where nobody can type."""
 
 
+def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[Reply]:
+    """Return a permission question as it is asked at a terminal."""
+    again, no = _PROMPTS.get(ask.permission, (AGAIN, "reject"))
+    answers = Answers(understand, lambda reply: reply.answer == "reject", again, no)
+    text, end = question_text(ask, scrub), answers_text(ask, scrub)
+    return PagedQuestion(text, end, answers, terminal.terminal_size())
+
+
 def understand(line: str) -> Reply | None:
     """Read what a person typed, or return None when it is no answer."""
-    word, _, rest = line.strip().partition(" ")
+    word, _, rest = _SECOND_WORD.sub(r"\1", line.strip()).partition(" ")
     answer = _WORDS.get(word.lower().rstrip(".,:"))
     if answer is None:
         return None
@@ -226,42 +244,3 @@ def understand(line: str) -> Reply | None:
         feedback=rest.strip() or None,
         scope="project" if in_project else None,
     )
-
-
-def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
-    """Write a permission question as text: the tool, its exact input, the diff, the possible answers."""
-    name = ask.tool or ask.permission
-    lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
-    if ask.permission in ("budget", "moved"):
-        lines = [ask.title]  # no tool is used: the question is about the session as a whole
-    for key, value in ask.input.items():
-        lines.append(_value(key, value))
-    if ask.diff:
-        lines.append(_shown(ask.diff, DIFF_CHARS))
-    lines.append(_answers(ask))
-    return scrub("\n".join(lines)) + "\n> "
-
-
-def _answers(ask: Ask) -> str:
-    if ask.permission == "budget":
-        return "1 go on   3 stop"
-    if ask.permission == "moved":
-        return "1 keep it   3 leave it"
-    if not ask.always:
-        return "1 once   3 reject (a reason may follow)"
-    always = ", ".join(ask.always)
-    here = f"1 once   2 always in this session ({always})   3 reject (a reason may follow)"
-    return here if ask.permission == "doom_loop" else f"{here}   4 always in this project"
-
-
-def _value(key: str, value: Any) -> str:
-    text = _shown(value if isinstance(value, str) else repr(value), INPUT_CHARS)
-    if "\n" not in text:
-        return f"  {key}: {text}"
-    return f"  {key}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def _shown(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    return f"{text[:longest]}\n[{count(len(text) - longest)} characters are not shown]"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from palimpsest.transcript.values import Question
+from palimpsest.transcript.visible_text import visible, visible_line
 
 _NUMBERS = re.compile(r"\s*\d{1,2}(?:[\s,;]+\d{1,2})*\s*")
 
@@ -16,10 +17,11 @@ def interview_text(
 ) -> str:
     """Write a question as text: its options by number, and how to answer."""
     place = f" ({number} of {of})" if of > 1 else ""
-    lines = [f"The agent asks{place}: {question.question}"]
+    first, *rest = visible(question.question).split("\n")
+    lines = [f"The agent asks{place}: {first}", *(f"  {line}".rstrip() for line in rest)]
     for at, option in enumerate(question.options, 1):
-        more = f": {option.description}" if option.description else ""
-        lines.append(f"  {at}  {option.label}{more}")
+        more = f": {visible_line(option.description)}" if option.description else ""
+        lines.append(f"  {at}  {visible_line(option.label)}{more}")
     if not question.options:
         how = "Your answer"
     elif question.multiple:

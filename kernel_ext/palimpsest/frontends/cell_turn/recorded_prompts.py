@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from IPython.core.error import UsageError
-
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.cell_questions import NO_STDIN
+from palimpsest.frontends.cell_turn.paged_question import Answers, PagedQuestion
+from palimpsest.frontends.cell_turn.permission_text import quoted, warning_lines
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
@@ -20,6 +21,7 @@ from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.cell_batches import CellBatches
 from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import some
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.recorded_answers import (
@@ -32,6 +34,8 @@ from palimpsest.session.interfaces.recorded_answers import (
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
+from palimpsest.transcript.strings.deceptive_text import deceptions
+from palimpsest.transcript.visible_text import visible
 
 WHY: dict[Unanswered, str] = {
     "new": "This prompt has no recorded answer",
@@ -47,15 +51,13 @@ NOBODY = (
     "{why}, and nobody is here to be asked whether the model may be; nothing was sent. Set PALIMPSEST_REPLAY=prefer "
     "to have it asked, or run the cell by itself."
 )
-MAY_SPEND = (
-    "{why}, and it is part of a run of several cells. Ask the model?\n"
-    "1 yes, for this and the other prompts of this run   3 no, stop here\n> "
-)
+MAY_SPEND = "{why}, and it is part of a run of several cells. Ask the model?"
+SPENDS = "1 yes, for this and the other prompts of this run   3 no, stop here\n> "
 MAY_RUN = (
     "The recorded answer ran Python that you have not approved on this machine:\n{code}\n"
-    "Run it again, so that later cells find its variables?\n"
-    "1 yes   2 yes, for all recorded answers of this kernel   3 no\n> "
+    "Run it again, so that later cells find its variables?"
 )
+RUNS = "1 yes   2 yes, and unseen whatever else was recorded, in this kernel   3 no\n> "
 AGAIN = "Please answer 1, 2 or 3: "
 EARLIER = (
     "Asked at the end of the session, where the cell's earlier turn is kept. To ask it from where it stood then: "
@@ -65,11 +67,11 @@ NOT_RUN = "{calls} of the recorded answer {were} not run again: {why}. What {the
 UNAPPROVED = "you have not approved {them} on this machine"
 DENIED = "a rule denies {them}"
 KEY_IN_IT = "the record does not keep the key that stood in {them}"
-CODE_CHARS = 2_000
 LOOKS = 10
 LOOK_SECONDS = 0.015
 """A cell whose answer is there already looks so often whether a page announces that it is part of Run All."""
 
+NO = 3
 _ANSWERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
 
 
@@ -90,7 +92,7 @@ class RecordedPrompts:
         main_thread: MainThread,
         pages: Pages,
         batches: CellBatches,
-        read: Callable[[str], str] = lambda prompt: input(prompt),
+        read: Callable[[str], str] = terminal.read_line,
     ) -> None:
         self._services = services
         self._main_thread = main_thread
@@ -125,9 +127,9 @@ class RecordedPrompts:
             if found.turn is not None:
                 return self._replayed(found.turn, request, place)
         except UserError as problem:
-            raise UsageError(scrubber(os.environ)(str(problem))) from None
+            raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
-            raise UsageError(ONLY.format(why=WHY[found.why], do=ONLY_DO))
+            raise usage_error(ONLY.format(why=WHY[found.why], do=ONLY_DO))
         if mode == "ask" and self._must_ask(found, request, place):
             self._ask_to_spend(found.why)
         return Sending(found.earlier if found.why == "changed" else "")
@@ -135,7 +137,7 @@ class RecordedPrompts:
     def refuse_sending(self, place: CellPlace) -> None:
         """Raise UsageError where only recorded answers are shown."""
         if self._services.workspace.replay.mode(place.notebook) == "only":
-            raise UsageError(ONLY_AGAIN)
+            raise usage_error(ONLY_AGAIN)
 
     def sent(self, session_id: str) -> None:
         """Record that a turn was asked just now: what was recorded before it does not follow it any more."""
@@ -276,20 +278,20 @@ class RecordedPrompts:
     def _ask_to_spend(self, why: Unanswered) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or where nobody is."""
         if self._may_spend is None:
-            answer = self._question(MAY_SPEND.format(why=WHY[why]))
+            answer = self._question(MAY_SPEND.format(why=WHY[why]), SPENDS)
             if answer is None:
-                raise UsageError(NOBODY.format(why=WHY[why]))
-            self._may_spend = answer != 3
+                raise usage_error(NOBODY.format(why=WHY[why]))
+            self._may_spend = answer != NO
         if not self._may_spend:
-            raise UsageError(DECLINED.format(why=WHY[why]))
+            raise usage_error(DECLINED.format(why=WHY[why]))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; what the user approves is remembered on this machine."""
-        code = "\n\n".join(call.code for call in calls)
-        if len(code) > CODE_CHARS:
-            code = f"{code[:CODE_CHARS]}\n[{len(code) - CODE_CHARS} more characters are in the session]"
-        shown = "\n".join(f"    {line}" for line in code.splitlines())
-        answer = self._question(scrubber(os.environ)(MAY_RUN.format(code=shown)))
+        clean = scrubber(os.environ)
+        code = "\n\n".join("\n".join(quoted(call.code, clean, "    ")) for call in calls)
+        warnings = deceptions({f"call {at}": call.code for at, call in enumerate(calls, 1)})
+        end = "\n".join([*warning_lines(warnings, clean), RUNS])
+        answer = self._question(MAY_RUN.format(code=code), end)
         if answer not in (1, 2):
             return False
         self._may_run_all = self._may_run_all or answer == 2
@@ -297,27 +299,33 @@ class RecordedPrompts:
             self._services.workspace.replay.approve(call)
         return True
 
-    def _question(self, text: str) -> int | None:
+    def _question(self, asked: str, end: str) -> int | None:
         """Read a number from the user; None where nobody can type."""
         if not cell_failure.may_type(self._main_thread.shell):
             return None
+        answers = Answers(_number, lambda number: number == NO, AGAIN, "no")
+        size = terminal.terminal_size()
+        question = PagedQuestion(f"{asked}\n{end}", end, answers, size)
         while True:
             try:
-                line = self._read(text)
+                line = self._read(question.prompt)
             except KeyboardInterrupt:
                 raise TurnStopped from None
             except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
                 if type(problem).__name__ not in NO_STDIN and not isinstance(problem, OSError):
                     raise
                 return None
-            answer = _ANSWERS.get(line.strip().lower().rstrip(".,:"))
+            answer = question.take(line)
             if answer is not None:
                 return answer
-            text = AGAIN
 
     def _say(self, words: str) -> None:
         publish = self._main_thread.shell.display_pub.publish
-        publish({"text/markdown": status_line(words), "text/plain": words}, {})
+        publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
+
+
+def _number(line: str) -> int | None:
+    return _ANSWERS.get(line.strip().lower().rstrip(".,:"))
 
 
 def _not_run(number: int, why: str) -> str:

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from IPython.core.error import UsageError
-
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
@@ -22,6 +20,7 @@ from palimpsest.frontends.kernel.code_execution import flush_figures
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
 from palimpsest.frontends.turn_output.mime_bundle import status_line
 from palimpsest.frontends.turn_output.restored_outputs import ShownCall, ShownSegment, turn_pieces
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
@@ -31,6 +30,7 @@ from palimpsest.tools.tool import Abort, PythonOutcome
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.visible_text import visible
 
 SHOWN = "Recorded answer of {when}; nothing was sent."
 AGAIN = "asks the model anew."
@@ -111,14 +111,14 @@ class ReplayedTurn:
         shown, again = SHOWN.format(when=when.lstrip("0")), AGAIN
         data = {
             "text/markdown": f"*{shown}* `--again` {again}",
-            "text/plain": f"{shown} --again {again}",
+            "text/plain": visible(f"{shown} --again {again}"),
         }
         self._publish(data, {})
         waiting = list(self._calls)
         if self._quiet:
             yield from waiting
             text = self._scrub(answer_of(self._turn).text)
-            self._publish({"text/markdown": safe_markdown(text), "text/plain": text}, {})
+            self._publish({"text/markdown": safe_markdown(text), "text/plain": visible(text)}, {})
             return
         for piece in self._pieces():
             if isinstance(piece, ShownSegment):
@@ -187,14 +187,14 @@ class ReplayedTurn:
         for note in self._notes:
             self._say(note)
         if self._failed:
-            raise UsageError(self._scrub(self._failed))
+            raise usage_error(self._scrub(self._failed))
         return AgentAnswer(
             answer_of(self._turn), self._main_thread.shell, self._pages, recorded=True
         )
 
     def _say(self, words: str) -> None:
         words = self._scrub(words)
-        self._publish({"text/markdown": status_line(words), "text/plain": words}, {})
+        self._publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
 
 
 class _CellHost:

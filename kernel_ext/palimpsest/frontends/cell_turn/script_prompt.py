@@ -6,11 +6,11 @@ itself sends with ``start()``, which leaves the thread free for ``reply()``.
 """
 
 import os
-import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 
-from palimpsest.frontends.cell_turn.cell_questions import AGAIN, question_text, understand
+from palimpsest.frontends import terminal
+from palimpsest.frontends.cell_turn.cell_questions import permission_question
 from palimpsest.frontends.cell_turn.held_requests import (
     UNKNOWN,
     RunCoroutine,
@@ -48,13 +48,13 @@ def attended(
     """
     for words in (*said, session.take_withheld()):
         if words:
-            sys.stderr.write(f"{_clean(words)}\n")
+            terminal.write_error(_clean(words))
     told = ""
     try:
         while not wait([future], TICK_SECONDS).done:
             picture = session.snapshot()
             if picture.problem not in ("", told):
-                sys.stderr.write(f"{_clean(picture.problem)}\n")
+                terminal.write_error(_clean(picture.problem))
             told = picture.problem
             for ask in picture.asks:
                 session.reply(ask.id, _replied(ask))
@@ -72,12 +72,11 @@ def attended(
 
 
 def _replied(ask: Ask) -> Reply:
-    text = question_text(ask, _clean)
-    while (line := _line(text)) is not None:
-        reply = understand(line)
+    question = permission_question(ask, _clean)
+    while (line := _line(question.prompt)) is not None:
+        reply = question.take(line)
         if reply is not None:
             return reply
-        text = AGAIN
     return Reply(answer="reject", feedback=HEADLESS, by="headless")
 
 
@@ -106,7 +105,7 @@ def _hold(session: KernelSession, proposal: ProposedRequest, run: RunCoroutine) 
         text = UNKNOWN if outcome == "unknown" else _clean(held_question(proposal, items=True))
     words = session.step_mode.nobody(proposal.id)
     if words:
-        sys.stderr.write(f"{words}\n")
+        terminal.write_error(_clean(words))
 
 
 def _line(text: str) -> str | None:
@@ -114,7 +113,7 @@ def _line(text: str) -> str | None:
     if not has_terminal():
         return None
     try:
-        return input(text)
+        return terminal.read_line(text)
     except (EOFError, OSError):
         return None
 

@@ -7,15 +7,13 @@ thread waits here; the engine does the work.
 import asyncio
 import logging
 import os
-import sys
 import time
 import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
 
-from IPython.core.error import UsageError
-
+from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
@@ -26,6 +24,7 @@ from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.unattended_refusal import refuse_unattended
@@ -37,6 +36,7 @@ from palimpsest.transcript.session_record.events import (
     QuestionRejected,
     QuestionReplied,
 )
+from palimpsest.transcript.visible_text import visible
 
 PATIENCE_SECONDS = 2.0
 """A press of the stop button later than this after the first one leaves a turn that does not end."""
@@ -210,7 +210,7 @@ class CellTurn:
             self._warn(words)
 
     def _warn(self, words: str) -> None:
-        sys.stderr.write(f"{self._scrub(words)}\n")
+        terminal.write_error(self._scrub(words))
 
     def _make_room(self, call_id: str | None) -> None:
         """Show the output that follows a question asked in the cell below that question."""
@@ -227,7 +227,7 @@ class CellTurn:
             self._mute = True
             logging.getLogger(__name__).exception("The story of a turn could not be shown.")
             words = "The answer goes on and is kept, but it cannot be shown here. "
-            self._publish({"text/plain": words + "%agent status names the session."})
+            self._publish({"text/plain": visible(words + "%agent status names the session.")})
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""
@@ -265,7 +265,7 @@ class CellTurn:
         try:
             answer = future.result()
         except UserError as error:
-            raise UsageError(self._scrub(str(error))) from None
+            raise usage_error(self._scrub(str(error))) from None
         self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(told=not self._mute and not self._options.quiet)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.command_line.condition import read_condition
 from palimpsest.frontends.command_line.report_output import CommandReport, OutputForm, tell, write
 from palimpsest.frontends.command_line.session_report import session_report
@@ -24,6 +25,7 @@ from palimpsest.review.replay.simulation import RAW
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.visible_text import visible_line
 
 ALL = "all"
 FAILED = 1
@@ -62,7 +64,7 @@ def _import(given: Namespace) -> CommandReport:
     with _progress() as control:
         found = REGISTRY.import_from(store, Path(given.path).expanduser(), _now, control)
     words = [
-        f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {one.title}"
+        f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
         for one in found.sessions
     ]
     words.append(f"{len(found.sessions)} sessions are in {start}.")
@@ -215,12 +217,11 @@ def _progress() -> Iterator[ImportControl]:
         now = time.monotonic()
         if now - shown > 0.2 and total > LARGE_BYTES:
             shown = now
-            sys.stderr.write(f"\r{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
-            sys.stderr.flush()
+            terminal.show_progress(f"{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
 
     yield ImportControl(told)
     if shown:
-        sys.stderr.write("\r\033[K")
+        terminal.end_progress()
 
 
 LARGE_BYTES = 5_000_000

@@ -6,7 +6,7 @@ Nothing heavy is imported before a subcommand runs, so that ``--help`` answers a
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from palimpsest import __version__
 from palimpsest.transcript.errors import PalimpsestError
@@ -27,9 +27,18 @@ CONDITION = """a condition is made of columns (the keys of --json), numbers, + -
 baseline is what the column of its comparison has in the first row, or in the report that --baseline names."""
 
 
+class TerminalParser(ArgumentParser):
+    """A parser whose help and errors, which quote what was given, are written as every other text."""
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        from palimpsest.frontends import terminal
+
+        (terminal.write if file is sys.stdout else terminal.write_error)(message.rstrip("\n"))
+
+
 def parser() -> ArgumentParser:
     """Return the parser of the command line."""
-    made = ArgumentParser(
+    made = TerminalParser(
         prog="palimpsest",
         description="Look at recorded sessions of any agent: no kernel, no key, no network.",
         epilog=EXAMPLES,

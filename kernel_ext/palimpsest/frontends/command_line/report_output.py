@@ -4,14 +4,14 @@ The schema of the JSON is ``report.schema.json`` beside this file; keys are only
 """
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from palimpsest.frontends import terminal
 from palimpsest.render.reports.table import ReportTable
-from palimpsest.render.safety.escaping import clean
 from palimpsest.store.interface import Problem
+from palimpsest.transcript.visible_text import visible, visible_json
 
 SCHEMA_VERSION = 1
 OutputForm = Literal["text", "json", "markdown"]
@@ -34,9 +34,10 @@ class CommandReport:
     def written(self, form: OutputForm) -> str:
         """Return the report as text."""
         if form == "json":
-            return json.dumps(self.json(), ensure_ascii=False, indent=2, allow_nan=False)
+            values = json.dumps(self.json(), ensure_ascii=False, indent=2, allow_nan=False)
+            return visible_json(values)
         shown = [one.markdown if form == "markdown" else one.text for one in self.tables]
-        return "\n\n".join([*(["\n".join(map(clean, self.words))] if self.words else []), *shown])
+        return "\n\n".join([*(["\n".join(map(visible, self.words))] if self.words else []), *shown])
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -50,14 +51,10 @@ class CommandReport:
 
 def write(text: str) -> None:
     """Write to standard output; what its encoding lacks is escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-    sys.stdout.flush()
+    terminal.write(f"{text}\n")
 
 
 def tell(sentences: Iterable[str]) -> None:
     """Write sentences to standard error, one a line."""
-    encoding = sys.stderr.encoding or "utf-8"
     for one in sentences:
-        line = f"palimpsest: {clean(one)}"
-        sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        terminal.write_error(f"palimpsest: {one}")

@@ -6,6 +6,7 @@ from palimpsest.render.reports.saved_inspector import saved_inspector
 from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, cleaner
+from palimpsest.transcript.visible_text import visible
 
 PLAIN_CHARS = 20_000
 
@@ -14,7 +15,7 @@ def saved_output(view: TimelineView, mark: str, environment: Mapping[str, str]) 
     """Return a session's picture and tables by MIME type; ``mark`` is the class of the element."""
     shown = view_summary(cleaned_view(view, environment))
     html = saved_inspector(shown.picture, shown.tables, shown.sentences, mark=mark)
-    return {"text/html": html, "text/plain": _plain(shown)[:PLAIN_CHARS]}
+    return {"text/html": html, "text/plain": visible(_plain(shown)[:PLAIN_CHARS])}
 
 
 def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> TimelineView:

@@ -11,9 +11,9 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.magic.await_transform import (
     AWAIT_NOTHING,
     AWAIT_RESULT,
@@ -24,6 +24,7 @@ from palimpsest.frontends.magic.await_transform import (
 )
 from palimpsest.frontends.magic.cell_batches import CellBatches, sent_at
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
+from palimpsest.frontends.usage_errors import usage_error
 
 FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
@@ -122,7 +123,7 @@ class AgentMagics:
         """Ask the agent; its docstring is the help text, since ``%%agent?`` shows it."""
         request = self._read(line, cell)
         if request.command == "help":
-            print(help_text())  # noqa: T201  # a magic speaks to the cell
+            terminal.write(f"{help_text()}\n")
             return None
         return self._front().ask(request, self._place())
 
@@ -153,7 +154,7 @@ class AgentMagics:
 
     def not_first(self, _line: str, _cell: str | None = None) -> None:
         """Raise the error that ``%%agent`` must be the first line."""
-        raise UsageError(FIRST_LINE)
+        raise usage_error(FIRST_LINE)
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -170,7 +171,7 @@ class AgentMagics:
         try:
             return parse(line, cell)
         except OptionError as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(error) from None
 
 
 for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_await_show):

@@ -30,6 +30,7 @@ from palimpsest.session.records.retention import SessionTree, session_trees
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_removal import scrubber
+from palimpsest.transcript.visible_text import visible
 
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
@@ -100,7 +101,7 @@ class ProjectChannel:
         drawn = {
             "text/html": ledger.html,
             "text/markdown": ledger.markdown,
-            "text/plain": ledger.text,
+            "text/plain": visible(ledger.text),
         }
         self._channel.publish(OutcomeNotice(id=command.id, bundle=drawn))
 

@@ -8,8 +8,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from IPython.core.error import UsageError
-
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
 from palimpsest.frontends.magic.session_arguments import SESSION_COMMANDS
@@ -23,6 +21,7 @@ from palimpsest.frontends.subcommands.sharing import sharing_lines
 from palimpsest.frontends.subcommands.step_mode import run_step_command
 from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_text
+from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
@@ -37,6 +36,7 @@ from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.values import Usage
+from palimpsest.transcript.visible_text import visible
 
 WHERE = "in the page, or in %agent wait"
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
@@ -68,7 +68,7 @@ class CommandOutput:
     def bundle(self) -> dict[str, str]:
         """The formats by MIME type."""
         drawn = {"text/html": self.html} if self.html else {}
-        return drawn | {"text/markdown": self.markdown, "text/plain": self.plain}
+        return drawn | {"text/markdown": self.markdown, "text/plain": visible(self.plain)}
 
 
 class Subcommands:
@@ -126,7 +126,7 @@ class Subcommands:
         try:
             return self._by_name[request.command or ""](request.argument, place)
         except UserError as error:
-            raise UsageError(str(error)) from None
+            raise usage_error(error) from None
 
     def _current(self, place: CellPlace) -> KernelSession:
         services = self._services

@@ -29,6 +29,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Retrying
+from palimpsest.transcript.visible_text import visible
 
 FAST_SECONDS = 0.25
 SLOW_SECONDS = 1.0
@@ -152,7 +153,7 @@ class CellOutput:
         self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused and not self._quiet:
             words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
-            self._emit({"text/markdown": status_line(words), "text/plain": words}, None)
+            self._emit({"text/markdown": status_line(words), "text/plain": visible(words)}, None)
 
     # Helpers
 

@@ -30,6 +30,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
+from palimpsest.transcript.visible_text import visible
 
 Output = dict[str, Any]
 """One output of a cell, as a notebook saves it."""
@@ -150,14 +151,16 @@ def _figures(part: ToolPart, picture: Callable[[str], str]) -> list[dict[str, An
         try:
             address = one.url if one.url.startswith("data:") else picture(one.url)
         except UserError as problem:
-            found.append({"text/plain": f"{named} {problem}"})
+            found.append({"text/plain": visible(f"{named} {problem}")})
             continue
         mime, _, content = address.removeprefix("data:").partition(";base64,")
         # The log may come from anybody: what is no picture, such as HTML, must not become an output that a page trusts.
         if mime in PICTURES and _is_base64(content):
-            found.append({mime: content, "text/plain": named})
+            found.append({mime: content, "text/plain": visible(named)})
         else:
-            found.append({"text/plain": f"{named} This is no picture, so it is not shown."})
+            found.append(
+                {"text/plain": visible(f"{named} This is no picture, so it is not shown.")}
+            )
     return found
 
 

@@ -3,10 +3,10 @@
 Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any, assert_never
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.decision_reasons import decision_sentence, reason_from_numbers
 from palimpsest.render.content.outline import (
@@ -22,7 +22,6 @@ from palimpsest.render.content.outline import (
     outline_parts,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, some
-from palimpsest.render.safety.escaping import clean
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.context_values.decisions import Decision
@@ -40,6 +39,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.session_record.sessions import Retrying
 from palimpsest.transcript.user_notices import user_notice_text
+from palimpsest.transcript.visible_text import visible
 
 
 class TerminalOutput:
@@ -51,7 +51,7 @@ class TerminalOutput:
 
     def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
         self._feed = feed
-        self._scrub = scrub
+        self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
         self._quiet = quiet
         self._seen = (-1, 0)
         self._printed: dict[str, int] = {}
@@ -100,7 +100,7 @@ class TerminalOutput:
         """Print what is left, and an error."""
         messages = shown_messages(answer.messages)
         if self._quiet:
-            self._line(self._scrub(clean(answer.text)))
+            self._line(self._scrub(answer.text))
         for message in () if self._quiet else messages:
             self._message(message, over=True)
         if not self._quiet:
@@ -152,7 +152,7 @@ class TerminalOutput:
             return
         if known == 0:
             self._end_line()
-        self._write(self._scrub(clean(part.text[known:upto])))
+        self._write(self._scrub(part.text[known:upto]))
         self._printed[part.id] = upto
         if ended:
             self._end_line()
@@ -211,8 +211,7 @@ class TerminalOutput:
 
     def _write(self, text: str) -> None:
         if text:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            terminal.write(text)
             self._column = 0 if text.endswith("\n") else 1
 
 
@@ -241,7 +240,7 @@ def _item_lines(item: Item) -> list[str]:
             lines = [" ".join(word for word in row if word)]
             for piece in (item.input, item.output):
                 if piece is not None and piece.text.strip():
-                    lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
+                    lines += [f"    {line}" for line in piece.text.rstrip().split("\n")]
             return [*lines, *(f"    --- {words} ---" for words in item.reductions)]
         case NoticeItem():
             return [f"{item.sign} {item.words} {item.do}".rstrip()]

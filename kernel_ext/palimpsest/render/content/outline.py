@@ -59,6 +59,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Ask, Reply
+from palimpsest.transcript.visible_text import without_colours
 
 Scrub = Callable[[str], str]
 
@@ -406,14 +407,20 @@ class _OutlineBuilder:
             text, language = input_text(part.model_copy(update=update))
         if ask and ask.diff and _is_open(part):
             text, language = ask.diff, "diff"
-        given = self.scrub(clean(text))
-        came = self.scrub(clean(self._came(part)))
+        given, came = self._cleaned(text), self._cleaned(self._came(part))
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
             Excerpt(given, language) if given.strip() else None,
             Excerpt(came, "text") if came.strip() else None,
         )
+
+    def _cleaned(self, text: str) -> str:
+        """Return text without secrets, also where a code that is no part of it stands inside one.
+
+        Those that only colour go first: a terminal's ``scrub`` shows all others.
+        """
+        return self.scrub(clean(self.scrub(without_colours(text))))
 
     def _came(self, part: ToolPart) -> str:
         match part.state:

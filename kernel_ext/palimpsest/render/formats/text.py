@@ -1,7 +1,7 @@
 """Write parts, messages and sessions as plain text for a terminal.
 
-Border: pure. Control characters are removed before anything is written, so that no output of a tool
-can move the cursor, change colours or retitle the window.
+Border: pure. Control and unseen characters are shown as escapes, so that no output of a tool can move the cursor,
+change colours or retitle the window.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,9 +31,11 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
-from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
+from palimpsest.transcript.visible_text import visible, visible_line
+
+TITLE_CHARS = 160
 
 
 def render_parts(
@@ -45,8 +47,9 @@ def render_parts(
     first_step: int = 1,
 ) -> str:
     """Return parts as plain text."""
-    items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    return _join(_item(item) for item in items)
+    shown = _showing(scrub)
+    items = outline_parts(parts, caps=caps, scrub=shown, notes=notes, first_step=first_step)
+    return _join(visible(_item(item)) for item in items)
 
 
 def render_message(
@@ -58,12 +61,13 @@ def render_message(
     first_step: int = 1,
 ) -> str:
     """Return one message as plain text, with the error it ended in."""
+    scrub = _showing(scrub)
     items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    body = _join(_item(item) for item in items)
+    body = _join(visible(_item(item)) for item in items)
     if is_prompt(message):
         return _indent(body, "> ")
     error = message.info.error if message.info.role == "assistant" else None
-    return _join([body, _item(outline_error(error, scrub)) if error else ""])
+    return _join([body, visible(_item(outline_error(error, scrub))) if error else ""])
 
 
 def render_session(
@@ -75,7 +79,7 @@ def render_session(
     notes: OutlineNotes | None = None,
 ) -> str:
     """Return a whole session as plain text; the turn's cap applies to each turn."""
-    name = one_line(scrub(title)) or "Session"
+    name = visible_line(scrub(title), TITLE_CHARS) or "Session"
     blocks = [f"{name}\n{'=' * len(name)}"]
     whole = caps or Caps()
     left, step = whole, 1
@@ -88,6 +92,10 @@ def render_session(
     return _join(blocks) + "\n"
 
 
+def _showing(scrub: Scrub) -> Scrub:
+    return lambda text: visible(scrub(text))
+
+
 def _join(blocks: Iterable[str]) -> str:
     return "\n\n".join(block for block in blocks if block)
 
@@ -96,7 +104,7 @@ def _item(item: Item) -> str:
     match item:
         case TextItem():
             more = f"\n[{size_text(item.left_out)} of text not shown here]" if item.left_out else ""
-            return clean(item.text).strip("\n") + more
+            return item.text.strip("\n") + more
         case ReasoningItem():
             return _thought(item)
         case OutlineCall():
@@ -112,7 +120,7 @@ def _item(item: Item) -> str:
 def _thought(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
-    return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
+    return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
 
 
 def _call(item: OutlineCall) -> str:
@@ -130,7 +138,7 @@ def _call(item: OutlineCall) -> str:
 def _piece(piece: Excerpt | None, margin: str) -> str:
     if piece is None or not piece.text.strip():
         return ""
-    return _indent(clean(piece.text).strip("\n"), margin)
+    return _indent(piece.text.strip("\n"), margin)
 
 
 def _indent(text: str, margin: str) -> str:

@@ -15,7 +15,8 @@ from palimpsest.render.reports.context_window import (
     WindowEntry,
     share,
 )
-from palimpsest.render.safety.escaping import clean, code_span, inline, one_line
+from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.transcript.visible_text import visible
 
 BAR = 64
 """Characters of the bar, which with its border fits a terminal of 80 columns."""
@@ -64,7 +65,7 @@ def to_text(sheet: ContextReportView) -> str:
         "\n".join([sheet.entries_title, *_entry_lines(sheet.entries)]) if sheet.entries else "",
         sheet.more_entries,
     ]
-    return "\n\n".join(clean(block) for block in blocks if block)
+    return "\n\n".join(visible(block) for block in blocks if block)
 
 
 def to_markdown(sheet: ContextReportView) -> str:

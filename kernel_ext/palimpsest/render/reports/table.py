@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
 from palimpsest.render.safety.escaping import clean, in_html, inline
+from palimpsest.transcript.visible_text import visible_line
 
 ESTIMATED = "~"
 """Stands before the head of a column of estimates."""
@@ -229,8 +230,8 @@ def _style(column: TableColumn) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text as one line without control characters, since a recording may hold a terminal's commands."""
-    return " ".join(clean(text).split())
+    """Return text as one line for a terminal, since a recording may hold a terminal's commands."""
+    return visible_line(text)
 
 
 def _cell(text: str) -> str:

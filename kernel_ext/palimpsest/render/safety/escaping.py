@@ -14,12 +14,11 @@ import html
 import re
 
 from palimpsest.render.safety.allowed_elements import tex_without_commands
+from palimpsest.transcript.visible_text import CONTROLS, OVERRIDES
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
-_CONTROLS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
-)
+_REPLACED = re.compile(f"[{CONTROLS}{OVERRIDES}\ufeff]")
 _TICKS = re.compile(r"`+")
 _HARMFUL = re.compile(
     r"<[A-Za-z/!?]|\]\(|\]\[|!\[|\$\$|\\begin\{|\\\\[\[(]|(?:script|data|file)\s*:", re.IGNORECASE
@@ -85,7 +84,7 @@ _OTHER_LANGUAGES = {"py": "python", "js": "javascript", "yml": "yaml", "md": "ma
 def clean(text: str) -> str:
     """Normalise line ends; drop colour codes; replace control, bidi and broken characters."""
     text = _LINE_ENDS.sub("\n", _ANSI.sub("", text))
-    return _CONTROLS.sub("\ufffd", text)
+    return _REPLACED.sub("\ufffd", text)
 
 
 def one_line(text: str, longest: int = 160) -> str:

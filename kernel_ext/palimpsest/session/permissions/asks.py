@@ -33,6 +33,7 @@ from palimpsest.transcript.session_record.events import (
     SessionError,
     SessionUpdated,
 )
+from palimpsest.transcript.strings.deceptive_text import deceptions
 from palimpsest.transcript.values import Ask, Reply, Rule
 
 
@@ -202,14 +203,16 @@ class Asks:
                 locked = verdict.locked
             case _:
                 assert_never(verdict)
+        given = self._input(caller)
         ask = Ask(
             id=self._ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             always=() if locked else tuple(always),
             title=title or caller.tool,
-            input=self._input(caller),
+            input=given,
             diff=diff,
+            warnings=deceptions(given, command=permission == "bash") or None,
             message_id=caller.message_id,
             call_id=caller.call_id,
             tool=caller.tool,

@@ -1,0 +1,71 @@
+"""Write to a terminal and read from it: the only place where text leaves for one.
+
+Border: every text passes through ``transcript/visible_text.py``, so that nothing which a model, a tool, a file or a
+recording holds can steer the terminal. ``tests/frontends/test_terminal_writers.py`` finds a writer elsewhere.
+"""
+
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TextIO
+
+from palimpsest.transcript.visible_text import visible
+
+PAGE_ROWS, COLUMNS = 40, 80
+"""Of a terminal whose size is not known, as behind a kernel; a smaller one still has what scrolled by."""
+LEAST_ROWS, LEAST_COLUMNS = 10, 40
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSize:
+    """How much a terminal shows at once."""
+
+    rows: int = PAGE_ROWS
+    columns: int = COLUMNS
+
+
+def terminal_size() -> TerminalSize:
+    """Return the size of the terminal that standard output is, or that of one which is not known."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return TerminalSize()
+    columns, lines = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
+    return TerminalSize(max(lines - 1, LEAST_ROWS), max(columns - 1, LEAST_COLUMNS))
+
+
+def write(text: str) -> None:
+    """Write text to standard output at once; nothing where it is closed."""
+    _write(text, sys.stdout)
+
+
+def write_error(sentence: str) -> None:
+    """Write a sentence as a line of standard error."""
+    _write(f"{sentence}\n", sys.stderr)
+
+
+def read_line(prompt: str) -> str:
+    """Show a question, and return the line that a person types; raises what ``input`` raises."""
+    return input(fitting(visible(prompt), sys.stdout))
+
+
+def show_progress(words: str) -> None:
+    """Show how far something is, on standard error, in place of what was shown before."""
+    sys.stderr.write("\r" + fitting(visible(words), sys.stderr))
+    sys.stderr.flush()
+
+
+def end_progress() -> None:
+    """Remove what was shown of a progress."""
+    sys.stderr.write("\r\033[K")
+    sys.stderr.flush()
+
+
+def fitting(text: str, stream: TextIO | None) -> str:
+    """Return text with escapes for what the encoding of a stream lacks."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if text and stream is not None:
+        stream.write(fitting(visible(text), stream))
+        stream.flush()

@@ -1,0 +1,189 @@
+"""Find what could deceive a person who reads the input of a call: what is unseen, what looks like something else.
+
+Border: pure; values in, sentences out, each with its place. Whole words of one script, emoji and the joiners that
+words need are what people write, and are not named.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from palimpsest.transcript.visible_text import BIDI, BLANKS, escape, unreadable, visible_line
+
+MOST_SENTENCES = 12
+MORE = "There is more of this kind."
+MOST_PLACES = 3
+BLANK_COLUMNS = 40
+"""A run of blanks behind text, about half of a terminal's line, that moves what follows out of sight."""
+INDENT_COLUMNS = 80
+"""A run of blanks before text; shorter ones align arguments."""
+BLANK_LINES = 20
+LONG_LINE = 1_000
+"""Characters of a line of which nobody reads the end."""
+TAB_COLUMNS = 8
+COMMANDS = frozenset({"command", "cmd"})
+"""Keys of values that a shell reads."""
+
+_RUN = re.compile(rf"[ \t{BLANKS}]{{5,}}")
+_EMPTY_LINE = re.compile(rf"[ \t\f{BLANKS}]*\r?")
+_WORD = re.compile(r"[^\W\d_]+")
+_BIDI = re.compile(f"[{BIDI}]")
+_BLANK = re.compile(f"[{BLANKS}]")
+_IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO")
+_LOOKS_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿονριυαγχκϲϳ")
+"""Greek letters that look like Latin ones; others, as in Δt, are only what they are."""
+_OTHER_SCRIPTS = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "GEORGIAN", "DESERET")
+_LOOK_ALIKES: Mapping[str, str] = {
+    **dict.fromkeys("\u2044\u2215\u29f8\u2571\uff0f\u2cc6\u3033", "/"),
+    **dict.fromkeys("\u037e\uff1b\ufe14\ufe54\u204f\u061b", ";"),
+    **dict.fromkeys("\u01c0\u2223\uff5c\u2502\u2758\u05c0\u0964\ufe31\ufe33", "|"),
+    **dict.fromkeys("\uff06\ufe60\ua778", "&"),
+    **dict.fromkeys("\uff04\ufe69", "$"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\uff02\u02ba\u3003", '"'),
+    **dict.fromkeys("\uff40\u02cb\u1fef", "`"),
+    **dict.fromkeys("\uff1c\u2039\u02c2\ufe64", "<"),
+    **dict.fromkeys("\uff1e\u203a\u02c3\ufe65", ">"),
+}
+_SIGN = re.compile(f"[{''.join(_LOOK_ALIKES)}]")
+
+
+def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:
+    """Return a sentence for each kind of thing in the values that could deceive a reader, with its places.
+
+    Args:
+        values: The input of a call; keys and nested values are looked at, too.
+        command: Every value is read by a shell.
+    """
+    sentences = (
+        sentence
+        for name, text, is_command in _texts("", values, command=command)
+        for sentence in _of_text(name, text, is_command=is_command)
+    )
+    found = tuple(islice(sentences, MOST_SENTENCES + 1))
+    return found if len(found) <= MOST_SENTENCES else (*found[:MOST_SENTENCES], MORE)
+
+
+def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
+    """Yield every text with the name of its place; without recursion, since a model chooses the depth."""
+    waiting: list[tuple[str, Any, bool]] = [(name, value, command)]
+    while waiting:
+        here, one, is_command = waiting.pop()
+        if isinstance(one, str):
+            yield here, one, is_command
+        elif isinstance(one, Mapping):
+            below = [
+                (f"{here}.{visible_line(str(key), 40)}".strip("."), str(key), inner)
+                for key, inner in one.items()
+            ]
+            yield from ((f"the name {place}", key, is_command) for place, key, _ in below)
+            waiting += [
+                (place, inner, is_command or key.lower() in COMMANDS)
+                for place, key, inner in reversed(below)
+            ]
+        elif isinstance(one, Sequence) and not isinstance(one, bytes):
+            waiting += [
+                (f"{here}[{at}]", one[at], is_command) for at in range(len(one) - 1, -1, -1)
+            ]
+
+
+def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
+    lines = text.split("\n")
+    if not text.isascii() or not text.isprintable():
+        yield from _unseen(name, text)
+    if not text.isascii():
+        yield from _mixed_words(name, text)
+        if is_command:
+            yield from _look_alikes(name, text)
+    yield from _blanks(name, lines)
+    long = [at for at, line in enumerate(lines, 1) if len(line) > LONG_LINE]
+    if long:
+        size = len(lines[long[0] - 1])
+        yield f"{name}, line {long[0]}: {size:,} characters in one line; read it to its end."
+
+
+def _unseen(name: str, text: str) -> Iterator[str]:
+    places: dict[str, list[int]] = {}
+    for match in unreadable(text):
+        places.setdefault(match[0], []).append(match.start())
+    for sign, found in places.items():
+        turns = _BIDI.match(sign) is not None
+        does = "changes the direction of text" if turns else "is not seen"
+        yield f"{_places(name, text, found)}: {_named(sign)} {does}."
+
+
+def _mixed_words(name: str, text: str) -> Iterator[str]:
+    found: dict[str, tuple[list[int], str]] = {}
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word.isascii():
+            continue
+        sign = _foreign_letter(word)
+        if sign:
+            found.setdefault(word, ([], sign))[0].append(match.start())
+    for word, (places, sign) in found.items():
+        yield f"{_places(name, text, places)}: the word {visible_line(word, 40)!r} holds {_named(sign)}, which looks like another letter."
+
+
+def _foreign_letter(word: str) -> str:
+    """Return the first letter that stands in for a Latin one; empty where the word is of one script."""
+    names = [unicodedata.name(sign, "") for sign in word]
+    if not any(one.startswith(_IDEOGRAPHS) for one in names):
+        for sign in word:
+            folded = unicodedata.normalize("NFKC", sign)
+            if sign not in "ªº" and not sign.isascii() and folded.isascii() and folded.isalpha():
+                return sign
+    if not any(one.startswith("LATIN") for one in names):
+        return ""
+    for sign, called in zip(word, names, strict=True):
+        if sign in _LOOKS_LATIN or called.startswith(_OTHER_SCRIPTS):
+            return sign
+    return ""
+
+
+def _look_alikes(name: str, text: str) -> Iterator[str]:
+    places: dict[str, list[int]] = {}
+    for match in _SIGN.finditer(text):
+        places.setdefault(match[0], []).append(match.start())
+    for sign, found in places.items():
+        yield f"{_places(name, text, found)}: {_named(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
+    odd = [match.start() for match in _BLANK.finditer(text)]
+    if odd:
+        yield f"{_places(name, text, odd)}: {_named(text[odd[0]])} looks like a blank, and a shell takes it as part of a word."
+
+
+def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
+    empty = 0
+    for at, line in enumerate(lines, 1):
+        if _EMPTY_LINE.fullmatch(line):
+            empty += 1
+            continue
+        if empty >= BLANK_LINES:
+            yield f"{name}, line {at}: text follows behind {empty} empty lines."
+        empty = 0
+        for run in _RUN.finditer(line):
+            columns = len(run[0].replace("\t", " " * TAB_COLUMNS))
+            least = BLANK_COLUMNS if run.start() else INDENT_COLUMNS
+            if columns >= least and line[run.end() :].rstrip("\r"):
+                place = f"line {at}, column {run.end() + 1}"
+                yield f"{name}, {place}: text follows behind {columns} blanks."
+                break
+
+
+def _places(name: str, text: str, found: Sequence[int]) -> str:
+    shown = [_place(text, at) for at in found[:MOST_PLACES]]
+    more = len(found) - len(shown)
+    return f"{name}, {'; '.join(shown)}{f' and {more} more times' if more else ''}"
+
+
+def _place(text: str, at: int) -> str:
+    begin = text.rfind("\n", 0, at) + 1
+    return f"line {text.count(chr(10), 0, at) + 1}, column {at - begin + 1}"
+
+
+def _named(sign: str) -> str:
+    called = unicodedata.name(
+        sign, "a control character" if ord(sign) < 0xA0 else "a character without a name"
+    )
+    return f"{escape(sign)} ({called})"
