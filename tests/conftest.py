@@ -48,3 +48,9 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def no_held_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the keys of settings, which one test held for its whole process."""
+    monkeypatch.setattr("palimpsest.transcript.redaction.held_secrets._held", frozenset())

@@ -11,7 +11,7 @@ from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import PermissionDenied, UserError
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import Reply, Rule
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class ScriptedUser:
     """A fake user who replies to permission questions by rules, and records them."""
 
     rules: Any = None
+    approved: tuple[Rule, ...] = ()
+    """What was answered with "always" before."""
     reply: Reply = field(default_factory=lambda: Reply(answer="once"))
     asked: list[AskedPermission] = field(default_factory=list)
 
@@ -43,7 +45,7 @@ class ScriptedUser:
         diff: str | None = None,
     ) -> None:
         rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
-        verdict = decide(permission, patterns, rules)
+        verdict = decide(permission, patterns, rules, self.approved)
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops=False)
         if isinstance(verdict, Allowed):

@@ -1,7 +1,7 @@
 """A real MCP server, run as a program: ``mcp_server.py MODE [PORT]``.
 
 ``stdio`` and ``http`` work; ``nonsense`` prints invalid messages, ``silent`` prints nothing, ``stubborn``
-does not end when its input does, ``broken`` fails at once.
+does not end when its input does, ``broken`` fails at once, ``leaky`` fails and prints its environment.
 """
 
 import base64
@@ -118,6 +118,9 @@ def main() -> None:
         sys.stdin.read()
     elif mode == "broken":
         sys.exit("no such table: servers")
+    elif mode == "leaky":
+        told = {name: value for name, value in os.environ.items() if name.startswith("WIDGET_")}
+        sys.exit(f"cannot log in: {told}, {sys.argv[2:]}")
     else:
         while mode == "silent" and sys.stdin.readline():
             pass

@@ -28,6 +28,22 @@ WORDS = (
     "\u0222\u5c5c", "\u65e5\u672c", "\ufeff", "\u200b", "$'a\\'b'", "$'\\x27'", "$'\\0'", '$"a"', "{a,b}", "{1..3}", "{}", "1", "2", "+x",
     "${X}", "${#X}", "${X:-a}", "${X@P}", "${!X}", "${X/a/b}", "$[1]", "$((1+1))", "$(( 1 ))",
 )  # fmt: skip
+PLAIN_WORDS = (
+    "a",
+    "b1",
+    "-n",
+    "-e",
+    "a=b",
+    "x~1",
+    "'q r'",
+    "'*'",
+    '"d e"',
+    "'$X'",
+    "%s",
+    "''",
+    ".",
+    "\u65e5\u672c",
+)
 RUNNING = (
     "$(%s)", "`%s`", '"$(%s)"', '"`%s`"', "<(%s)", ">(%s)", "${X:-$(%s)}", "${Y:=`%s`}", "$((%s))", "$((%s); m2)", "$((a); %s)",
     "$((1+$(%s)))", '"$((`%s`))"', "$[$(%s)]", "`echo \\`%s\\``", '"`echo \\`%s\\``"', "`echo \"`%s`\"`", "a[$(%s)]=1", "${ %s; }",
@@ -104,7 +120,7 @@ class ShellGrammar:
         for _ in range(pick.randrange(4)):
             tame = pick.random() > odd
             words.append(
-                pick.choice(WORDS[:32] if tame else WORDS)
+                pick.choice(PLAIN_WORDS * 5 + WORDS[:32] if tame else WORDS)
                 if pick.random() > odd
                 else self._running()
             )

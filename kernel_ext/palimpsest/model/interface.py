@@ -4,6 +4,7 @@ Nothing outside this folder sees a provider's types. Events are plain slotted da
 since thousands of them arrive in a second.
 """
 
+import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -147,7 +148,11 @@ class ToolErred:
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """The provider's real end of the answer. A stream that lacks it was cut off."""
+    """The provider's real end of the answer. A stream that lacks it was cut off.
+
+    A usage or a cost that is impossible (negative, not finite) is not taken over, so that no sum of
+    what was spent can become smaller; such a cost is unknown.
+    """
 
     reason: str
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error`` or ``unknown``."""
@@ -155,6 +160,11 @@ class StepFinished:
     cost: float | None = None
     """US dollars; None means unknown."""
     metadata: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "usage", self.usage.possible)
+        if self.cost is not None and not (math.isfinite(self.cost) and self.cost >= 0):
+            object.__setattr__(self, "cost", None)
 
 
 StreamEvent = (

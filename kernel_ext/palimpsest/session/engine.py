@@ -24,6 +24,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.redaction.held_secrets import held_secrets
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
@@ -310,12 +311,14 @@ class KernelSecrets:
         self._now = now
         self._read_at: float | None = None
         self._values: tuple[str, ...] = ()
+        self._held = held_secrets()
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now = self._now()
-        if self._read_at is None or now - self._read_at > FRESH_SECONDS:
-            self._read_at = now
+        now, held = self._now(), held_secrets()
+        old = self._read_at is None or now - self._read_at > FRESH_SECONDS
+        if old or held is not self._held:
+            self._read_at, self._held = now, held
             # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):
                 self._values = secret_values(dict(self._environment))

@@ -82,6 +82,12 @@ class ModelInfo(Value):
         return capacity(self.window)
 
 
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
+"""The fields of ``Usage`` that hold tokens."""
+MOST_TOKENS = 1_000_000_000
+"""Tokens of one request; a report of more is no number of tokens."""
+
+
 class Usage(Value):
     """Tokens that a provider reported for one request, without double counting."""
 
@@ -100,6 +106,14 @@ class Usage(Value):
     def prompt(self) -> int:
         """All tokens of the prompt, cached or not."""
         return self.input + self.cache_read + self.cache_write
+
+    @property
+    def possible(self) -> "Usage":
+        """The same without numbers that no request can have, such as negative ones; an estimate where some were."""
+        wrong = {name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS}
+        if self.total is not None and not 0 <= self.total <= MOST_TOKENS:
+            wrong["total"] = None
+        return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
 
     def plus(self, other: "Usage") -> "Usage":
         """Add up two reports."""

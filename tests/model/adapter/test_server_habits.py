@@ -135,3 +135,32 @@ class Delta:
 
     def __init__(self, content: str) -> None:
         self.content = content
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -50_000, "completion_tokens": -9, "total_tokens": -50_009},
+        {"prompt_tokens": -1, "completion_tokens": 5, "total_tokens": 4},
+        {"prompt_tokens": 5, "completion_tokens": -5, "total_tokens": 0},
+        {"prompt_tokens": 0, "completion_tokens": 1, "total_tokens": 1},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 10**15, "completion_tokens": 1, "total_tokens": 1},
+        {"prompt_tokens": True, "completion_tokens": False, "total_tokens": 1},
+        {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "prompt_tokens_details": {"cached_tokens": -9}},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_an_impossible_usage_is_replaced_by_an_estimate(usage: dict[str, Any]) -> None:
+    words = "a long answer " * 50
+    told = json.dumps({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [], "usage": usage})  # fmt: skip
+
+    events, error = await streamed(chunk(content=words), chunk("stop"), f"data: {told}\n\n", END)
+
+    assert error is None
+    [end] = [event for event in events if isinstance(event, StepFinished)]
+    assert end.usage.estimated
+    assert 1 <= end.usage.prompt < 10_000
+    assert 1 <= end.usage.output < 10_000
+    assert end.cost is not None
+    assert 0 < end.cost < 1

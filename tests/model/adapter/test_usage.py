@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from palimpsest.model.adapter.usage import estimate, normalise
-from palimpsest.transcript.values import Price, PriceTier, Usage
+from palimpsest.model.interface import StepFinished
+from palimpsest.transcript.values import COUNTS, Price, PriceTier, Usage
 
 SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 
@@ -53,7 +56,7 @@ SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
             {"prompt_tokens": 5, "completion_tokens": 1, "cache_read_input_tokens": 9},
             Usage(input=0, output=1, cache_read=9),
         ),
-        ({"prompt_tokens": float("nan"), "completion_tokens": 3}, Usage(output=3)),
+        ({"prompt_tokens": 0, "completion_tokens": 3}, Usage(output=3)),
         ({"prompt_tokens": 0, "completion_tokens": 0}, None),
         ({}, None),
         (None, None),
@@ -90,3 +93,49 @@ def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:
     assert estimate("xx", "abc", "d", len, reported) == Usage(
         input=7, cache_read=3, output=3, reasoning=1, estimated=True
     )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [-1, -(10**9), -0.5, float("nan"), float("inf"), -float("inf"), True, "12", "many", [], {}, 10**18, 2e9],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("prompt_tokens",),
+        ("completion_tokens",),
+        ("total_tokens",),
+        ("cache_read_input_tokens",),
+        ("cache_creation_input_tokens",),
+        ("prompt_cache_hit_tokens",),
+        ("prompt_tokens_details", "cached_tokens"),
+        ("completion_tokens_details", "reasoning_tokens"),
+    ],
+    ids=lambda path: path[-1],
+)
+def test_a_report_with_an_impossible_number_is_not_believed(path: Any, wrong: Any) -> None:
+    value = wrong if len(path) == 1 else {path[1]: wrong}
+
+    assert normalise({"prompt_tokens": 100, "completion_tokens": 10} | {path[0]: value}) is None
+
+
+def test_a_prompt_that_was_not_reported_is_estimated() -> None:
+    reported = Usage(output=5, total=5)
+
+    assert estimate("xx", "abc", "d", len, reported) == Usage(input=2, output=5, estimated=True)
+
+
+@given(st.fixed_dictionaries({name: st.integers(-(10**12), 10**12) for name in COUNTS}))
+def test_the_end_of_an_answer_never_takes_back_what_was_spent(counts: dict[str, int]) -> None:
+    spent = Usage(input=100, output=50)
+    usage = StepFinished("stop", Usage(**counts), cost=float(counts["input"])).usage
+
+    after = spent.plus(usage)
+
+    assert all(getattr(after, name) >= getattr(spent, name) for name in COUNTS)
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf"), -float("inf")])
+def test_an_impossible_cost_is_an_unknown_one(cost: float) -> None:
+    assert StepFinished("stop", Usage(), cost=cost).cost is None

@@ -377,6 +377,21 @@ async def test_a_stop_at_the_limit_is_explained_and_can_be_taken_up(tmp_path: Pa
     assert session.control.budget.tokens_until == 1_500
 
 
+@pytest.mark.parametrize(
+    "report",
+    [{"input": -5_000}, {"input": -5_000, "output": 100}, {"cache_read": -(10**12)}, {"output": 10**15}],
+)  # fmt: skip
+async def test_an_impossible_usage_takes_nothing_back_from_what_was_spent(
+    tmp_path: Path, report: dict[str, int]
+) -> None:
+    script = [looks(), calls("list", path=".").reports(**report), says("Done.")]
+    session = await limited(tmp_path, *script, tokens=500).session()
+    answered(session, lambda _: Reply(answer="once"))
+
+    await ask(session, "Look.")
+    assert 1_000 <= session.control.spent.all_tokens < 10_000
+
+
 async def test_headless_a_limit_stops_with_a_sentence(tmp_path: Path) -> None:
     session = await limited(tmp_path, looks(), says("x"), tokens=500).session()
     answered(session, lambda _: Reply(answer="reject", by="headless"))

@@ -1,14 +1,18 @@
-"""For every text that a rule for ``echo *`` allows, a real bash only echoes."""
+"""For every text that rules with a star allow, a real bash runs nothing else and prints no key."""
 
 from pathlib import Path
 
 import pytest
+from tests.harness.tools import ToolHarness
 from tests.sample_size import fresh, sample_size
+from tests.tools.reading_grammar import MARKER, ReadingGrammar, make_project
 from tests.tools.shell_grammar import BASH, BashSandbox, ShellGrammar
 
+from palimpsest.tools.permission_rules.harmless_programs import PROGRAMS
 from palimpsest.tools.permission_rules.permissions import Allowed, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
-from palimpsest.transcript.values import Rule
+from palimpsest.transcript.errors import PermissionDenied
+from palimpsest.transcript.values import Reply, Rule
 
 ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)
 SEED = 11
@@ -57,3 +61,33 @@ def test_the_folder_sees_what_runs(tmp_path: Path) -> None:
 
     assert sum(bool(one) for one in left) > 12
     assert {"ran m1", "ran cat", "wrote o"} <= set().union(*left)
+
+
+READING_TEXTS = sample_size(400, 20_000)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(sample_size(300, 3_600))
+@pytest.mark.parametrize("place", [".", "sub"])
+async def test_texts_that_are_answered_print_no_key(
+    harness: ToolHarness, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """No text that is answered by an "always" for every harmless program prints a file that asks."""
+    make_project(harness.root)
+    monkeypatch.setenv("HOME", str(harness.root))
+    harness.user.approved = tuple(
+        Rule(permission="bash", pattern=f"{name} *", action="allow")
+        for name in (*PROGRAMS, "diff", "rg", "git show", "git blame")
+    )
+    harness.user.reply = Reply(answer="reject")
+    for seed in (SEED, fresh()):
+        grammar, ran = ReadingGrammar(seed, harness.root), 0
+        for _ in range(READING_TEXTS // 2):
+            text = grammar.text()
+            try:
+                outcome = await harness.call("bash", command=text, workdir=place, timeout_seconds=5)
+            except PermissionDenied:
+                continue
+            ran += 1
+            assert MARKER not in outcome.output, f"seed {seed}: {text!r}"
+        assert ran > READING_TEXTS // 50, f"seed {seed}"

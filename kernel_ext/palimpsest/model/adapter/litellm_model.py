@@ -255,7 +255,7 @@ class LitellmModel:
         wrote = joiner.written
         thought = "".join(joiner.reasoning)
         silent = reported is not None and not reported.output + reported.reasoning
-        if reported is not None and not (silent and (wrote or thought)):
+        if reported is not None and reported.prompt and not (silent and (wrote or thought)):
             return reported
         prompt = prompt_text(request.messages, request.tools)
         return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)

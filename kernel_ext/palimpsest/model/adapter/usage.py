@@ -1,14 +1,15 @@
 """Normalise the token usage that a provider reported, or estimate it.
 
 Providers report the prompt with or without cached tokens, the answer with or without the
-thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. An unknown
-price makes the cost unknown, never zero.
+thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A report with a
+number that is impossible is not believed: what our own tokenizer counts holds, so that it lifts no limit.
+An unknown price makes the cost unknown, never zero.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import MOST_TOKENS, Usage
 
 
 def field(value: Any, *path: str) -> Any:
@@ -20,8 +21,32 @@ def field(value: Any, *path: str) -> Any:
     return value
 
 
+PATHS = (
+    ("prompt_tokens",),
+    ("completion_tokens",),
+    ("total_tokens",),
+    ("cache_read_input_tokens",),
+    ("cache_creation_input_tokens",),
+    ("prompt_cache_hit_tokens",),
+    ("prompt_tokens_details", "cached_tokens"),
+    ("prompt_tokens_details", "cache_creation_tokens"),
+    ("prompt_tokens_details", "cache_write_tokens"),
+    ("completion_tokens_details", "reasoning_tokens"),
+)
+"""Where a report has numbers of tokens."""
+
+
+def is_possible(value: Any) -> bool:
+    """Tell whether a value is a number of tokens: whole or not, finite, not negative, below a billion."""
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value <= MOST_TOKENS  # false for NaN
+    )
+
+
 def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and value == value and value > 0 else 0
+    return int(value) if value is not None else 0
 
 
 def _first(report: Any, *paths: tuple[str, ...]) -> int:
@@ -35,8 +60,11 @@ def _first(report: Any, *paths: tuple[str, ...]) -> int:
 def normalise(report: Any) -> Usage | None:
     """Convert litellm's report, whose prompt includes cached tokens, to a ``Usage``.
 
-    None when nothing was reported, or only zeros, as some local servers do.
+    None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
+    given = [field(report, *path) for path in PATHS]
+    if not all(is_possible(value) for value in given if value is not None):
+        return None
     prompt = _count(field(report, "prompt_tokens"))
     completion = _count(field(report, "completion_tokens"))
     if not prompt and not completion:
@@ -73,11 +101,11 @@ def estimate(
     count: Callable[[str], int],
     reported: Usage | None = None,
 ) -> Usage:
-    """Count with our own tokenizer what a provider did not report."""
-    if reported is not None and reported.prompt:
-        return reported.model_copy(
-            update={"output": count(text), "reasoning": count(reasoning), "estimated": True}
-        )
-    return Usage(
-        input=count(prompt), output=count(text), reasoning=count(reasoning), estimated=True
-    )
+    """Count with our own tokenizer what a provider did not report: the prompt, the answer, or both."""
+    given = reported if reported is not None else Usage()
+    update: dict[str, int | bool | None] = {"estimated": True}
+    if not given.prompt:
+        update |= {"input": count(prompt), "total": None}
+    if not given.output + given.reasoning:
+        update |= {"output": count(text), "reasoning": count(reasoning)}
+    return given.model_copy(update=update)

@@ -15,7 +15,7 @@ from palimpsest.tools.permission_rules.modes import MODES, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
-from palimpsest.transcript.values import Rule, Usage
+from palimpsest.transcript.values import COUNTS, Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
 MOST_MODELS = 5
@@ -206,6 +206,6 @@ def _whole(amount: float | None) -> int | None:
 
 
 def _sane_usage(usage: Usage) -> Usage:
-    names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    wrong = {name: 0 for name in names if getattr(usage, name) < 0}
+    # A sum may be larger than what one request can have.
+    wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
     return usage.model_copy(update=wrong) if wrong else usage

@@ -19,7 +19,11 @@ from palimpsest.tools.execution.process import CommandResult, HeadAndTail, Shell
 from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import reach, reach_folder
 from palimpsest.tools.permission_rules.shell_commands import paths_touched
-from palimpsest.tools.permission_rules.shell_files import outside_files, protected_files
+from palimpsest.tools.permission_rules.shell_files import (
+    moving_paths,
+    outside_files,
+    protected_files,
+)
 from palimpsest.tools.permission_rules.shell_rules import always_patterns
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
@@ -127,6 +131,9 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
     """Ask for the paths outside the project and the protected files that a command visibly uses."""
     for path in paths_touched(command):
         await reach(context, str(folder / path) if not path.startswith("~") else path)
+    for path in await asyncio.to_thread(moving_paths, command, folder):
+        title_of = f"A place of the running system: {path}"
+        await context.ask("external_directory", [path], title=title_of, always=[])
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
         await reach(context, path)
     for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):

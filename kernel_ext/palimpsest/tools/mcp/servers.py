@@ -28,6 +28,7 @@ from palimpsest.tools.mcp.values import (
     RemoteResult,
     RemoteTool,
     ServerFailed,
+    hold_secrets,
 )
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
@@ -83,6 +84,7 @@ class McpServer:
         self._stale = False
         self._give_up: Callable[[], None] | None = None
         """Aborts a connection that is not established yet."""
+        hold_secrets(spec, environment)
 
     @property
     def name(self) -> str:
@@ -99,6 +101,8 @@ class McpServer:
             self.failures = 0
         if self.failures > RETRY_TURNS:
             return
+        # A cell may have set a variable that its settings name.
+        hold_secrets(self.spec, self._environment)
         self.state = "connecting"
         self._settled.clear()
         self._end = asyncio.Event()

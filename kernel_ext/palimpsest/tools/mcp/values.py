@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.held_secrets import held_secrets, hold_settings
+from palimpsest.transcript.redaction.secret_removal import scrub
 
 TIMEOUT_SECONDS = 60.0
 """Default time limit of one call; servers that drive a browser or build something take that long."""
@@ -103,13 +105,32 @@ def expand(text: str, environment: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
+def hold_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:
+    """Hide the keys in a server's settings in every text from now on; see ``redaction/held_secrets.py``."""
+
+    def expanded(text: str) -> str:
+        try:
+            return expand(text, environment)
+        except ServerFailed:
+            return ""
+
+    if spec.refused:
+        return
+    given = {name: expanded(value) for name, value in (*spec.env.items(), *spec.headers.items())}
+    hold_settings(given, [expanded(one) for one in spec.args])
+
+
 def sanitize(name: str) -> str:
     """Return a name with ``_`` for all characters that providers reject in tool names."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
 def in_one_line(text: str, longest: int = 200) -> str:
-    """Return an untrusted text as one line of at most ``longest`` characters, without control characters."""
+    """Return an untrusted text as one line of at most ``longest`` characters, without control characters.
+
+    Keys are removed before it is cut, since of one that is cut only the rest would be recognised.
+    """
+    text = scrub(text, held_secrets())
     words = "".join(sign if sign.isprintable() else " " for sign in text[: longest * 8])
     line = " ".join(words.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -1,14 +1,16 @@
 """The table of harmless programs, for which an "always" also allows other arguments, with their options.
 
-With the listed options, a program in this table neither writes a file nor runs another program,
-whatever its other arguments are; for other programs an "always" allows the exact command only. Border:
-reads the words of a plain command (``plain_shell``) and no files.
+With the listed options, a program in this table neither writes a file nor runs another program, and it
+prints the content of no file but those that its words name, whose paths are judged on their own
+(``shell_files``). For other programs and options an "always" allows the exact command only. Border: reads
+the words of a plain command (``plain_shell``) and no files.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from palimpsest.tools.permission_rules.plain_shell import PlainCommand, ShellWord
+from palimpsest.tools.permission_rules.plain_shell import PlainCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,15 @@ class HarmlessOptions:
     flags: str = ""
     """Option letters that take no value."""
     valued: str = ""
-    """Option letters that take a value."""
+    """Option letters that take a value which is not the name of a file."""
     long: frozenset[str] = frozenset()
-    """Long option names, with or without a value."""
+    """Long option names, with or without a value which is not the name of a file."""
     words: bool = True
     """The program may have arguments other than options."""
+    required: frozenset[str] = frozenset()
+    """Long option names of which one is required."""
+    harmful: "re.Pattern[str] | None" = None
+    """What no word may contain."""
 
 
 def _long(names: str) -> frozenset[str]:
@@ -32,57 +38,95 @@ def _long(names: str) -> frozenset[str]:
 
 
 ANY = HarmlessOptions(any=True)
+_COUNTING = HarmlessOptions(
+    flags="qvz0123456789", valued="cn", long=_long("bytes lines quiet silent verbose")
+)
+_CHECKSUMS = HarmlessOptions(flags="btz", long=_long("binary text tag zero"))
+_SEARCH = HarmlessOptions(
+    flags="abcEFGHhiLlnoPqsTUvwxyZz0123456789",
+    valued="ABCem",
+    long=_long(
+        "after-context basic-regexp before-context binary byte-offset color colour context count extended-regexp "
+        "files-with-matches files-without-match fixed-strings ignore-case initial-tab invert-match line-buffered "
+        "line-number line-regexp max-count no-filename no-ignore-case no-messages null null-data only-matching "
+        "perl-regexp quiet regexp silent text with-filename word-regexp"
+    ),
+)
 _LIST_ONLY = HarmlessOptions(
     flags="avr", long=_long("all remotes verbose show-current"), words=False
 )
+_SUMMARIES = _long("stat shortstat numstat dirstat summary name-only name-status quiet")
 _HISTORY = HarmlessOptions(
-    flags="0123456789pswbMCiEFGPhm",
-    valued="nUSGL",
-    long=_long(
-        "oneline stat shortstat numstat dirstat summary graph decorate no-decorate all branches tags remotes "
-        "max-count skip since after until before author committer grep invert-grep all-match regexp-ignore-case "
-        "name-only name-status format pretty no-merges merges reverse follow date relative-date abbrev abbrev-commit "
-        "no-abbrev-commit first-parent patch no-patch unified word-diff color no-color cached staged quiet exit-code "
-        "ignore-all-space ignore-space-change ignore-blank-lines minimal patience histogram find-renames find-copies "
-        "diff-filter full-index no-ext-diff no-textconv topo-order date-order left-right cherry-pick"
+    flags="0123456789swbMCiEF",
+    valued="n",
+    long=_SUMMARIES
+    | _long(
+        "oneline graph decorate no-decorate all branches tags remotes max-count skip since after until before author "
+        "committer grep invert-grep all-match regexp-ignore-case format pretty no-merges merges reverse follow date "
+        "relative-date abbrev abbrev-commit no-abbrev-commit first-parent no-patch color no-color "
+        "ignore-all-space ignore-space-change ignore-blank-lines find-renames find-copies diff-filter "
+        "no-ext-diff no-textconv topo-order date-order left-right cherry-pick"
     ),
 )
 
 PROGRAMS: Mapping[str, HarmlessOptions] = {
+    # These print no content of files.
     **dict.fromkeys(
-        ["basename", "cat", "cksum", "cmp", "comm", "cut", "df", "dirname", "du", "echo", "egrep", "expr", "false", "fgrep", "grep", "groups", "head", "id", "jq", "ls", "md5sum", "nl", "nproc", "pwd", "readlink", "realpath", "rev", "seq", "sha1sum", "sha256sum", "sha512sum", "sleep", "stat", "tac", "tail", "tr", "true", "uname", "wc", "which", "whoami"],
+        ["basename", "df", "dirname", "echo", "expr", "false", "groups", "id", "ls", "nproc", "pwd", "readlink", "realpath", "seq", "sleep", "stat", "tr", "true", "uname", "which", "whoami"],
         ANY,
     ),
-    "diff": HarmlessOptions(
-        flags="abBcdeEiNpqrstuwyZ",
-        valued="CUxWI",
-        long=_long("brief unified context recursive ignore-case ignore-all-space exclude side-by-side color"),
+    **dict.fromkeys(["cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"], _CHECKSUMS),
+    **dict.fromkeys(["egrep", "fgrep", "grep"], _SEARCH),
+    **dict.fromkeys(["head", "tail"], _COUNTING),
+    "cat": HarmlessOptions(
+        flags="AbEensTtuv",
+        long=_long("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
     ),
+    "cmp": HarmlessOptions(flags="bls", valued="n", long=_long("bytes print-bytes quiet silent verbose")),
+    "comm": HarmlessOptions(flags="123z", long=_long("check-order nocheck-order output-delimiter total zero-terminated")),
+    "cut": HarmlessOptions(
+        flags="nsz",
+        valued="bcdf",
+        long=_long("bytes characters complement delimiter fields only-delimited output-delimiter zero-terminated"),
+    ),
+    "du": HarmlessOptions(
+        flags="abchkmsx0",
+        valued="Bdt",
+        long=_long("all apparent-size block-size bytes exclude human-readable max-depth null one-file-system si summarize threshold time total"),
+    ),
+    # A program of jq can load files.
+    "jq": HarmlessOptions(
+        flags="aCcejMnRrSs",
+        long=_long(
+            "arg argjson args ascii-output color-output compact-output exit-status indent join-output jsonargs "
+            "monochrome-output null-input raw-input raw-output slurp sort-keys tab"
+        ),
+        harmful=re.compile("import|include|module"),
+    ),
+    "nl": HarmlessOptions(flags="p", valued="bdfhilnsvw"),
+    "rev": HarmlessOptions(),
     "sort": HarmlessOptions(
         flags="bdfgiMhnRrVcCmsuz",
         valued="kt",
         long=_long("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
     ),
-    "rg": HarmlessOptions(
-        flags="0123456789FHINPSUVaceilnopqsuvwx",
-        valued="ABCMTdegmt",
-        long=_long(
-            "count files files-with-matches files-without-match fixed-strings glob iglob hidden ignore-case json "
-            "line-number max-count max-depth multiline no-heading no-ignore no-line-number only-matching pcre2 regexp "
-            "smart-case sort stats type type-not word-regexp context after-context before-context color column trim"
-        ),
-    ),
-    "git blame": HarmlessOptions(flags="wCMelst", valued="L", long=_long("date porcelain show-email")),
+    "tac": HarmlessOptions(flags="br", valued="s", long=_long("before regex separator")),
+    "wc": HarmlessOptions(flags="cLlmw", long=_long("bytes chars lines max-line-length words")),
     "git branch": _LIST_ONLY,
     "git describe": HarmlessOptions(long=_long("tags all always dirty long abbrev")),
-    "git diff": _HISTORY,
+    # Without one of these it prints a patch; none of its options takes the next word as a value.
+    "git diff": HarmlessOptions(
+        flags="bMCw",
+        long=_SUMMARIES
+        | _long("cached staged exit-code find-copies find-renames ignore-all-space ignore-blank-lines ignore-space-change no-color"),
+        required=_SUMMARIES,
+    ),
     "git log": _HISTORY,
     "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long("cached deleted modified others stage exclude-standard")),
     "git remote": _LIST_ONLY,
     "git rev-parse": HarmlessOptions(long=_long("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
-    "git shortlog": HarmlessOptions(flags="nsec", long=_long("numbered summary email")),
-    "git show": _HISTORY,
-    "git status": HarmlessOptions(flags="sbvz", valued="u", long=_long("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
+    "git shortlog": HarmlessOptions(flags="nse", long=_long("numbered summary email")),
+    "git status": HarmlessOptions(flags="sbz", valued="u", long=_long("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
     "pip freeze": HarmlessOptions(long=_long("local user all"), words=False),
     "pip list": HarmlessOptions(flags="o", long=_long("outdated local user format not-required"), words=False),
     "pip show": HarmlessOptions(flags="f", long=_long("files")),
@@ -91,7 +135,9 @@ PROGRAMS: Mapping[str, HarmlessOptions] = {
 
 Left out on purpose: ``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test``
 evaluate expressions in brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager
-of the caller's choice. Programs that ``git`` and ``rg`` run because of their configuration are not detected.
+of the caller's choice. ``rg``, ``diff`` and ``grep -r`` read what lies in a folder, ``git show``,
+``git blame`` and patches show files of earlier commits: keys may be among them. Programs that ``git`` runs
+because of its configuration are not detected.
 """
 
 
@@ -99,27 +145,37 @@ def widened_pattern(command: PlainCommand) -> str | None:
     """Return the pattern for a harmless command with any arguments; None if it is not known as harmless."""
     name, words = _named(command)
     options = PROGRAMS.get(name)
-    if options is None or not (options.any or all(_harmless(word, options) for word in words)):
+    if options is None or not (options.any or _are_harmless(words, options)):
         return None
     return f"{name} *"
 
 
-def _named(command: PlainCommand) -> tuple[str, tuple[ShellWord, ...]]:
-    two = " ".join(word.raw for word in command.words[:2])
+def _named(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
+    two = " ".join(command.words[:2])
     if two in PROGRAMS:
         return two, command.words[2:]
-    return command.program, command.words[1:]
+    return command.words[0], command.words[1:]
 
 
-def _harmless(word: ShellWord, options: HarmlessOptions) -> bool:
-    if word.loose:
+def _are_harmless(words: tuple[str, ...], options: HarmlessOptions) -> bool:
+    if options.harmful is not None and any(map(options.harmful.search, words)):
         return False
-    text = word.text
-    if text == "--" or not text.startswith("-") or text == "-":
-        return options.words or text == "--"
-    if text.startswith("--"):
-        return text[2:].partition("=")[0] in options.long
-    return all(letter in options.flags for letter in _unvalued(text[1:], options.valued))
+    # Behind "--", a word that looks like an option is the name of a file, which may be a link.
+    end = words.index("--") if "--" in words else len(words)
+    if any(word.startswith("-") for word in words[end + 1 :]):
+        return False
+    given = {word[2:].partition("=")[0] for word in words[:end] if word.startswith("--")}
+    if options.required and not options.required & given:
+        return False
+    return all(_is_harmless(word, options) for word in words)
+
+
+def _is_harmless(word: str, options: HarmlessOptions) -> bool:
+    if word == "--" or not word.startswith("-") or word == "-":
+        return options.words or word == "--"
+    if word.startswith("--"):
+        return word[2:].partition("=")[0] in options.long
+    return all(letter in options.flags for letter in _unvalued(word[1:], options.valued))
 
 
 def _unvalued(letters: str, valued: str) -> Iterator[str]:

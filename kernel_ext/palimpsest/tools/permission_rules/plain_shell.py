@@ -1,8 +1,8 @@
 r"""Recognise plain shell texts: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line breaks.
 
 The commands of a plain text are certain: no substitution, heredoc, arithmetic, assignment, function,
-group, comment or redirection hides a command, and nothing is expanded but ``$NAME``, ``$?``, ``~/`` and
-names of files. Border: pure text. A text that is not certainly plain counts as not plain; the further
+group, comment or redirection hides a command. Its words are certain too: nothing in them is expanded, so
+a path is judged as the program will receive it. Border: pure text. A text that is not certainly plain counts as not plain; the further
 analyses (``shell_commands.py``, ``shell_files.py``) may only reject more.
 """
 
@@ -36,10 +36,13 @@ KEYWORDS = frozenset(
 LONGEST_CHARS = 20_000
 """A longer text is treated as a script, which is not plain."""
 
-_EXPANDED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\?)"
-_BARE = rf"(?:[A-Za-z0-9_./:,+@%=^~*?\[\]!-]|[^\W\x00-\x7f]|{_EXPANDED})"
+MOST_WORDS = 200
+"""A text with more words is not plain, so that every path in a plain text can be judged."""
+
+# A tilde at the beginning of a word, or after "=" or ":", may become a folder; that of HEAD~1 stays as it is.
+_BARE = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"
 _SINGLE = r"'[^']*+'"
-_DOUBLE = rf"\"(?:[^\"\\$`]|\\[^\n]|{_EXPANDED})*+\""
+_DOUBLE = r"\"(?:[^\"\\$`]|\\[^\n])*+\""
 _TOKEN = re.compile(
     rf"""
       (?P<blank> [ \t]++ )
@@ -59,28 +62,13 @@ _BLANK_BYTES = frozenset({0x85, 0xA0})
 
 
 @dataclass(frozen=True, slots=True)
-class ShellWord:
-    """One word of a command."""
-
-    text: str
-    """The word without its quotes."""
-    raw: str
-    loose: bool
-    """Its expansion by the shell may begin with a dash, or be several words."""
-
-
-@dataclass(frozen=True, slots=True)
 class PlainCommand:
     """One command of a plain text."""
 
     text: str
     """The command as written."""
-    words: tuple[ShellWord, ...]
-
-    @property
-    def program(self) -> str:
-        """The first word, without quotes."""
-        return self.words[0].text
+    words: tuple[str, ...]
+    """Its words without quotes, as the program receives them; the first is the program."""
 
 
 @lru_cache(maxsize=256)
@@ -100,9 +88,10 @@ class _Reading:
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: list[PlainCommand] = []
-        self._words: list[ShellWord] = []
+        self._words: list[str] = []
         self._began = self._ended = 0
         self._join = ";"
+        self._left = MOST_WORDS
 
     def commands(self) -> tuple[PlainCommand, ...] | None:
         at = 0
@@ -127,8 +116,9 @@ class _Reading:
                 if not self._words:
                     self._began = token.start()
                 self._ended = token.end()
-                self._words.append(_word(token[0]))
-                return len(self._words) > 1 or _is_program(token[0])
+                self._left -= 1
+                self._words.append(_unquoted(token[0]))
+                return self._left >= 0 and (len(self._words) > 1 or _is_program(token[0]))
             case _:
                 return True
 
@@ -146,13 +136,8 @@ def _is_program(raw: str) -> bool:
     return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
 
 
-def _word(raw: str) -> ShellWord:
-    unquoted = _QUOTED.sub(lambda found: _inside(found[0]), raw)
-    if raw[0] == "~" and raw[1:2] not in ("", "/"):
-        # The home folder of a user, or a folder visited before.
-        return ShellWord(unquoted, raw, loose=True)
-    loose = raw[0] in "*?[" or "$" in re.sub(_SINGLE, "", raw)
-    return ShellWord(unquoted, raw, loose=loose)
+def _unquoted(raw: str) -> str:
+    return _QUOTED.sub(lambda found: _inside(found[0]), raw)
 
 
 def _inside(quoted: str) -> str:

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from palimpsest.tools.permission_rules.plain_shell import plain_commands
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
 
@@ -137,16 +138,22 @@ def paths_touched(command: str) -> tuple[str, ...]:
             targets = [piece[2:]]
         elif words and words[0] in CHANGES_FILES:
             targets = [word for word in words[1:] if not word.startswith("-")]
-        found |= {t: None for t in targets if t and not _is_elsewhere(t)}
+        known = plain_commands(piece) is not None
+        found |= {t: None for t in targets if t and not _is_elsewhere(t, known=known)}
     return tuple(found)
 
 
-def _is_elsewhere(target: str) -> bool:
-    return target.startswith(("$", "<", ">")) or DEVICE.fullmatch(target) is not None
+def _is_elsewhere(target: str, *, known: bool) -> bool:
+    # A word of a plain command that begins with "$" is the name of a file.
+    unknown = not known and target.startswith(("$", "<", ">"))
+    return unknown or DEVICE.fullmatch(target) is not None
 
 
 def words_of(piece: str) -> list[str]:
-    """Return the words of a simple command without quotes."""
+    """Return the words of a simple command without quotes; those of a plain one exactly as bash reads them."""
+    plain = plain_commands(piece)
+    if plain is not None and len(plain) == 1:
+        return list(plain[0].words)
     try:
         return shlex.split(piece)
     except ValueError:

@@ -71,8 +71,11 @@ def counts_approved(command: str, text: str) -> Callable[[Rule], bool]:
 
 
 def counts_exact(text: str) -> Callable[[Rule], bool]:
-    """Return a filter: whether a matching rule is for exactly this text, or does not allow."""
-    return lambda rule: rule.pattern == text or rule.action != "allow"
+    """Return a filter: whether a matching rule is for exactly this text, or does not allow.
+
+    ``cat *`` as a rule is a pattern, also for the text ``cat *``, which the shell expands.
+    """
+    return lambda rule: rule.action != "allow" or (rule.pattern == text and not _is_wild(text))
 
 
 def _may_allow(pattern: str, command: str, text: str) -> bool:
@@ -93,7 +96,11 @@ def always_patterns(text: str) -> list[str]:
     if patterns and all(patterns):
         return list(dict.fromkeys(one for one in patterns if one is not None))
     exact = kept_text(text)
-    return [] if any(char in exact for char in WILD) else [exact]
+    return [] if _is_wild(exact) else [exact]
+
+
+def _is_wild(pattern: str) -> bool:
+    return any(char in pattern for char in WILD)
 
 
 def _literally(pattern: str, command: str) -> bool:

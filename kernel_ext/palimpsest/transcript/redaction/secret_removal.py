@@ -5,20 +5,23 @@ holds) and forms of known keys (``transcript/redaction/secret_patterns.py``). Te
 pieces may be cut anywhere, also within a surrogate pair: what may still become a secret is held back
 until that is decided, and so is the first half of a pair; everything else is released at once.
 
-The name of a variable is read word by word (``SMTP_PASS``, ``dbPassword``, ``MYSQL_PWD``), so that ``AUTHOR``,
-``MONKEY`` and ``TOKENIZERS_PARALLELISM`` are no secrets; of its value the whole is checked, so that a short
-password in an address counts too. In structured values, what providers signed or encrypted, ids and hashes stay
+Of the value of a variable the whole is checked, so that a short password in an address counts too. In structured values, what providers signed or encrypted, ids and hashes stay
 as they are: they are no text, and one changed character would invalidate them. A block whose signed text held a
 secret loses its signature instead.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel
 
+from palimpsest.transcript.redaction.held_secrets import (
+    SHORTEST_SECRET,
+    held_secrets,
+    is_worth_hiding,
+)
+from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import (
     CONTEXT,
     MOST_GROWING,
@@ -31,41 +34,6 @@ from palimpsest.transcript.redaction.secret_patterns import (
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
-HARMLESS_NAMES = frozenset(
-    {"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY", "TOKENIZERS_PARALLELISM"}
-)
-
-SECRET_WORDS = frozenset(
-    [
-        *("pass", "passwd", "password", "passwords", "passphrase", "passcode", "pwd", "pw", "pat"),
-        *("cred", "creds", "credential", "credentials", "secret", "secrets", "private", "confidential"),
-        *("token", "tokens", "key", "keys", "apikey", "sas", "dsn", "jwt", "otp", "totp", "hmac"),
-        *("auth", "oauth", "oauth2", "authentication", "authorization", "bearer", "cookie", "cookies"),
-        *("webhook", "webhooks", "htpasswd", "netrc", "connstr", "connstring", "signature"),
-    ]
-)  # fmt: skip
-SECRET_ENDS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "creds",
-    "credentials",
-)
-"""Ends of words that are written together, such as ``PGPASSWORD`` and ``HFTOKEN``."""
-SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "apikey", "webhook")
-"""Parts that count anywhere in a name."""
-SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})
-
-_ORDINARY = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
-ORDINARY_WORDS = frozenset(_ORDINARY.split())
-"""Words that end like the name of a secret and are none."""
-
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")
 """An address with a password; what follows a machine's name after a colon is its port."""
 _SETTING = re.compile(
@@ -76,9 +44,6 @@ _SETTING = re.compile(
 """A part of a connection string: ``Password=``, ``AccountKey=``, ``SharedAccessKey=``."""
 
 REDACTED = "[redacted]"
-
-SHORTEST_SECRET = 8
-"""Shorter values ("1", "true", "basic") would blank ordinary words all over a page."""
 
 __all__ = [
     "REDACTED",
@@ -104,21 +69,6 @@ OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature
 THOUGHTS = "thinking_blocks"
 
 
-def is_secret_name(name: str) -> bool:
-    """Tell whether a name says that its value is a secret."""
-    if name in HARMLESS_NAMES:
-        return False
-    words = [word.casefold() for word in _WORDS.findall(name)]
-    if "public" in words and words[-1] in ("key", "keys"):
-        return False
-    together = "".join(words)
-    return (
-        any(word in SECRET_WORDS or _ends_secretly(word) for word in words)
-        or any(pair in SECRET_PAIRS for pair in pairwise(words))
-        or any(part in together for part in SECRET_PARTS)
-    )
-
-
 def holds_password(value: str) -> bool:
     """Tell whether a value is an address or a connection string with a password in it, however short."""
     return _ADDRESS.search(value) is not None or (
@@ -126,10 +76,6 @@ def holds_password(value: str) -> bool:
         and _SETTING.search(value) is not None
         and ("://" in value or ";" in value or " " in value)
     )
-
-
-def _ends_secretly(word: str) -> bool:
-    return word not in ORDINARY_WORDS and word.endswith(SECRET_ENDS)
 
 
 def looks_secret(value: str) -> bool:
@@ -142,16 +88,9 @@ def holds_secret(value: str) -> bool:
     return looks_secret(value) or holds_password(value)
 
 
-def _worth_hiding(value: str) -> bool:
-    if len(value) < SHORTEST_SECRET or value[0] in "/~." or any(c.isspace() for c in value):
-        return False
-    plain_word = value.isalpha() and len(value) < 2 * SHORTEST_SECRET
-    return not plain_word and "://" not in value
-
-
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Collect the values to hide from an environment, longest first."""
-    named = {v for k, v in environment.items() if is_secret_name(k) and _worth_hiding(v)}
+    """Collect the values to hide from an environment and from the settings in effect, longest first."""
+    named = {v for k, v in environment.items() if is_secret_name(k) and is_worth_hiding(v)}
     held: set[str] = set()
     for value in environment.values():
         found = [value[begin:end] for begin, end in secret_spans(value)]
@@ -159,7 +98,7 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
         if (found or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
             # The password alone may be too short to be looked for; the address with it is not.
             held.add(value)
-    return tuple(sorted(named | held, key=lambda value: (-len(value), value)))
+    return tuple(sorted(named | held | held_secrets(), key=lambda value: (-len(value), value)))
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:

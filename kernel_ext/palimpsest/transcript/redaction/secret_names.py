@@ -1,0 +1,63 @@
+"""Tell whether the name of a variable says that its value is a secret.
+
+A name is read word by word (``SMTP_PASS``, ``dbPassword``, ``MYSQL_PWD``), so that ``AUTHOR``, ``MONKEY`` and
+``TOKENIZERS_PARALLELISM`` are no secrets. Border: names only.
+"""
+
+import re
+from itertools import pairwise
+
+HARMLESS_NAMES = frozenset(
+    {"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY", "TOKENIZERS_PARALLELISM"}
+)
+
+SECRET_WORDS = frozenset(
+    [
+        *("pass", "passwd", "password", "passwords", "passphrase", "passcode", "pwd", "pw", "pat"),
+        *("cred", "creds", "credential", "credentials", "secret", "secrets", "private", "confidential"),
+        *("token", "tokens", "key", "keys", "apikey", "sas", "dsn", "jwt", "otp", "totp", "hmac"),
+        *("auth", "oauth", "oauth2", "authentication", "authorization", "bearer", "cookie", "cookies"),
+        *("webhook", "webhooks", "htpasswd", "netrc", "connstr", "connstring", "signature"),
+    ]
+)  # fmt: skip
+SECRET_ENDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "creds",
+    "credentials",
+)
+"""Ends of words that are written together, such as ``PGPASSWORD`` and ``HFTOKEN``."""
+SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "apikey", "webhook")
+"""Parts that count anywhere in a name."""
+SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})
+
+_ORDINARY = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
+ORDINARY_WORDS = frozenset(_ORDINARY.split())
+"""Words that end like the name of a secret and are none."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a name says that its value is a secret."""
+    if name in HARMLESS_NAMES:
+        return False
+    words = [word.casefold() for word in _WORDS.findall(name)]
+    if "public" in words and words[-1] in ("key", "keys"):
+        return False
+    together = "".join(words)
+    return (
+        any(word in SECRET_WORDS or _ends_secretly(word) for word in words)
+        or any(pair in SECRET_PAIRS for pair in pairwise(words))
+        or any(part in together for part in SECRET_PARTS)
+    )
+
+
+def _ends_secretly(word: str) -> bool:
+    return word not in ORDINARY_WORDS and word.endswith(SECRET_ENDS)
