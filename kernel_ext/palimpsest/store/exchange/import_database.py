@@ -4,7 +4,6 @@ Border: nothing is written, made or locked beside the file. Of its schema nothin
 with known names are read, no function, view or virtual table runs, and time and size are limited.
 """
 
-import json
 import re
 import shutil
 import sqlite3
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from palimpsest.store.bounded_json import json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.store.exchange.import_sources import (
     NOT_KNOWN,
@@ -259,6 +259,6 @@ def _parsed(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json_value(value)
     except (ValueError, RecursionError):
         return value

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
@@ -250,7 +251,7 @@ def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
         return ()
     name = path.relative_to(root).as_posix()
     try:
-        return _objects(json.loads(_content(path)), name, found)
+        return _objects(json_value(_content(path)), name, found)
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return ()
@@ -258,7 +259,7 @@ def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
 
 def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
     try:
-        data = json.loads(_content(path))
+        data = json_value(_content(path))
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return None
@@ -278,6 +279,8 @@ def _why(error: Exception) -> str:
         return f"It is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}."
     if isinstance(error, UnicodeDecodeError):
         return "It is no JSON: it is not text in UTF-8."
+    if isinstance(error, BuildsTooMuch):
+        return str(error)
     if isinstance(error, OSError):
         return f"It cannot be opened: {error.strerror or error}."
     return "It is no JSON that can be read: it is nested too deeply."
