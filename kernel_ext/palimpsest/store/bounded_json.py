@@ -10,6 +10,8 @@ from typing import Any
 
 MOST_BUILT_BYTES = 256_000_000
 """Memory that one JSON value may take while it is read, its decoded text included: four times the longest line."""
+HELD_TIMES = 4
+"""Times its own length that a whole session, which is held at once, may build: a text is kept decoded, and beside it."""
 SURE_BYTES = 1_000_000
 """A text up to this length is not measured: it builds a fifth of what is allowed."""
 TOO_MUCH = "It would take more than {most:,} MB of memory, which is more than is read at once, and was left out."
