@@ -4,12 +4,12 @@ Every function takes JSON of any shape and never raises: what is of another type
 missing.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.review.importing.json_fields import token_field
 from palimpsest.review.importing.recorded import Call, Json, Media, Text, Thinking
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.values import ToolSpec, Usage
 
 LARGEST_NUMBER = 10**15
@@ -134,7 +134,7 @@ def call_input(arguments: Any) -> Json:
     """Return a call's arguments as an object; those that are none are kept under ``arguments``."""
     if isinstance(arguments, str):
         try:
-            read = json.loads(arguments or "{}")
+            read = json_value(arguments or "{}")
         except (ValueError, RecursionError):
             read = None
         return read if isinstance(read, dict) else {"arguments": arguments}

@@ -1,6 +1,5 @@
 """Recognise rollouts of Codex, and read one with those of its subagents, which are files of their own."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from palimpsest.review.importers.codex_threads import NamedThreads
 from palimpsest.review.importers.codex_tree import RolloutTree
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.recorded import Recorded
+from palimpsest.store.bounded_json import json_value
 
 MOST_CHILDREN = 200
 """Subagents that are read of one recording, those of subagents among them."""
@@ -29,7 +29,7 @@ class CodexImporter:
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
         try:
-            header = json.loads(line)
+            header = json_value(line)
         except (ValueError, RecursionError):
             return False
         old = isinstance(header, dict) and "type" not in header

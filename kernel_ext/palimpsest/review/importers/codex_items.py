@@ -5,6 +5,7 @@ from typing import Any
 
 from palimpsest.review.importing.json_fields import count, mapping, mappings, text, tokens
 from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.values import Usage
 
 Json = dict[str, Any]
@@ -113,7 +114,7 @@ def _arguments(value: Any) -> Json:
     if isinstance(value, dict):
         return value
     try:
-        read = json.loads(text(value))
+        read = json_value(text(value))
     except (ValueError, RecursionError):
         return {"arguments": text(value)}
     return read if isinstance(read, dict) else {"arguments": text(value)}

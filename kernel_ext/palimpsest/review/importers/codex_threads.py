@@ -4,12 +4,12 @@ Codex calls a session a thread. A child's header names its parent. The parent's 
 by a path such as ``/root/count_tests`` whose id an event tells.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.review.importing.json_fields import listed, mapping, text
+from palimpsest.store.bounded_json import json_value
 
 Json = dict[str, Any]
 
@@ -160,6 +160,6 @@ def _object(value: Any) -> Json:
     if isinstance(value, dict):
         return value
     try:
-        return mapping(json.loads(text(value)))
+        return mapping(json_value(text(value)))
     except (ValueError, RecursionError):
         return {}

@@ -4,7 +4,6 @@ Codex keeps its rollouts by year, month and day, and a subagent's may lie under 
 of files are looked at, never a path that a rollout holds; links are passed over.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from palimpsest.review.importers.codex_threads import (
 from palimpsest.review.importing.importer import Report
 from palimpsest.review.importing.json_fields import mapping
 from palimpsest.review.importing.sources import too_deep
+from palimpsest.store.bounded_json import json_value
 from palimpsest.store.disk import is_regular, open_regular
 
 MOST_NAMES = 50_000
@@ -141,7 +141,7 @@ def _header(file: Path) -> ThreadHeader | None:
             return None
         with open_regular(file) as opened:
             line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
-        record: Any = json.loads(line)
+        record: Any = json_value(line)
     except (OSError, ValueError, RecursionError):
         return None
     meta = mapping(record).get("payload")

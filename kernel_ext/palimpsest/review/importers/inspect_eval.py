@@ -29,6 +29,7 @@ from palimpsest.review.importing.json_fields import (
     tool_input,
     tool_specs,
 )
+from palimpsest.review.importing.reading_budget import LOOK_BYTES, spend
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
@@ -223,6 +224,7 @@ class _InspectSample:
                 for n in range(count(first), min(count(end), len(pool))):
                     if len(found) >= MOST_INPUT_MESSAGES:
                         break
+                    spend(LOOK_BYTES)
                     if n not in self.pool:
                         self.pool[n] = self._message(mapping(pool[n]))
                     found.append(self.pool[n])
@@ -312,6 +314,7 @@ class _InspectSample:
             return text(value)
         found = text(mapping(self.sample.get("attachments")).get(value[len(ATTACHMENT) :]))
         self.looked_up += len(found)
+        spend(LOOK_BYTES)
         if not found or self.looked_up > MOST_LOOKED_UP_CHARS:
             self.report(
                 self.place, f"The attachment {value[:60]!r} is not in the log, or too large."

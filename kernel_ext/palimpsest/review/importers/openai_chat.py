@@ -5,7 +5,6 @@ with all messages of the line before are one session; each assistant message is 
 No tokens are recorded unless a line has a ``usage`` for its last answer.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from palimpsest.review.importers.request_comparison import message_key
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
 from palimpsest.review.importing.sources import json_lines
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 
 NO_USAGE = "No tokens are recorded of most or all requests."
@@ -46,7 +46,7 @@ class OpenAIChatImporter:
         if not line.startswith(b"{"):
             return False
         try:
-            value = json.loads(line)
+            value = json_value(line)
         except (ValueError, RecursionError):
             start = line[:400].replace(b" ", b"")
             return b'"messages":[{' in start and b'"role":' in start

@@ -95,7 +95,9 @@ class OpenHandsImporter:
             if not found:
                 raise UserError(f"{str(path)!r} holds no conversation of OpenHands.")
             return
-        events = [one for one in json_items(path, "item", report) if isinstance(one, dict)]
+        events = [
+            one for one in json_items(path, "item", report, all_held=True) if isinstance(one, dict)
+        ]
         if not events:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
         if any("kind" in one for one in events):

@@ -4,7 +4,6 @@ Since version 2 the lines form a tree: the last line is the leaf, and the path t
 on other leaves becomes sessions of its own, each with the messages that it shares with the path it left.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from palimpsest.review.importing.recorded import (
     TitleRead,
 )
 from palimpsest.review.importing.sources import json_lines
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
@@ -239,7 +239,7 @@ class _PiPath:
 
 def _header(line: bytes) -> Json | None:
     try:
-        value = json.loads(line)
+        value = json_value(line)
     except (ValueError, RecursionError):
         return None
     fits = isinstance(value, dict) and value.get("type") == "session"

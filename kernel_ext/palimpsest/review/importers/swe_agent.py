@@ -5,7 +5,6 @@ as they were prepared after it: the request of the next step. ``history`` has th
 before anything was shortened.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from palimpsest.review.importers.request_comparison import RequestComparison
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
 from palimpsest.review.importing.sources import json_items
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 
 _TYPED = "No model was asked: a person typed the actions."
@@ -58,7 +58,9 @@ class SweAgentImporter:
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a ``.traj`` file; the file is read twice, one step at a time."""
         history = [
-            one for one in json_items(path, "history.item", report) if _is_message(one, report)
+            one
+            for one in json_items(path, "history.item", report, all_held=True)
+            if _is_message(one, report)
         ]
         config = next(iter(json_items(path, "replay_config", _unreported)), None)
         environment = next(iter(json_items(path, "environment", _unreported)), None)
@@ -148,7 +150,7 @@ def _agent(config: Any) -> Json:
     """Return the agent's part of the recorded configuration, which may be JSON in a string."""
     if isinstance(config, str):
         try:
-            config = json.loads(config)
+            config = json_value(config)
         except (ValueError, RecursionError):
             config = None
     return json_object(json_object(config).get("agent"))

@@ -4,7 +4,6 @@ A member's name is only a key: no path is made of it. Members compressed with Zs
 package ``zstandard`` is installed, since Python's own reader does not know that method.
 """
 
-import json
 import os
 import struct
 import zipfile
@@ -18,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importing.importer import Report
+from palimpsest.review.importing.reading_budget import spend
 from palimpsest.review.importing.sources import too_deep
+from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.transcript.errors import UserError
 
 MOST_MEMBERS = 100_000
-MOST_MEMBER_BYTES = 256_000_000
+MOST_MEMBER_BYTES = 128_000_000
+"""A member is held as it is packed out, as text and as values: together four times this at most."""
 MOST_BYTES = 4_000_000_000
 """Bytes that all members together may be read to."""
 MOST_RATIO = 200
@@ -57,8 +59,8 @@ class JsonArchive:
         if name not in self.archive.NameToInfo:
             return None
         try:
-            found = json.loads(self._content(self.archive.NameToInfo[name]))
-        except UnreadableMember as error:
+            found = json_value(self._content(self.archive.NameToInfo[name]))
+        except (UnreadableMember, BuildsTooMuch) as error:
             self.report(name, str(error))
         except (ValueError, RecursionError):
             self.report(name, "It is no JSON and was left out.")
@@ -87,6 +89,7 @@ class JsonArchive:
         # The size that the archive tells may be a lie: what is read counts.
         found = self._unpacked(member, member.file_size + 1)
         self.left -= len(found)
+        spend(len(found))
         if len(found) > member.file_size:
             raise UnreadableMember("It is longer than its archive says, and was left out.")
         return found

@@ -10,6 +10,13 @@ from pathlib import Path
 
 from palimpsest.review.importing.importer import Importer, LoneReader
 from palimpsest.review.importing.json_fields import NOTED
+from palimpsest.review.importing.reading_budget import (
+    MOST_VALUE_BYTES,
+    MakesTooMuch,
+    made_bytes,
+    reading,
+    spend,
+)
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -39,6 +46,10 @@ BROKEN = (
     *(RecursionError, OSError),
 )
 """What an importer raises that met something it did not expect."""
+TOO_LONG = (
+    "It comes to {made:,} MB, which is more than the "
+    f"{MOST_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
+)
 _KINDS = {
     MessageRead: "message",
     ResultRead: "result",
@@ -122,7 +133,8 @@ class _Recording:
 
     def run(self) -> None:
         while True:
-            with counted_bytes(self._path, self._control.progress) as count:
+            size = size_of(self._path)
+            with reading(size), counted_bytes(size, self._control.progress) as count:
                 try:
                     return self._read(count)
                 except Differs:
@@ -151,6 +163,11 @@ class _Recording:
         token = NOTED.set(noted)
         try:
             value = next(values, None)
+            if value is not None:
+                spend(made_bytes(value))
+        except MakesTooMuch as error:
+            self._report("", str(error))
+            return None
         except UserError:
             raise
         except BROKEN as error:
@@ -193,8 +210,12 @@ class _Recording:
     def _take(self, journal: SessionJournal, value: Recorded) -> None:
         kind = _KINDS.get(type(value), "value")
         self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        place = f"{kind} {self._numbers[kind]}"
+        if (made := made_bytes(value)) > MOST_VALUE_BYTES:
+            self._report(place, TOO_LONG.format(made=made // 1_000_000))
+            return
         try:
-            journal.take(value, f"{kind} {self._numbers[kind]}")
+            journal.take(value, place)
         except SessionHeld:
             self._report(self._recorded, OPEN.format(id=self._recorded))
             self._close()
@@ -224,13 +245,13 @@ class _Recording:
 
 @contextmanager
 def counted_bytes(
-    path: Path, progress: Callable[[int, int], None]
+    total: int, progress: Callable[[int, int], None]
 ) -> Iterator[Callable[[int], None]]:
-    """Tell the progress while a source is read; a file that is read twice counts once.
+    """Tell the progress while a source of so many bytes is read; a file that is read twice counts once.
 
     What it gives is called with the bytes of each further piece; with 0 it tells the same again.
     """
-    total, done = size_of(path), 0
+    done = 0
 
     def count(more: int) -> None:
         nonlocal done

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from palimpsest.review.importing.recorded import Media
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.values import ToolSpec, Usage
 
 MOST_TOKENS = 1_000_000_000_000
@@ -177,7 +178,7 @@ def decoded(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json_value(value)
     except (ValueError, RecursionError):
         return value
 

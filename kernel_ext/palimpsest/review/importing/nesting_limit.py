@@ -1,4 +1,4 @@
-"""Pass on a JSON document's bytes, up to a level of nesting that no recorded session has.
+"""Pass on a JSON document's bytes, up to a level of nesting and a size of one value that no recorded session has.
 
 A streaming parser keeps the path of names to where it is, so that a document of a few hundred kilobytes
 with a hundred thousand levels would keep it busy for minutes.
@@ -6,6 +6,8 @@ with a hundred thousand levels would keep it busy for minutes.
 
 import re
 from typing import Protocol
+
+from palimpsest.store.bounded_json import BuiltSize
 
 _TOKEN = re.compile(
     rb"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?))|(?P<open>[\[{]++)|(?P<close>[\]}]++)""",
@@ -27,12 +29,19 @@ class Readable(Protocol):
 
 
 class NestingLimit:
-    """A file whose ``read`` raises NestedTooDeeply where its JSON is nested too deeply."""
+    """A file whose ``read`` raises NestedTooDeeply where its JSON is nested too deeply, and BuildsTooMuch.
 
-    def __init__(self, file: Readable, levels: int) -> None:
+    Each value at ``held`` levels of nesting may build as much as one value may; with 0 all of them together.
+    """
+
+    def __init__(self, file: Readable, levels: int, *, held: int = 0) -> None:
         self._file = file
         self._levels = levels
+        self._held = held
+        self._built = BuiltSize()
         self._depth = 0
+        self._lowest = 0
+        """The lowest level of the last piece."""
         self._in_string = False
         self._escaped = False
         """The last byte was a backslash, which the next one belongs to."""
@@ -41,7 +50,11 @@ class NestingLimit:
         """Return the next bytes."""
         piece = self._file.read(size) or b""
         if size != 0:
+            self._lowest = self._depth
+            self._built.add(piece)
             self._follow(piece)
+            if self._lowest <= self._held:
+                self._built.begin()
         return piece
 
     def _follow(self, piece: bytes) -> None:
@@ -61,6 +74,7 @@ class NestingLimit:
                     raise NestedTooDeeply(f"It is nested deeper than {self._levels} levels.")
             elif token["close"]:
                 self._depth -= len(token["close"])
+                self._lowest = min(self._lowest, self._depth)
             elif not token["end"]:
                 self._in_string = True
                 self._escaped = piece[token.end() :] == b"\\"

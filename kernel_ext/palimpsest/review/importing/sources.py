@@ -4,7 +4,6 @@ A line that is too long, too deep or broken is reported and costs only itself. N
 is opened, and a link only where the user named it.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from io import FileIO
@@ -15,6 +14,7 @@ import ijson
 
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.nesting_limit import NestedTooDeeply, NestingLimit
+from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
@@ -54,7 +54,10 @@ def json_lines(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = json_value(line)
+        except BuildsTooMuch as error:
+            report(f"line {number}", str(error))
+            continue
         except (ValueError, RecursionError):
             report(f"line {number}", "It is no JSON and was left out.")
             continue
@@ -118,7 +121,7 @@ def json_document(path: Path, *, follow: bool = True) -> Any:
     ``follow`` is False for a file that only another file named, and that may not be a link.
     """
     try:
-        value = json.loads(_counted(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
+        value = json_value(_counted(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
     except TooLarge as error:
         raise UserError(
             f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
@@ -127,6 +130,8 @@ def json_document(path: Path, *, follow: bool = True) -> Any:
         raise UserError(f"{str(path)!r} is no file.") from error
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except BuildsTooMuch as error:
+        raise UserError(f"{str(path)!r} cannot be read whole: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
     if too_deep(value):
@@ -134,17 +139,21 @@ def json_document(path: Path, *, follow: bool = True) -> Any:
     return value
 
 
-def json_items(path: Path, prefix: str, report: Report) -> Iterator[Any]:
+def json_items(path: Path, prefix: str, report: Report, *, all_held: bool = False) -> Iterator[Any]:
     """Yield the values at a prefix of a document of any size, such as ``history.item``; one at a time.
 
-    A document that breaks off is read up to there, and that is reported.
+    A document that breaks off is read up to there, and that is reported. With ``all_held`` the values are kept
+    together, so that they count together.
     """
     try:
         with open_regular(path, follow=True) as file:
-            limited = NestingLimit(_CountedFile(file), MOST_DEPTH)
+            levels = 0 if all_held else len(prefix.split("."))
+            limited = NestingLimit(_CountedFile(file), MOST_DEPTH, held=levels)
             yield from ijson.items(limited, prefix, use_float=True)
     except NestedTooDeeply:
         report(prefix, "The document is nested too deeply here; what follows was left out.")
+    except BuildsTooMuch as error:
+        report(prefix, f"A value of the document is too large. {error} So was what follows.")
     except (ijson.JSONError, ValueError, RecursionError):
         report(prefix, "The document is broken here; what follows was left out.")
     except OSError as error:

@@ -24,6 +24,7 @@ from palimpsest.context.reduction.truncation import shorten
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.reducible import BESIDE
 from palimpsest.review.timeline.message_items import part_of
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -106,7 +107,7 @@ def call_input(timeline: Timeline, call: int) -> dict[str, Any]:
     """Return the input of a call; empty where it cannot be read."""
     tool = timeline.items[call].tool
     try:
-        given = json.loads(timeline.read(call).removeprefix(tool))
+        given = json_value(timeline.read(call).removeprefix(tool))
     except (ValueError, RecursionError):
         return {}
     return given if isinstance(given, dict) else {}
@@ -249,7 +250,7 @@ def _section(
     """Return the tokens of a system prompt or of the tools, which are recorded as JSON."""
     if item.kind == "tools":
         try:
-            told = json.loads(timeline.read(item.index))
+            told = json_value(timeline.read(item.index))
             return tools_tokens([ToolSpec.model_validate(one) for one in told], count)
         except (ValueError, TypeError, ValidationError):
             return weight
@@ -262,7 +263,7 @@ def _section(
 def system_texts(timeline: Timeline, item: int) -> list[str]:
     """Return the texts of a system prompt that was recorded as JSON; none where it was not."""
     try:
-        told = json.loads(timeline.read(item))
+        told = json_value(timeline.read(item))
     except ValueError:
         return []
     return [one for one in told if isinstance(one, str) and one] if isinstance(told, list) else []

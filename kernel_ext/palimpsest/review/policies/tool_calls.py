@@ -1,9 +1,9 @@
 """What the calls of a session read and wrote: the path in a call's input, and the kinds of tools of many agents."""
 
-import json
 from typing import Any
 
 from palimpsest.review.policies.policy import PolicyView
+from palimpsest.store.bounded_json import json_value
 
 LONGEST_INPUT = 2_000_000
 """Characters of an input above which it is not looked into."""
@@ -41,7 +41,7 @@ def path_of(view: PolicyView, call: int) -> str:
     if item.chars > LONGEST_INPUT:
         return ""
     try:
-        given: Any = json.loads(view.read(call).removeprefix(item.tool))
+        given: Any = json_value(view.read(call).removeprefix(item.tool))
     except (ValueError, RecursionError):
         return ""
     if not isinstance(given, dict):

@@ -1,12 +1,12 @@
 """A request's blocks as messages: provider-neutral ones, and the body of a provider in OpenAI's form."""
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.review.request_contents.request_blocks import UNSEEN, RequestBlock
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -66,7 +66,7 @@ def _block(timeline: Timeline, block: RequestBlock) -> Block:
 def _input(text: str, tool: str) -> dict[str, Any]:
     """Return the input of a call from its text, which is its tool and its input as JSON."""
     try:
-        found = json.loads(text.removeprefix(tool))
+        found = json_value(text.removeprefix(tool))
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -4,12 +4,12 @@ A request of a session of ours is rebuilt to the byte, and its hash is compared 
 recording of another agent has at most the system prompt and the tools.
 """
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild
+from palimpsest.store.bounded_json import json_value
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.events import (
@@ -60,7 +60,7 @@ class SentRequests:
     def tools(self) -> tuple[Mapping[str, Any], ...]:
         """The tools that came with a recording."""
         try:
-            found = json.loads(self.tools_text or "[]")
+            found = json_value(self.tools_text or "[]")
         except ValueError:
             return ()
         return tuple(one for one in found if isinstance(one, dict))

@@ -1,9 +1,9 @@
 """The items that a request of a replay shows, in the order in which it holds them."""
 
-import json
 from dataclasses import dataclass
 
 from palimpsest.review.replay.simulation import Simulation
+from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import (
     GONE_STATES,
@@ -105,7 +105,7 @@ def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
 def _system_text(text: str) -> str:
     """Return a system prompt as text: our own is kept as a JSON list of its parts."""
     try:
-        parts = json.loads(text)
+        parts = json_value(text)
     except ValueError:
         return text
     is_list = isinstance(parts, list) and all(isinstance(one, str) for one in parts)

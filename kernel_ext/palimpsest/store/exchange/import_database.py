@@ -1,20 +1,14 @@
 """Read sessions from OpenCode's SQLite database: rows in, plain values out.
 
-Border: nothing is written, made or locked beside the file. Of its schema nothing is believed: only ordinary tables
-with known names are read, no function, view or virtual table runs, and time and size are limited.
+Border: what is read of a stranger's file, and how much of it, is ``plain_database``'s; here rows become sessions.
 """
 
-import json
-import re
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
+from palimpsest.store.bounded_json import HELD_TIMES, BuildsTooMuch, BuiltSize, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.store.exchange.import_sources import (
     NOT_KNOWN,
@@ -24,6 +18,7 @@ from palimpsest.store.exchange.import_sources import (
     is_safe_id,
     parts_in_order,
 )
+from palimpsest.store.exchange.plain_database import PlainDatabase, opened_database
 from palimpsest.transcript.errors import UserError
 
 Json = dict[str, Any]
@@ -31,12 +26,10 @@ Json = dict[str, Any]
 MAGIC = b"SQLite format 3\0"
 TABLES = ("session", "message", "part")
 """The tables that make a database one of OpenCode's."""
-ALSO_READ = ("project", "todo", "session_diff")
-MOST_VALUE_BYTES = 64_000_000
-MOST_STEPS = 20_000
-"""Thousands of instructions of SQLite's machine for one query; a listing of 100,000 rows takes a tenth."""
+BY_SESSION = ("message", "part", "todo")
+KNOWN = {name: "session_id" if name in BY_SESSION else "" for name in (*TABLES, "project", "todo")}
+"""What is read, and the column by which rows are looked up."""
 NOT_READ = "{name} is a damaged database: {why}."
-_COMPUTES = re.compile(r"\bAS\s*\(")
 _SESSION_JSON = ("revert", "permission", "model", "metadata", "tokens")
 """Columns that hold JSON."""
 _SESSION_COLUMNS = {
@@ -61,103 +54,29 @@ def starts_as_database(path: Path) -> bool:
 def is_opencode_database(path: Path) -> bool:
     """Return whether a file is a database with OpenCode's tables; never raises."""
     try:
-        with _opened(path) as database:
-            return set(TABLES) <= _ordinary_tables(database)
-    except (sqlite3.Error, OSError):
+        with opened_database(path, KNOWN) as database:
+            return set(TABLES) <= database.tables
+    except (sqlite3.Error, OSError, UnicodeDecodeError):
         return False
 
 
 def database_sessions(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
     """Yield the sessions of a database; raises UserError where it cannot be read at all."""
     try:
-        with _opened(path) as database:
-            tables = _ordinary_tables(database)
-            if not set(TABLES) <= tables:
+        with opened_database(path, KNOWN) as database:
+            if not set(TABLES) <= database.tables:
                 raise UserError(NOT_KNOWN.format(name=repr(path.name)))
-            projects = {str(row.get("id")): row for row in _rows(database, tables, "project")}
-            sessions = [_session(row) for row in _rows(database, tables, "session")]
+            projects = {str(row.get("id")): row for row in database.rows("project")}
+            sessions = [_session(row) for row in database.rows("session")]
             for session in sessions:
                 if is_safe_id(session.get("id"), path.name, found):
-                    yield _whole(database, tables, session, projects, path.name, found)
+                    yield from _readable(database, session, projects, path.name, found)
+    except UnicodeDecodeError as error:  # in the words of SQLite's own error
+        raise UserError(
+            NOT_READ.format(name=repr(path.name), why="its schema is no text")
+        ) from error
     except (sqlite3.Error, OverflowError) as error:
         raise UserError(NOT_READ.format(name=repr(path.name), why=error)) from error
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database as it lies on the disk, or a copy where its newest changes lie in a log beside it.
-
-    OpenCode leaves that log there when it ends. SQLite joins it with the database only where it may write, so
-    both are copied into a folder of our own.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    if log.is_symlink() or not log.is_file() or not log.stat().st_size:
-        with closing(_connected(path, "mode=ro&immutable=1")) as database:
-            yield database
-        return
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        copy = Path(folder) / "database"
-        for one, name in ((path, "database"), (log, "database-wal")):
-            with open_regular(one, follow=True) as file, (Path(folder) / name).open("wb") as into:
-                shutil.copyfileobj(file, into)
-        with closing(_connected(copy, "mode=rw")) as database:
-            yield database
-
-
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.resolve()))}?{how}"
-    database = sqlite3.connect(address, uri=True, check_same_thread=False)
-    steps = 0
-
-    def too_long() -> int:
-        nonlocal steps
-        steps += 1
-        return steps > MOST_STEPS
-
-    try:
-        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES)
-        database.execute("PRAGMA trusted_schema = OFF")
-        database.execute("PRAGMA cell_size_check = ON")
-        database.set_progress_handler(too_long, 1_000)
-        database.set_authorizer(_allowed)
-        database.text_factory = lambda content: content.decode("utf-8", "replace")
-        database.row_factory = sqlite3.Row
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
-
-
-def _allowed(action: int, table: str | None, *_: Any) -> int:
-    """Let queries read the known tables, and nothing else."""
-    if action == sqlite3.SQLITE_SELECT:
-        return sqlite3.SQLITE_OK
-    known = table in (*TABLES, *ALSO_READ, "sqlite_master")
-    reads = action == sqlite3.SQLITE_READ and known
-    return sqlite3.SQLITE_OK if reads else sqlite3.SQLITE_DENY
-
-
-def _ordinary_tables(database: sqlite3.Connection) -> set[str]:
-    rows = database.execute("SELECT type, name, sql FROM sqlite_master")
-    return {str(row["name"]) for row in rows if row["type"] == "table" and _is_plain(row["sql"])}
-
-
-def _is_plain(sql: Any) -> bool:
-    """Return whether a table is neither virtual nor has a column that computes."""
-    words = str(sql).upper()
-    return words.startswith("CREATE TABLE") and _COMPUTES.search(words) is None
-
-
-def _rows(
-    database: sqlite3.Connection, tables: set[str], name: str, column: str = "", value: str = ""
-) -> Iterator[Json]:
-    """Yield the rows of a table, or those with a value in a column; ``name`` and ``column`` are our own words."""
-    if name not in tables:
-        return
-    where = f' WHERE "{column}" = ?' if column else ""
-    query = f'SELECT * FROM "{name}"{where}'
-    for row in database.execute(query, (value,) if column else ()):
-        yield {key: row[key] for key in row.keys() if row[key] is not None}  # noqa: SIM118
 
 
 def _session(row: Json) -> Json:
@@ -199,26 +118,42 @@ def _time(row: Mapping[str, Any]) -> Json:
     return {name: one for name, one in known.items() if one is not None}
 
 
+def _readable(
+    database: PlainDatabase,
+    session: Json,
+    projects: Mapping[str, Json],
+    name: str,
+    found: ImportFindings,
+) -> Iterator[SourceSession]:
+    """Yield a session; nothing where it is too large to be held, which is reported."""
+    try:
+        whole = _whole(database, session, projects, name, found)
+    except BuildsTooMuch as error:
+        found.report(f"{name}, {session['id']}", str(error))
+    else:
+        yield whole
+
+
 def _whole(
-    database: sqlite3.Connection,
-    tables: set[str],
+    database: PlainDatabase,
     session: Json,
     projects: Mapping[str, Json],
     name: str,
     found: ImportFindings,
 ) -> SourceSession:
     identifier = str(session["id"])
+    held = BuiltSize(HELD_TIMES)
     parts: dict[str, list[Json]] = {}
-    for row in _rows(database, tables, "part", "session_id", identifier):
-        part = _object(row.get("data"))
+    for row in database.rows("part", identifier):
+        part = _object(row.get("data"), held)
         ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
         if not part or not isinstance(row.get("id"), str):
             found.report(f"{name}, part {row.get('id')}", "It is no part: it holds no JSON object.")
             continue
         parts.setdefault(str(row.get("message_id")), []).append(ids | part)
     messages: list[tuple[Json, tuple[Json, ...]]] = []
-    for row in _rows(database, tables, "message", "session_id", identifier):
-        info = _object(row.get("data"))
+    for row in database.rows("message", identifier):
+        info = _object(row.get("data"), held)
         if not info or not isinstance(row.get("id"), str):
             found.report(
                 f"{name}, message {row.get('id')}", "It is no message: it holds no JSON object."
@@ -227,7 +162,7 @@ def _whole(
         info = {"id": row["id"], "sessionID": identifier} | info
         messages.append((info, parts_in_order(info, parts.get(row["id"], []))))
     todos = sorted(
-        _rows(database, tables, "todo", "session_id", identifier),
+        database.rows("todo", identifier),
         key=lambda row: row["position"] if isinstance(row.get("position"), int) else 0,
     )
     project = projects.get(str(session.get("projectID")))
@@ -249,16 +184,20 @@ def _project(row: Json) -> Json:
     return known | {"time": _time(row)}
 
 
-def _object(value: Any) -> Json:
-    read = _parsed(value)
+def _object(value: Any, held: BuiltSize | None = None) -> Json:
+    read = _parsed(value, held)
     return read if isinstance(read, dict) else {}
 
 
-def _parsed(value: Any) -> Any:
-    """Return what a column's JSON holds; the column itself where it holds none."""
+def _parsed(value: Any, held: BuiltSize | None = None) -> Any:
+    """Return what a column's JSON holds; the column itself where it holds none. Raises BuildsTooMuch for what is ``held``."""
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json_value(value, held)
+    except BuildsTooMuch:
+        if held is not None:
+            raise
+        return value
     except (ValueError, RecursionError):
         return value

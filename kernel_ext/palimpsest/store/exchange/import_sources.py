@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk import open_regular
+from palimpsest.store.bounded_json import HELD_TIMES, BuildsTooMuch, BuiltSize, json_value
+from palimpsest.store.disk import SMALL_BYTES, TooLarge, read_small
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError
@@ -29,6 +30,8 @@ _ID_FIELD = slice(4, 16)
 _WRAP = 1 << 48
 _BEFORE = 1 << 46
 """How far an id may be before its message's time, in units of ids, since clocks are set back."""
+MOST_EXPORT_BYTES = 512_000_000
+"""An exported session is read whole."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
 
@@ -82,7 +85,7 @@ def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
 
 
 def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
-    data = _read(path, path.name, found)
+    data = _read(path, path.name, found, BuiltSize(HELD_TIMES), MOST_EXPORT_BYTES)
     if data is None:
         raise UserError(f"{path.name!r} cannot be read: {found.problems[-1].what}")
     info, messages = data.get("info"), data.get("messages")
@@ -167,9 +170,10 @@ def _stored(
 ) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
     """Return the messages of a session in order; None if they are in OpenCode's older format."""
     messages: list[tuple[Json, tuple[Json, ...]]] = []
+    held = BuiltSize(HELD_TIMES)
     for path in (root / "message" / session["id"]).glob("*.json"):
         place = path.relative_to(root).as_posix()
-        info = _read(path, place, found)
+        info = _read(path, place, found, held)
         if info is None:
             continue
         if _is_old(info) and "parts" in info:
@@ -179,16 +183,16 @@ def _stored(
         if not isinstance(info.get("id"), str):
             found.report(place, "It is no message: it has no id.")
             continue
-        messages.append((info, _parts(root, info, found)))
+        messages.append((info, _parts(root, info, found, held)))
     return tuple(in_order(messages))
 
 
-def _parts(root: Path, info: Json, found: ImportFindings) -> tuple[Json, ...]:
+def _parts(root: Path, info: Json, found: ImportFindings, held: BuiltSize) -> tuple[Json, ...]:
     if SAFE_NAME.fullmatch(info["id"]) is None:
         return ()
     parts = []
     for path in (root / "part" / info["id"]).glob("*.json"):
-        part = _read(path, path.relative_to(root).as_posix(), found)
+        part = _read(path, path.relative_to(root).as_posix(), found, held)
         if part is not None:
             parts.append(part)
     return parts_in_order(info, parts)
@@ -250,15 +254,21 @@ def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
         return ()
     name = path.relative_to(root).as_posix()
     try:
-        return _objects(json.loads(_content(path)), name, found)
+        return _objects(json_value(read_small(path, follow=True)), name, found)
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return ()
 
 
-def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
+def _read(
+    path: Path,
+    name: str,
+    found: ImportFindings,
+    held: BuiltSize | None = None,
+    most: int = SMALL_BYTES,
+) -> Json | None:
     try:
-        data = json.loads(_content(path))
+        data = json_value(read_small(path, most, follow=True), held)
     except (OSError, ValueError, RecursionError) as error:
         found.report(name, _why(error))
         return None
@@ -268,16 +278,15 @@ def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
     return data
 
 
-def _content(path: Path) -> bytes:
-    with open_regular(path, follow=True) as file:
-        return file.read()
-
-
 def _why(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"It is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}."
     if isinstance(error, UnicodeDecodeError):
         return "It is no JSON: it is not text in UTF-8."
+    if isinstance(error, BuildsTooMuch):
+        return str(error)
+    if isinstance(error, TooLarge):
+        return f"{error.strerror} and was left out."
     if isinstance(error, OSError):
         return f"It cannot be opened: {error.strerror or error}."
     return "It is no JSON that can be read: it is nested too deeply."

@@ -1,0 +1,102 @@
+"""Limit what is made of a recording by its size on the disk: what is unpacked, looked up, repeated and yielded.
+
+A small file can name the same text a million times, or say the same messages anew with each request. Each value that
+a reader makes counts, whatever the format; what was made until the limit is kept.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from palimpsest.transcript.errors import UserError
+
+FREE_BYTES = 16_000_000
+"""What may be made of the smallest recording."""
+TIMES = 100
+"""Times its size on the disk that more may be made of a recording; packed ones come to about 30."""
+MOST_VALUE_BYTES = 64_000_000
+"""One message or result, as long as the longest line that is read."""
+VALUE_BYTES = 1_500
+"""What a value counts beside its texts: the time that it takes, as that of so many bytes."""
+PART_BYTES = 1_000
+"""What each part of a message counts, which is kept and shown by itself."""
+LOOK_BYTES = 100
+"""What a message that is looked up again, and a field inside a value, count."""
+TOO_MUCH = (
+    "It is {size:,} kB on the disk and comes to over {most:,} MB, which is more than is read of a file of that size: what "
+    "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
+    "made it."
+)
+_BUDGET: ContextVar["ReadingBudget | None"] = ContextVar("_BUDGET", default=None)
+
+
+class MakesTooMuch(UserError):
+    """More would be made of a recording than its size allows; the message is a sentence for a person."""
+
+
+class ReadingBudget:
+    """What may still be made of one recording, in bytes."""
+
+    def __init__(self, size: int) -> None:
+        """``size`` is that of the file or folder on the disk, in bytes."""
+        self._size = size
+        self._most = FREE_BYTES + TIMES * size
+        self._made = 0
+
+    def spend(self, made: int) -> None:
+        """Count what was made; raises MakesTooMuch."""
+        self._made += made
+        if self._made > self._most:
+            raise MakesTooMuch(
+                TOO_MUCH.format(
+                    size=max(1, self._size // 1_000), most=max(1, self._most // 1_000_000)
+                )
+            )
+
+
+@contextmanager
+def reading(size: int) -> Iterator[ReadingBudget]:
+    """Limit what is made of a recording of this size while the block runs."""
+    budget = ReadingBudget(size)
+    token = _BUDGET.set(budget)
+    try:
+        yield budget
+    finally:
+        _BUDGET.reset(token)
+
+
+def spend(made: int) -> None:
+    """Count bytes that a reader makes of the recording at hand; raises MakesTooMuch. Elsewhere nothing is counted."""
+    budget = _BUDGET.get()
+    if budget is not None:
+        budget.spend(made)
+
+
+def made_bytes(value: Any) -> int:
+    """Return what a value that a reader yields counts: its texts in characters, its parts, and itself."""
+    made, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
+    while open_values:
+        one = open_values.pop()
+        if isinstance(one, str):
+            made += len(one)
+        elif isinstance(one, dict):
+            made += LOOK_BYTES * len(one) + sum(len(name) for name in one if isinstance(name, str))
+            open_values.extend(one.values())
+        elif isinstance(one, list | tuple):
+            made += LOOK_BYTES * len(one)
+            open_values.extend(one)
+        elif is_dataclass(one) or isinstance(one, BaseModel):
+            open_values.extend(getattr(one, name) for name in _names(type(one)))
+    return made
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    if issubclass(kind, BaseModel):
+        return tuple(kind.model_fields)
+    return tuple(one.name for one in fields(kind))
