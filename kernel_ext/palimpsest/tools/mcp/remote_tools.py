@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import aborted, in_thread
-from palimpsest.tools.calls.json_schema import schema_arguments
+from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.values import (
     McpContent,
