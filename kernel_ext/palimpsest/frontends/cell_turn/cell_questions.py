@@ -234,6 +234,8 @@ def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
     lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
     if ask.permission in ("budget", "moved"):
         lines = [ask.title]  # no tool is used: the question is about the session as a whole
+    if ask.changed:
+        lines.append(_shown(ask.changed, DIFF_CHARS))
     for key, value in ask.input.items():
         lines.append(_value(key, value))
     if ask.diff:
