@@ -23,6 +23,7 @@ class AskedPermission:
     title: str
     always: tuple[str, ...]
     diff: str | None
+    bound_to: str | None = None
 
 
 @dataclass
@@ -43,6 +44,7 @@ class ScriptedUser:
         title: str = "",
         always: Sequence[str] = (),
         diff: str | None = None,
+        bound_to: str | None = None,
     ) -> None:
         rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
         verdict = decide(permission, patterns, rules, self.approved)
@@ -50,7 +52,9 @@ class ScriptedUser:
             raise PermissionDenied(verdict.message, stops=False)
         if isinstance(verdict, Allowed):
             return
-        self.asked.append(AskedPermission(permission, tuple(patterns), title, tuple(always), diff))
+        self.asked.append(
+            AskedPermission(permission, tuple(patterns), title, tuple(always), diff, bound_to)
+        )
         if self.reply.answer == "reject":
             raise permission_refusal(self.reply)
 

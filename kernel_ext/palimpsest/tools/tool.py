@@ -217,10 +217,13 @@ class AskFunction(Protocol):
         always: Sequence[str] = (),
         diff: str | None = None,
         also: Mapping[str, Sequence[str]] | None = None,
+        bound_to: str | None = None,
     ) -> Awaitable[None]:
         """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
-        ``also`` has further permissions with their patterns for the same question.
+        ``also`` has further permissions with their patterns for the same question. ``bound_to`` describes
+        what is allowed where a name does not say it, such as a server's tool: an "always" then holds while
+        the description is the same, and stands in the place of ``patterns`` and ``always``.
         """
         ...
 

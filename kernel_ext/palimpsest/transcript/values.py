@@ -183,6 +183,8 @@ class Ask(Value):
     input: dict[str, Any]
     """The exact input of the tool call."""
     diff: str | None = None
+    changed: str | None = None
+    """How that which is asked about differs from what was always allowed before: a sentence, and a unified diff."""
     warnings: tuple[str, ...] | None = None
     """Sentences about what could deceive a reader of the input, such as invisible characters, each with its place."""
     message_id: str | None = None

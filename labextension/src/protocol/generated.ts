@@ -263,6 +263,10 @@ export interface Ask {
   };
   diff?: string;
   /**
+   * How that which is asked about differs from what was always allowed before: a sentence, and a unified diff.
+   */
+  changed?: string;
+  /**
    * Sentences about what could deceive a reader of the input, such as invisible characters, each with its place.
    */
   warnings?: string[];

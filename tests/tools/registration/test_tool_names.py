@@ -8,8 +8,9 @@ import pytest
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.mcp import servers as mcp_servers
-from palimpsest.tools.mcp.remote_tools import resource_tools, server_of, tool_name
+from palimpsest.tools.mcp.remote_tools import resource_tools, server_of
 from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.tool_listing import tool_name
 from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.tools.registration.builtin_tools import (
     DEFAULT_RULES,

@@ -29,12 +29,14 @@ def question_text(ask: Ask, scrub: Scrub) -> str:
 
 
 def _asked(ask: Ask, scrub: Scrub) -> str:
-    """Return what is asked: the tool, its exact input, the difference in files, and what "always" would allow."""
+    """Return what is asked: the tool, what changed since it was allowed, its exact input, the difference in files, and what "always" would allow."""
     name = visible_line(ask.tool or ask.permission, TITLE_CHARS)
     title = visible_line(ask.title, TITLE_CHARS)
     lines = [f"The agent wants to use {name}: {title}" if title else f"May {name} run?"]
     if ask.permission in NO_TOOL:
         lines = [visible(ask.title)]
+    if ask.changed:
+        lines += quoted(ask.changed, scrub)
     for key, value in ask.input.items():
         lines += value_lines(key, value, scrub)
     if ask.diff:

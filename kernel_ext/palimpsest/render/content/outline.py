@@ -407,6 +407,8 @@ class _OutlineBuilder:
             text, language = input_text(part.model_copy(update=update))
         if ask and ask.diff and _is_open(part):
             text, language = ask.diff, "diff"
+        if ask and ask.changed and _is_open(part):
+            text, language = f"{ask.changed}\n\n{text}", "diff"
         given, came = self._cleaned(text), self._cleaned(self._came(part))
         if given.strip() == self._subject(part).strip():
             given = ""

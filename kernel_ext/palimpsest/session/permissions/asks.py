@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import Log
 from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
@@ -44,6 +45,8 @@ class PendingAsk:
     ask: Ask
     session_id: str
     rules: Rules = ()
+    bound_to: str | None = None
+    """The description that an "always" is bound to; None where its patterns say all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +182,15 @@ class Asks:
         always: Sequence[str] = (),
         diff: str | None = None,
         also: Mapping[str, Sequence[str]] | None = None,
+        bound_to: str | None = None,
     ) -> None:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise.
 
-        ``also`` maps further permissions to their patterns, which the same question covers.
+        ``also`` maps further permissions to their patterns, which the same question covers; ``bound_to``
+        describes what is allowed, in place of ``patterns`` and ``always``.
         """
+        if bound_to is not None:
+            patterns = always = (bound_pattern(bound_to),)
         answers = self._answers()
         verdict = decide(permission, patterns, rules, answers)
         more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
@@ -213,11 +220,12 @@ class Asks:
             input=given,
             diff=diff,
             warnings=deceptions(given, command=permission == "bash") or None,
+            changed=self._changed(permission, bound_to),
             message_id=caller.message_id,
             call_id=caller.call_id,
             tool=caller.tool,
         )
-        pending = PendingAsk(ask, self.session_id, rules)
+        pending = PendingAsk(ask, self.session_id, rules, bound_to)
         reply = await self._answer(pending, abort, yes=yes and not locked)
         if reply.answer == "reject":
             if reply.by == "cancel":
@@ -257,7 +265,8 @@ class Asks:
                 self.reply(ask.id, there.result())
 
         answered.add_done_callback(close)
-        return await self._answer(PendingAsk(ask, self.session_id, pending.rules), abort, yes=False)
+        here = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
+        return await self._answer(here, abort, yes=False)
 
     @property
     def approved(self) -> Rules:
@@ -292,7 +301,8 @@ class Asks:
                 (self._waiting.pop(identifier), given) for identifier, given in settled.replies
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
-            if settled.new and not self._in_project(settled.new, reply):
+            bound_to = asked[0].bound_to if asked is not None else None
+            if settled.new and not self._in_project(settled.new, reply, bound_to):
                 self._approved = settled.approved
         if not answered:
             return False
@@ -360,14 +370,21 @@ class Asks:
             updated = session.model_copy(update={"permission": self._approved})
             self._log.append(SessionUpdated(session=updated))
 
-    def _in_project(self, rules: Rules, reply: Reply) -> bool:
+    def _changed(self, permission: str, bound_to: str | None) -> str | None:
+        """Return how a description differs from one that was approved here, or in a parent session."""
+        if bound_to is None:
+            return None
+        line = self._permitting.line(self._log.state.session)
+        return self._permitting.approvals.change_of(permission, bound_to, [one.id for one in line])
+
+    def _in_project(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals, before = self._permitting.approvals, self._permitting.approvals.problem
         in_project = reply.scope == "project"
         if in_project:
-            approvals.add(rules, self.session_id)
+            approvals.add(rules, self.session_id, bound_to)
         else:
-            approvals.add_to(rules, self.session_id)
+            approvals.add_to(rules, self.session_id, bound_to)
         if approvals.problem and approvals.problem != before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))

@@ -14,7 +14,7 @@ project, so that file no longer has any effect and is only shown.
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,7 @@ from palimpsest.session.permissions.recorded_claims import (
     held_rules,
     rule_as_dict,
 )
+from palimpsest.tools.permission_rules.bound_approvals import description_change, kept_text
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import MODE_DENIES
@@ -38,6 +39,13 @@ from palimpsest.transcript.values import ModelRef, Rule
 
 FILE = "permissions.json"
 KEY = "allow"
+DESCRIBED = "described"
+"""In the value of a grant: the description of what was approved."""
+CHANGED = "This is not what you always allowed; it has changed since:"
+UNDESCRIBED = (
+    "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
+    "asked about once again."
+)
 LARGEST_FILE = 1_000_000
 MOST_NAMED = 5
 EARLIER = (
@@ -85,18 +93,38 @@ class Approvals:
             for rule in granted_rules([one.value])
         )
 
-    def add(self, rules: Rules, session_id: str) -> None:
-        """Approve rules in every session of the project."""
+    def add(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
+        """Approve rules in every session of the project; ``bound_to`` describes what they allow."""
         made = [
-            self.grants.made(KEY, rule_as_dict(rule) | {"said_in": session_id}, None)
+            self.grants.made(KEY, _value(rule, bound_to) | {"said_in": session_id}, None)
             for rule in rules
             if rule not in self.rules()
         ]
         self.grants.add(*made)
 
-    def add_to(self, rules: Rules, session_id: str) -> None:
-        """Approve rules in one session."""
-        self.grants.add(*(self.grants.made(KEY, rule_as_dict(rule), session_id) for rule in rules))
+    def add_to(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
+        """Approve rules in one session; ``bound_to`` describes what they allow."""
+        self.grants.add(
+            *(self.grants.made(KEY, _value(rule, bound_to), session_id) for rule in rules)
+        )
+
+    def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
+        """Return how a description differs from what was approved last under a permission; None for nothing.
+
+        Looked at are the approvals of the project and of the given sessions.
+        """
+        places = [None, *session_ids]
+        found = [one for place in places for one in self.grants.list(place, KEY)]
+        found = [one for one in found if _is_about(one, permission)]
+        if not found:
+            return None
+        texts = [one for one in found if isinstance(one.value.get(DESCRIBED), str)]
+        if not texts:
+            return UNDESCRIBED
+        # Tools that share a permission differ in the first line, their name.
+        same = [one for one in texts if _first(one.value[DESCRIBED]) == _first(bound_to)]
+        newest = max(same or texts, key=lambda one: one.at)
+        return f"{CHANGED}\n{description_change(newest.value[DESCRIBED], bound_to)}"
 
     def lend(self, rules: Rules, session_id: str) -> None:
         """Approve rules in one session until this kernel ends."""
@@ -121,6 +149,19 @@ class Approvals:
         named = ", ".join(names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         return EARLIER.format(path=self._file, names=named + more)
+
+
+def _value(rule: Rule, bound_to: str | None) -> dict[str, str]:
+    described = {DESCRIBED: kept_text(bound_to)} if bound_to is not None else {}
+    return rule_as_dict(rule) | described
+
+
+def _is_about(one: Grant, permission: str) -> bool:
+    return isinstance(one.value, dict) and one.value.get("permission") == permission
+
+
+def _first(text: str) -> str:
+    return text.split("\n", 1)[0]
 
 
 def _said_in(one: Grant) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, PydanticUserError, ValidationError
 
 from palimpsest.processor.tool_call_runner import no_more_threads
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.tools.calls.json_schema import schema_problem
+from palimpsest.tools.calls.schema_validation import schema_problem
 from palimpsest.tools.registration.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError, UserError
 from palimpsest.transcript.messages import (

@@ -69,6 +69,7 @@ class ToolGate:
             always: Sequence[str] = (),
             diff: str | None = None,
             also: Mapping[str, Sequence[str]] | None = None,
+            bound_to: str | None = None,
         ) -> None:
             session = self._log.state.session
             base = self._services.effective_rules.rules_of(session, self._services.rules, ())
@@ -85,6 +86,7 @@ class ToolGate:
                 always=always,
                 diff=diff,
                 also=also,
+                bound_to=bound_to,
             )
 
         return ask

@@ -1,18 +1,25 @@
-"""Simplify the JSON schema of a tool's input for the model, and validate inputs against foreign schemas.
+"""Simplify the JSON schema of a tool's input for the model, within a bound on what is built.
 
 Border: references in a schema are never fetched. The schema sent to the model is as short as possible:
 pydantic's schemas have titles, references and null unions that cost tokens in every request and that
-some providers reject.
+some providers reject. References are replaced by what they name, so that 2 kB can stand for gigabytes: what is
+built is counted. Validation is ``tools/calls/schema_validation.py``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, create_model, model_validator
+from pydantic import BaseModel
 
 DROPPED = frozenset({"title", "$defs"})
+DEEPEST = 60
+"""Schemas in schemas; deeper ones could not be copied and written everywhere without a recursion error."""
+MOST_VALUES = 20_000
+LONGEST_SCHEMA = 200_000
+"""Characters; the largest schemas of public servers have about a quarter of it."""
+
 _SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
 """The schemas that were asked for: making one takes milliseconds, and every session asks for each."""
 
@@ -25,46 +32,98 @@ def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     return deepcopy(known)
 
 
+class SchemaTooLargeError(ValueError):
+    """A schema is larger than the bounds allow; the message ends a sentence that begins with the schema."""
+
+
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return any object schema in the same form; raises KeyError for an unresolvable reference."""
-    found: dict[str, Any] = _clean(dict(schema), schema.get("$defs", {}), ())
+    """Return any object schema in the same form.
+
+    Raises KeyError for an unresolvable reference, and SchemaTooLargeError.
+    """
+    found: dict[str, Any] = _Cleaning(schema.get("$defs", {})).of(dict(schema))
     found.pop("description", None)
     found.setdefault("properties", {})
     return found
 
 
-def _clean(schema: Any, definitions: Mapping[str, Any], open_: tuple[str, ...]) -> Any:
-    if isinstance(schema, list):
-        return [_clean(item, definitions, open_) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        return _inlined(schema, definitions, open_)
-    if "anyOf" in schema:
-        schema = _without_null(schema)
-    cleaned: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "properties":
-            # Names of properties are data; one may well be called "title".
-            cleaned[key] = {name: _clean(each, definitions, open_) for name, each in value.items()}
-        elif key in ("default", "enum", "const", "examples"):
-            if key != "default" or value is not None:
-                cleaned[key] = value
-        elif key not in DROPPED:
-            cleaned[key] = _clean(value, definitions, open_)
-    return cleaned
+class _Cleaning:
+    """Writes out one schema, and counts what it writes."""
 
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+        self._open: tuple[str, ...] = ()
+        """The definitions that are being written out, outermost first."""
+        self._depth = 0
+        self._values = 0
+        self._chars = 0
 
-def _inlined(schema: dict[str, Any], definitions: Mapping[str, Any], open_: tuple[str, ...]) -> Any:
-    name = schema["$ref"].rpartition("/")[2]
-    if name in open_:
-        # A recursive type cannot be inlined; the description has to explain its content.
-        return {"type": "object"}
-    beside = {key: value for key, value in schema.items() if key != "$ref"}
-    target = _clean(definitions[name], definitions, (*open_, name))
-    if "description" not in beside:
-        target.pop("description", None)
-    return target | _clean(beside, definitions, open_)
+    def of(self, schema: Any) -> Any:
+        """Return a schema, or a list in one, without what models do not need."""
+        self._count(schema)
+        self._depth += 1
+        try:
+            if isinstance(schema, list):
+                return [self.of(item) for item in schema]
+            return self._object(schema) if isinstance(schema, dict) else schema
+        finally:
+            self._depth -= 1
+
+    def _object(self, schema: dict[str, Any]) -> Any:
+        if "$ref" in schema:
+            return self._inlined(schema)
+        if "anyOf" in schema:
+            schema = _without_null(schema)
+        found: dict[str, Any] = {}
+        for key, value in schema.items():
+            self._chars += len(key)
+            if key == "properties":
+                # Names of properties are data; one may well be called "title".
+                self._chars += sum(map(len, value))
+                found[key] = {name: self.of(each) for name, each in value.items()}
+            elif key in ("default", "enum", "const", "examples"):
+                if key != "default" or value is not None:
+                    found[key] = value
+                    self._count_all(value)
+            elif key not in DROPPED:
+                found[key] = self.of(value)
+        return found
+
+    def _inlined(self, schema: dict[str, Any]) -> Any:
+        name = schema["$ref"].rpartition("/")[2]
+        if name in self._open:
+            # A recursive type cannot be inlined; the description has to explain its content.
+            return {"type": "object"}
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        before, self._open = self._open, (*self._open, name)
+        target = self.of(self._definitions[name])
+        self._open = before
+        if "description" not in beside:
+            target.pop("description", None)
+        return target | self.of(beside)
+
+    def _count(self, value: Any) -> None:
+        self._values += 1
+        self._chars += len(value) if isinstance(value, str) else 4
+        if self._depth > DEEPEST:
+            raise SchemaTooLargeError(f"is nested deeper than {DEEPEST}")
+        if self._values > MOST_VALUES:
+            raise SchemaTooLargeError(f"has more than {MOST_VALUES:,} values when written out")
+        if self._chars > LONGEST_SCHEMA:
+            raise SchemaTooLargeError(
+                f"is longer than {LONGEST_SCHEMA:,} characters when written out"
+            )
+
+    def _count_all(self, value: Any) -> None:
+        """Count plain data, such as the values of an enumeration."""
+        self._count(value)
+        self._depth += 1
+        if isinstance(value, dict):
+            self._chars += sum(map(len, value))
+            value = list(value.values())
+        for one in value if isinstance(value, list) else ():
+            self._count_all(one)
+        self._depth -= 1
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -73,34 +132,11 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return choices[0] | rest if len(choices) == 1 else {"anyOf": choices} | rest
 
 
-def schema_arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    """Return a pydantic model that validates by a JSON schema and returns that as its own schema."""
-    shown = shown_schema(schema)
-    validate = validator(shown)
-
-    class SchemaArguments(BaseModel):
-        """Arguments that are validated by the given schema."""
-
-        model_config = ConfigDict(extra="allow")
-
-        @model_validator(mode="before")
-        @classmethod
-        def _check(cls, given: Any) -> Any:
-            problem = validate(given)
-            if problem:
-                raise ValueError(problem)
-            return given
-
-        @classmethod
-        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            """Return the schema itself."""
-            return shown
-
-    return create_model(name, __base__=SchemaArguments)
-
-
 def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema in the form sent to models; an empty object schema if it is invalid."""
+    """Return a schema in the form sent to models; an empty object schema if it is invalid.
+
+    Raises SchemaTooLargeError.
+    """
     try:
         properties = dict(schema.get("properties") or {})
         required = [one for one in schema.get("required") or () if one in properties]
@@ -108,45 +144,7 @@ def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         if not required:
             del shown["required"]
         return cleaned(shown)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except SchemaTooLargeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError):
         return {"type": "object", "properties": {}}
-
-
-def validator(schema: Mapping[str, Any]) -> Callable[[Any], str]:
-    """Return a function that returns what is wrong with an input, empty if it is valid."""
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    # An empty registry, so that references are never fetched.
-    checker = Draft202012Validator(schema, registry=Registry())
-
-    def problem(given: Any) -> str:
-        try:
-            first = next(iter(checker.iter_errors(given)), None)
-        except (Unresolvable, ValueError, TypeError, RecursionError):
-            return ""  # an unusable schema; its server checks the input itself
-        if first is None:
-            return ""
-        where = ".".join(str(one) for one in first.absolute_path)
-        return f"{where}: {first.message}"[:500] if where else first.message[:500]
-
-    return problem
-
-
-def schema_problem(schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with a schema; empty if it is valid."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
-    try:
-        Draft202012Validator.check_schema(schema)
-        cleaned(schema)
-    except SchemaError as error:
-        where = ".".join(str(one) for one in error.absolute_path)
-        return f"{where}: {error.message}"[:500] if where else error.message[:500]
-    except KeyError as error:
-        return f"it refers to {error}, which is not in it"
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        return str(error)[:500] or type(error).__name__
-    return ""

@@ -110,6 +110,8 @@ class Connection:
     def __init__(self, spec: McpServerSpec, client: Any) -> None:
         self._spec = spec
         self._client = client
+        # The package would match results against the server's schema by an engine that may take years.
+        client.session.validate_tool_result = _unchecked
         capabilities = client.session.server_capabilities
         self.instructions: str = client.session.instructions or ""
         self.has_tools: bool = getattr(capabilities, "tools", None) is not None
@@ -120,11 +122,7 @@ class Connection:
         if not self.has_tools:
             return ()
         pages = await self._pages("list its tools", "list_tools")
-        return tuple(
-            RemoteTool(tool.name, tool.description or "", tool.input_schema or {})
-            for page in pages
-            for tool in page.tools
-        )
+        return tuple(_tool(one) for page in pages for one in page.tools)
 
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
@@ -164,13 +162,14 @@ class Connection:
                 changed()
 
     async def _pages(self, what: str, name: str) -> list[Any]:
-        """Return all pages of a list."""
-        method = getattr(self._client, name)
+        """Return all pages of a list, as many as come in the time for a list."""
+        return await self._asked(what, self._turned(getattr(self._client, name)), LIST_SECONDS)
+
+    async def _turned(self, method: Callable[..., Awaitable[Any]]) -> list[Any]:
         pages: list[Any] = []
         cursor: str | None = None
         while len(pages) < MOST_PAGES:
-            work = method(cursor=cursor, cache_mode="refresh")
-            pages.append(await self._asked(what, work, LIST_SECONDS))
+            pages.append(await method(cursor=cursor, cache_mode="refresh"))
             cursor = pages[-1].next_cursor
             if not cursor:
                 break
@@ -396,6 +395,17 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _tool(one: Any) -> RemoteTool:
+    annotations = one.annotations.model_dump(exclude_none=True) if one.annotations else {}
+    return RemoteTool(
+        one.name, one.description or "", one.input_schema or {}, one.title or "", annotations
+    )
+
+
+async def _unchecked(_name: str, _result: Any) -> None:
+    """Leave a structured result unchecked: the schema for it is the server's own, and may be made to cost."""
 
 
 def _resource(one: Any, uri: str) -> RemoteResource:

@@ -5,7 +5,6 @@ under its own name, for a resource under ``read``.
 """
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeVar
@@ -13,14 +12,16 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import aborted, in_thread
-from palimpsest.tools.calls.json_schema import schema_arguments
+from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
+from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
     McpContent,
     RemoteResource,
     RemoteResult,
     RemoteTool,
     ServerFailed,
+    in_one_line,
     sanitize,
 )
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
@@ -28,9 +29,9 @@ from palimpsest.transcript.errors import Aborted, NotFound
 
 T = TypeVar("T")
 
-LONGEST_NAME = 64
-"""Maximum characters of a tool's name; providers reject longer ones."""
 LONGEST_DESCRIPTION = 8_000
+LONGEST_TITLE = 120
+LONGEST_PROGRESS = 500
 MOST_LISTED = 500
 """Maximum resources of one server in a list."""
 
@@ -46,10 +47,18 @@ class RemoteServer(Protocol):
         """The configured name of the server."""
         ...
 
+    @property
+    def address(self) -> str:
+        """The command line or URL of the server, as configured."""
+        ...
+
     async def call(
-        self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+        self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool; ``progress`` is called with the server's progress messages."""
+        """Call a tool; ``progress`` is called with the server's progress messages.
+
+        A tool that the server no longer offers as it is given here is not called.
+        """
         ...
 
     async def resources(self) -> tuple[RemoteResource, ...]:
@@ -65,15 +74,6 @@ class RemoteServer(Protocol):
         ...
 
 
-def tool_name(server: str, tool: str) -> str:
-    """Return the name under which a server's tool is offered, at most 64 characters."""
-    key = f"{sanitize(server)}_{sanitize(tool)}"
-    if len(key) <= LONGEST_NAME:
-        return key
-    mark = hashlib.sha256(f"{server}\n{tool}".encode()).hexdigest()[:8]
-    return f"{key[: LONGEST_NAME - 9]}_{mark}"
-
-
 def server_of(key: str, servers: Sequence[str]) -> str | None:
     """Return the server that a tool's name belongs to: the one with the longest name that is its prefix."""
     owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
@@ -85,23 +85,29 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: RemoteServer, tool: RemoteTool) -> None:
+    def __init__(self, server: RemoteServer, offered: OfferedTool) -> None:
+        tool = offered.remote
         self.server = server
-        self.remote = tool
-        self.name = self.permission = tool_name(server.name, tool.name)
+        self.offered = offered
+        self.name, self.permission = offered.name, offered.permission
         self.description = tool.description[:LONGEST_DESCRIPTION] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
+        self.approved_as = description_of(server.name, server.address, tool)
+        """What an "always" for it is bound to."""
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask for permission, call the tool at its server, and return its result."""
-        given = dict(arguments.model_extra or {})
-        title = f"{self.remote.name} {json.dumps(given, ensure_ascii=False)}"[:120]
-        await context.ask(self.permission, ["*"], title=title, always=["*"])
+        given, tool = dict(arguments.model_extra or {}), self.offered.remote
+        named = in_one_line(tool.name, LONGEST_TITLE // 2)
+        title = f"{named} {json.dumps(given, ensure_ascii=False)}"[:LONGEST_TITLE]
+        await context.ask(
+            self.permission, ["*"], title=title, always=["*"], bound_to=self.approved_as
+        )
 
         def progress(words: str) -> None:
-            context.metadata(None, {"output": words})
+            context.metadata(None, {"output": in_one_line(words, LONGEST_PROGRESS)})
 
-        work = self.server.call(self.remote.name, given, progress)
+        work = self.server.call(tool, given, progress)
         result = await _unless_stopped(context, work)
         clean = context.scrubber()
         return await in_thread(context.abort, lambda: outcome(title, result, clean))

@@ -6,6 +6,7 @@ for servers that are connecting, continues without them, and the next turn retri
 """
 
 import asyncio
+import shlex
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,12 @@ from palimpsest.tools.mcp.remote_tools import (
     RemoteServer,
     resource_tools,
     server_of,
-    tool_name,
+)
+from palimpsest.tools.mcp.tool_listing import (
+    OfferedTool,
+    ToolListing,
+    left_out_texts,
+    listing_of,
 )
 from palimpsest.tools.mcp.values import (
     McpContent,
@@ -68,7 +74,8 @@ class McpServer:
         self.spec = spec
         self.state: State = "waiting" if spec.enabled else "off"
         self.problem = ""
-        self.tools: tuple[RemoteTool, ...] = ()
+        self.listing = ToolListing()
+        """The tools of the newest list that the server sent."""
         self.instructions = ""
         self.has_resources = False
         self.failures = 0
@@ -82,6 +89,9 @@ class McpServer:
         self._settled = asyncio.Event()
         self._end = asyncio.Event()
         self._stale = False
+        self._listing = asyncio.Lock()
+        self._is_new = False
+        """The list was asked for again since the registry was updated."""
         self._give_up: Callable[[], None] | None = None
         """Aborts a connection that is not established yet."""
         hold_secrets(spec, environment)
@@ -90,6 +100,13 @@ class McpServer:
     def name(self) -> str:
         """The configured name of the server."""
         return self.spec.name
+
+    @property
+    def address(self) -> str:
+        """The command line or URL of the server, as configured."""
+        spec = self.spec
+        words = (spec.url,) if spec.url is not None else (spec.command or "", *spec.args)
+        return shlex.join(words) + (f" in {spec.cwd}" if spec.cwd else "")
 
     # What a turn does
 
@@ -117,13 +134,29 @@ class McpServer:
             await self._settled.wait()
 
     async def freshen(self) -> bool:
-        """List the tools again if the server reported a change; returns whether it did."""
-        if not self._stale or self._connection is None:
-            return False
-        self._stale = False
+        """List the tools again if the server reported a change; returns whether they were, since the last time."""
         with suppress(ServerFailed):
-            self.tools = await self._asked(self._connection.tools())
-        return True
+            await self._list_again()
+        is_new, self._is_new = self._is_new, False
+        return is_new
+
+    async def _list_again(self) -> None:
+        """List the tools again if the server reported a change; raises ServerFailed.
+
+        A server that reports a change and then does not say which is given up, since nobody knows its tools.
+        """
+        async with self._listing:
+            if not self._stale or self._connection is None:
+                return
+            self._stale, self._is_new = False, True
+            try:
+                self.listing = await self._listed(self._connection)
+            except ServerFailed as problem:
+                self._fail(self._end, str(problem))
+                raise
+
+    async def _listed(self, connection: client.Connection) -> ToolListing:
+        return await asyncio.to_thread(listing_of, self.name, await connection.tools())
 
     async def end(self) -> None:
         """Close the connection and end the server's process."""
@@ -136,10 +169,17 @@ class McpServer:
     # What tools do
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+        self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool; raises ServerFailed."""
-        return await self._asked(self._open().call(tool, arguments, progress))
+        """Call a tool as it was shown and allowed; raises ServerFailed, also where it has changed since."""
+        self._open()
+        await self._list_again()
+        if all(tool != one.remote for one in self.listing.offered):
+            raise ServerFailed(
+                f"The MCP server {self.name!r} has changed or removed this tool since it was shown, so it was not "
+                "called. The next request shows what it offers now."
+            )
+        return await self._asked(self._open().call(tool.name, arguments, progress))
 
     async def resources(self) -> tuple[RemoteResource, ...]:
         """Return the resources of the server; raises ServerFailed."""
@@ -210,11 +250,11 @@ class McpServer:
     async def _serve(
         self, connection: client.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
     ) -> None:
-        tools = await connection.tools()
+        listing = await self._listed(connection)
         if end.is_set():
             return
         watch.cancel()
-        self.tools = tools
+        self.listing = listing
         self.instructions = connection.instructions
         self.has_resources = connection.has_resources
         self._connection, self._give_up = connection, None
@@ -265,7 +305,7 @@ class McpServer:
 class _Offered:
     """The tools of servers that are in the registry, by offered name."""
 
-    tools: dict[str, tuple[str, RemoteTool]] = field(default_factory=dict)
+    tools: dict[str, McpTool] = field(default_factory=dict)
     resources: bool = False
 
 
@@ -363,7 +403,7 @@ class McpServers:
                 state=server.state,
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
-                tools=tuple(tool_name(server.name, tool.name) for tool in server.tools)
+                tools=tuple(one.name for one in server.listing.offered)
                 if server.state == "connected"
                 else (),
                 problem=self._problem(server),
@@ -417,41 +457,58 @@ class McpServers:
     def _register(self) -> list[str]:
         """Update the registry to the connected servers' tools; returns sentences about those left out."""
         clashes: list[str] = []
-        wanted: dict[str, tuple[McpServer, RemoteTool]] = {}
+        wanted: dict[str, tuple[McpServer, OfferedTool]] = {}
+        names = self._names_of_others()
         for server in self._servers:
-            for tool in server.tools if server.state == "connected" else ():
-                key = tool_name(server.name, tool.name)
-                why = self._taken(key, server, wanted)
+            if server.state != "connected":
+                continue
+            problems: list[tuple[str, str]] = []
+            for tool in server.listing.offered:
+                why = self._taken(tool, server, names)
                 if why:
-                    clashes.append(
-                        f"The tool {tool.name!r} of the MCP server {server.name!r} is left out, because {why}."
-                    )
+                    problems.append((tool.remote.name, why))
                 else:
-                    wanted[key] = (server, tool)
+                    wanted[tool.name] = (server, tool)
+                    names[tool.name.casefold()] = tool.name
+            clashes += [*server.listing.left_out, *left_out_texts(server.name, problems)]
         self._exchange(wanted)
         self._resources()
         return clashes
 
-    def _taken(self, key: str, server: McpServer, wanted: Mapping[str, object]) -> str:
-        """Return why a tool may not be offered under its name; empty if it may."""
-        if is_reserved_name(key):
-            return f"the agent has a tool or permission {key!r} of its own"
-        # A name belongs to the same server whichever are connected, so that no approval applies to another.
-        owner = server_of(key, [one.name for one in self._servers])
-        if owner not in (server.name, None):
-            return f"{key!r} is a name of the server {owner!r}"
-        if key in wanted or (key in self._registry.names and key not in self._offered.tools):
-            return f"there is another tool {key!r}"
-        return ""
+    def _names_of_others(self) -> dict[str, str]:
+        """Return the names in the registry that no server gave, by their casefolded form."""
+        return {name.casefold(): name for name in self._registry.names if not self._is_ours(name)}
 
-    def _exchange(self, wanted: Mapping[str, tuple[McpServer, RemoteTool]]) -> None:
-        for key in self._offered.tools.keys() - wanted.keys():
-            self._registry.remove(key)
+    def _is_ours(self, name: str) -> bool:
+        offered = self._offered.tools.get(name)
+        return offered is not None and self._registry.resolve(name) is offered
+
+    def _taken(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
+        """Return why a tool may not be offered under its name; empty if it may."""
+        for key in dict.fromkeys((tool.name, tool.permission)):
+            if is_reserved_name(key):
+                return f"the agent has a tool or permission {key!r} of its own"
+            # A name belongs to the same server whichever are connected, so that no rule applies to another.
+            owner = server_of(key, [one.name for one in self._servers])
+            if owner not in (server.name, None):
+                return f"{key!r} is a name of the server {owner!r}"
+        other = names.get(tool.name.casefold())
+        return f"there is another tool {other!r}" if other is not None else ""
+
+    def _exchange(self, wanted: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
+        now: dict[str, McpTool] = {}
         for key, (server, tool) in wanted.items():
+            before = self._offered.tools.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
-            if self._offered.tools.get(key) != (server.name, tool):
-                self._registry.register(McpTool(server, tool))
-        self._offered.tools = {key: (server.name, tool) for key, (server, tool) in wanted.items()}
+            is_same = before is not None and before.server is server and before.offered == tool
+            now[key] = before if before is not None and is_same else McpTool(server, tool)
+        for key in self._offered.tools.keys() - now.keys():
+            if self._is_ours(key):
+                self._registry.remove(key)
+        for key, one in now.items():
+            if self._registry.resolve(key) is not one:
+                self._registry.register(one)
+        self._offered.tools = now
 
     def _resources(self) -> None:
         have = bool(self._with_resources())

@@ -48,6 +48,9 @@ class RemoteTool:
     description: str
     schema: Mapping[str, Any]
     """JSON schema of its input."""
+    title: str = ""
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    """What the server says of its effects, such as ``readOnlyHint``; nothing follows from it."""
 
 
 @dataclass(frozen=True, slots=True)

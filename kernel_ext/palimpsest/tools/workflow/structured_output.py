@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.tools.calls.json_schema import schema_arguments
+from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 
 STRUCTURED_OUTPUT = "StructuredOutput"
@@ -31,7 +31,9 @@ class StructuredOutputTool:
     concurrent = True
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.arguments: type[BaseModel] = schema_arguments(STRUCTURED_OUTPUT, schema)
+        self.arguments: type[BaseModel] = schema_arguments(
+            STRUCTURED_OUTPUT, schema, is_strict=True
+        )
 
     async def run(self, _arguments: BaseModel, _context: ToolContext) -> ToolOutcome:
         """Confirm the answer."""

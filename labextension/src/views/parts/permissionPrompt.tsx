@@ -33,10 +33,12 @@ export function PermissionPrompt({
   const { words } = useHost();
   const actions = useAnswerActions();
   const diff = ask.diff ?? '';
+  const changed = ask.changed ?? '';
   const title = above ? asked(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
       <p className="plm-Question-title">{title}</p>
+      {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
       {actions === null ? (
         <p className="plm-Muted">
