@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.frontends.process_guard.attribute_patches import patch
 from palimpsest.frontends.process_guard.kernel_ends import exit_text
@@ -306,6 +308,8 @@ class Capture:
             raised = sys.exc_info()[1]
             if isinstance(raised, SystemExit):
                 self.error = exit_text(raised)
+            elif isinstance(raised, UsageError):  # IPython only prints it
+                self.error = f"UsageError: {raised}"
             elif not self._interrupted():
                 show(*arguments, **options)
 

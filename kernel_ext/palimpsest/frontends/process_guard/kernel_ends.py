@@ -61,6 +61,13 @@ class Kept(SystemExit):
     """Raised where the agent's code asks the kernel to end; its code is the sentence that is shown."""
 
 
+class OwnInterrupt(KeyboardInterrupt):
+    """Raised where the agent's code sends SIGINT to the kernel: the signal would be taken for the stop button."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["KeyboardInterrupt: the code sent SIGINT to its own process, the kernel."]
+
+
 def exit_text(raised: SystemExit) -> str:
     """Return what the model and the user are told of a piece that ended by SystemExit."""
     code = raised.code
@@ -191,7 +198,7 @@ class KernelEnds:
             one = signal.Signals(number)
             handler = signal.getsignal(one)
             if one is signal.SIGINT and handler is not signal.SIG_IGN:
-                raise KeyboardInterrupt  # a signal would be taken for the stop button
+                raise OwnInterrupt
             if handler in (signal.SIG_DFL, *_OURS) and one.name not in LASTING:
                 self._end(SIGNALLED.format(name=one.name))
 
