@@ -98,6 +98,8 @@ class PythonOutcome:
     """MIME types of the rich results that the cell displays itself."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Checksums of the variables that the code reads, as they were before it ran, by name."""
+    notes: tuple[str, ...] = ()
+    """What the code leaves changed in the process, a sentence each, with the way back."""
 
 
 class PythonRunner(Protocol):

@@ -5,14 +5,24 @@ Border: IPython only; knows nothing of sessions, threads or waiting. No history,
 """
 
 import asyncio
+import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from IPython.core.async_helpers import _should_be_async
 from IPython.core.displayhook import DisplayHook
 
 from palimpsest.frontends.kernel.output_capture import Capture
+from palimpsest.frontends.process_guard.event_loop import (
+    in_steps,
+    running_loop,
+    surviving,
+    tasks_without_exit,
+)
+from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
+from palimpsest.frontends.process_guard.process_changes import ProcessState
 from palimpsest.tools.tool import PythonOutcome
 
 NO_AWAIT = (
@@ -33,6 +43,7 @@ class Execution:
         self._shell = shell
         self._code = code
         self._capture = capture
+        self._ends = KernelEnds(capture.is_of_run)
         capture.quiet = _silenced(code)
         self._problem: Any = None
         self._transformed = code
@@ -47,8 +58,8 @@ class Execution:
         if self.awaits:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
-        with self._capture.installed(self._shell):
-            drive(self._cell(), self._shell)
+        with self._protected(), surviving(running_loop(), self._ends.refuse):
+            drive(self._cell(), self._shell, self._end_child)
         return self._outcome()
 
     async def run_awaiting(self, started: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
@@ -58,12 +69,35 @@ class Execution:
         if not self._shell.autoawait:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
-        with self._capture.installed(self._shell):
-            task = asyncio.get_running_loop().create_task(self._cell())
+        loop = asyncio.get_running_loop()
+        with self._protected():
+            task = loop.create_task(in_steps(self._cell(), self._ends.refuse, self._end_child))
             started(task)
-            await asyncio.wait([task])
-            _finish(self._shell, None if task.cancelled() else task.result())
+            with tasks_without_exit(loop, self._ends.refuse):
+                await asyncio.wait([task])
+            with surviving(loop, self._ends.refuse):
+                _finish(self._shell, None if task.cancelled() else task.result())
         return self._outcome()
+
+    @contextmanager
+    def _protected(self) -> Iterator[None]:
+        """Capture the code's outputs, keep it from ending the kernel, and note what it leaves changed."""
+        before = ProcessState()
+        try:
+            with self._capture.installed(self._shell), self._ends.installed(self._shell):
+                yield
+        finally:
+            self._capture.notes += before.changes()
+
+    def _end_child(self) -> None:
+        """End a process that the code forked, at the end of the code: it would go on as a second kernel."""
+        if self._capture.in_child:
+            error = self._capture.error
+            try:
+                if error is not None:
+                    self._capture.write_from_child("stderr", f"{error.rstrip()}\n")
+            finally:
+                os._exit(0 if error is None else 1)
 
     def _cell(self) -> Coroutine[Any, Any, Any]:
         cell: Coroutine[Any, Any, Any] = self._shell.run_cell_async(
@@ -76,6 +110,9 @@ class Execution:
 
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._capture
+        refused = "\n".join(self._ends.refusals)
+        if refused:
+            capture.error = f"{capture.error.rstrip()}\n{refused}" if capture.error else refused
         return PythonOutcome(
             stdout=capture.stdout.text(),
             stderr=capture.stderr.text(),
@@ -83,10 +120,13 @@ class Execution:
             error=error or capture.error,
             images=tuple(capture.images),
             rich=tuple(capture.rich),
+            notes=tuple(capture.notes),
         )
 
 
-def drive(cell: Coroutine[Any, Any, Any], shell: Any) -> None:
+def drive(
+    cell: Coroutine[Any, Any, Any], shell: Any, after: Callable[[], object] = lambda: None
+) -> None:
     """Run a cell's coroutine that never suspends; the interrupt handler looks for this frame."""
     result = None
     try:
@@ -94,6 +134,7 @@ def drive(cell: Coroutine[Any, Any, Any], shell: Any) -> None:
     except StopIteration as stop:
         result = stop.value
     finally:
+        after()
         cell.close()
         _finish(shell, result)
 

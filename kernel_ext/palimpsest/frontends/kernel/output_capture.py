@@ -9,6 +9,7 @@ so here writes are distinguished by thread, and streams that user code kept are 
 import array
 import base64
 import io
+import os
 import sys
 import threading
 import time
@@ -18,7 +19,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
+from palimpsest.frontends.process_guard.attribute_patches import patch
+from palimpsest.frontends.process_guard.kernel_ends import exit_text
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
@@ -39,6 +44,8 @@ LARGEST_IMAGE_CHARS = 40_000_000
 """Length of base64 above which an image is not sent, not even shrunk."""
 PIPE_SECONDS = 0.05
 """How long to wait for text that a child process wrote to the kernel's pipe."""
+ORDER_SECONDS = 1.0
+"""How long one run waits in all for what children wrote before it prints something itself."""
 
 IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
 """Set in the context of the agent's code, so that other tasks of the main loop are not captured."""
@@ -50,6 +57,7 @@ class _Stream(io.TextIOBase):
     def __init__(self, original: Any, catch: Callable[[str], bool]) -> None:
         self._original = original
         self._catch = catch
+        self._pid = os.getpid()
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
@@ -62,7 +70,8 @@ class _Stream(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        self._original.flush()
+        if os.getpid() == self._pid:  # a forked child would send what its parent has not sent yet
+            self._original.flush()
 
     def isatty(self) -> bool:
         return False
@@ -96,6 +105,8 @@ class Capture:
         self.result: str | None = None
         self.images: list[Attachment] = []
         self.rich: list[str] = []
+        self.notes: list[str] = []
+        """What the code leaves changed in the process, a sentence each."""
         self.quiet = False
         """The value of the last expression is not shown: the code ends in a semicolon."""
         self._on_native = on_native
@@ -104,6 +115,9 @@ class Capture:
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main = threading.current_thread()
         self._token = object()
+        self._pid = os.getpid()
+        self._streams: dict[str, Any] = {}
+        self._order_seconds = ORDER_SECONDS
 
     def fresh(self) -> str:
         """Return what was printed since the last call; called from the engine thread."""
@@ -118,6 +132,7 @@ class Capture:
         self._main = threading.current_thread()
         self._older_threads = frozenset(threading.enumerate()) - {self._main}
         streams = sys.stdout, sys.stderr
+        self._streams = {"stdout": streams[0], "stderr": streams[1]}
         publisher, hook = shell.display_pub, sys.displayhook
         publish = publisher.publish
         trap_hook, executed = shell.display_trap.hook, shell.displayhook.exec_result
@@ -125,11 +140,11 @@ class Capture:
         pdb, payloads = shell.call_pdb, list(shell.payload_manager.read_payload())
         token = IN_RUN.set(self._token)
         undo = [
-            _patch(publisher, "publish", self._publisher(publish)),
-            _patch(publisher, "clear_output", self._clear),
-            _patch(shell.events, "trigger", self._keep_figures(shell.events)),
-            _patch(shell, "_showtraceback", self._traceback),
-            _patch(shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
+            patch(publisher, "publish", self._publisher(publish)),
+            patch(publisher, "clear_output", self._clear),
+            patch(shell.events, "trigger", self._keep_figures(shell.events)),
+            patch(shell, "_showtraceback", self._traceback),
+            patch(shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
             self._catch_kept(streams[0], "stdout"),
             self._catch_kept(streams[1], "stderr"),
         ]
@@ -141,7 +156,8 @@ class Capture:
         try:
             yield
         finally:
-            _drain(streams[0])
+            for stream in streams:
+                _drain(stream)
             sys.stdout, sys.stderr = streams
             sys.displayhook, shell.display_trap.hook = hook, trap_hook
             shell.displayhook.exec_result = executed
@@ -180,18 +196,47 @@ class Capture:
                 if one not in pages:
                     manager.write_payload(one, single=False)
 
-    def _mine(self) -> bool:
+    def is_of_run(self) -> bool:
         """Tell whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main:
             return IN_RUN.get() is self._token
         return thread not in self._older_threads
 
+    @property
+    def in_child(self) -> bool:
+        """Whether this is a process that the code forked, whose memory the kernel does not see."""
+        return os.getpid() != self._pid
+
+    def write_from_child(self, name: str, text: str) -> None:
+        """Write a forked child's text to its descriptor, where the kernel reads what children print."""
+        descriptor = getattr(self._streams[name], "_original_stdstream_fd", None)
+        if descriptor is None:  # a stream that writes by itself, as in a terminal
+            self._streams[name].write(text)
+            self._streams[name].flush()
+            return
+        rest = text.encode(errors="replace")
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
     def _caught(self, name: str, text: str) -> bool:
-        mine = self._mine()
+        if self.in_child:
+            self.write_from_child(name, text)
+            return True
+        mine = self.is_of_run()
         if mine:
+            self._put_children_first()
             self._keep(name, text)
         return mine
+
+    def _put_children_first(self) -> None:
+        """Wait for what children have written, so that it stands before what is printed next."""
+        if self._order_seconds > 0 and threading.current_thread() is self._main:
+            for stream in self._streams.values():
+                if _pending(stream):
+                    begun = time.monotonic()
+                    _drain(stream)
+                    self._order_seconds -= time.monotonic() - begun
 
     def _keep(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)
@@ -204,17 +249,19 @@ class Capture:
         write = stream.write
 
         def caught(text: str) -> Any:
-            if threading.current_thread() is stream.watch_fd_thread:
+            if self.in_child:
+                self.write_from_child(name, text)
+            elif threading.current_thread() is stream.watch_fd_thread:
                 self._keep(name, text)
             elif not self._caught(name, text):
                 return write(text)
             return len(text)
 
-        return _patch(stream, "write", caught)
+        return patch(stream, "write", caught)
 
     def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if not self._mine():
+            if self.in_child or not self.is_of_run():
                 return publish(data, metadata, *args, **kwargs)
             # A message to a page cannot carry half of a surrogate pair.
             data = with_joined_surrogates(data)
@@ -258,7 +305,12 @@ class Capture:
         """Omit the traceback of a stop: it would name our frames, and formatting takes time."""
 
         def show_unless(*arguments: Any, **options: Any) -> None:
-            if not self._interrupted():
+            raised = sys.exc_info()[1]
+            if isinstance(raised, SystemExit):
+                self.error = exit_text(raised)
+            elif isinstance(raised, UsageError):  # IPython only prints it
+                self.error = f"UsageError: {raised}"
+            elif not self._interrupted():
                 show(*arguments, **options)
 
         return show_unless
@@ -285,34 +337,27 @@ def _call(callback: Callable[[], Any], shell: Any) -> None:
         shell.showtraceback()
 
 
-def _patch(target: Any, name: str, value: Any) -> Callable[[], None]:
-    """Set an attribute on one instance; returns a function that undoes it."""
-    missing = object()
-    before = vars(target).get(name, missing)
-    setattr(target, name, value)
-
-    def take_back() -> None:
-        if before is missing:
-            vars(target).pop(name, None)
-        else:
-            setattr(target, name, before)
-
-    return take_back
+def _pending(stream: Any) -> bool:
+    """Tell whether the kernel's pipe holds text of a child process that nobody has read yet."""
+    pipe = getattr(stream, "_fid", None)
+    if pipe is None or fcntl is None:
+        return False
+    waiting = array.array("i", [0])
+    with suppress(OSError):
+        fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return bool(waiting[0])
 
 
 def _drain(stream: Any) -> None:
     """Wait a moment for text that a child process wrote to the kernel's pipe."""
-    pipe = getattr(stream, "_fid", None)
-    if pipe is None or fcntl is None:
+    if getattr(stream, "_fid", None) is None or fcntl is None:
         return
-    waiting = array.array("i", [1])
     end = time.monotonic() + PIPE_SECONDS
-    while waiting[0] and time.monotonic() < end:
-        try:
-            fcntl.ioctl(pipe, termios.FIONREAD, waiting)
-        except OSError:
+    while True:
+        pending = _pending(stream)
+        time.sleep(0.001)  # what was read has yet to be kept, by the thread that reads
+        if not pending or time.monotonic() > end:
             return
-        time.sleep(0.001)
 
 
 def _image(data: dict[str, Any]) -> Attachment | None:

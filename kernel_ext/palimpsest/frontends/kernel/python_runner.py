@@ -111,4 +111,5 @@ def _interrupted(job: CodeJob, error: str | None = None) -> PythonOutcome:
         interrupted=True,
         images=tuple(capture.images),
         rich=tuple(capture.rich),
+        notes=tuple(capture.notes),
     )

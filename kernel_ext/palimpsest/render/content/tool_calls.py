@@ -17,7 +17,8 @@ from palimpsest.transcript.parts import (
 )
 
 _LABEL = re.compile(
-    r"^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$", re.MULTILINE
+    r"^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$",
+    re.MULTILINE,
 )
 _NOTES = ("images", "shown to the user")
 _FIGURE = re.compile(r"^<Figure size [^>\n]*>$", re.MULTILINE)

@@ -155,7 +155,7 @@ class LiveSession:
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
         self.withheld = ""
-        """What was withheld from its log when it was opened, to be shown to the user once."""
+        """What the user is told once of its log: the code that ran when a kernel ended, what was withheld."""
         journal.subscribe(self._watch)
 
     @property

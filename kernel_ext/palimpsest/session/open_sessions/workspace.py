@@ -53,7 +53,7 @@ from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Wr
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import Layout
-from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.permissions import Rules, from_config
 from palimpsest.transcript.errors import (
@@ -610,13 +610,10 @@ class Workspace:
         journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
         if known is not None:
             known.hand_over(journal)
-        left = close_interrupted(state, self._services.clock())
-        left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
-        if left:
-            journal.append(*left, sync=True)
+        ended = self._close_what_was_left(journal, state)
         withheld = await self._settle(journal)
         live = LiveSession(self._services, journal, loop)
-        live.withheld = withheld
+        live.withheld = "\n".join(filter(None, (ended, withheld)))
         if known is not None:
             known.go_on(live)
         return self._use(live, notebook)
@@ -634,6 +631,17 @@ class Workspace:
         if isinstance(found, LiveSession):
             return found
         raise SessionHeld(found.reason)
+
+    def _close_what_was_left(self, journal: Journal, state: State) -> str:
+        """Close what a kernel that ended left open; returns a sentence about the code that ran then, or ""."""
+        ended = code_at_the_end(state)
+        left = close_interrupted(state, self._services.clock())
+        if ended:
+            left.append(SessionError(error=UnknownError(message=ended, explained=True)))
+        left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
+        if left:
+            journal.append(*left, sync=True)
+        return ended
 
     async def _settle(self, journal: Journal) -> str:
         """Reduce a session's record to the rights that apply here; returns a sentence for the user, or ""."""

@@ -5,6 +5,7 @@ Nothing that was written is removed; partial outputs and answers stay, marked as
 """
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import AbortedError
@@ -39,6 +40,17 @@ from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"
 INTERRUPTED = "Interrupted: the kernel ended before the answer did."
+ENDED = (
+    "The kernel ended while this code ran, and every variable is gone. Whether the code ended it is not known; "
+    "do not run it again unchanged before that is clear."
+)
+ENDED_FOR_USER = (
+    "The kernel ended while the agent's Python ran, and every variable is gone. It was running: {line} "
+    "Whether it ended the kernel is not known."
+)
+LINE_CHARS = 80
+MOST_LINES = 3
+"""How much of the code the sentence for the user quotes; the whole stands in the call."""
 
 
 def close_interrupted(state: State, now_ms: int) -> list[Event]:
@@ -46,7 +58,7 @@ def close_interrupted(state: State, now_ms: int) -> list[Event]:
     events: list[Event] = []
     for message in state.messages():
         if isinstance(message.info, AssistantMessage):
-            events.extend(_close_message(message, message.info, now_ms))
+            events.extend(_close_message(message, message.info, now_ms, _waiting(state)))
     for ask_id in state.asks:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
@@ -61,9 +73,39 @@ def close_interrupted(state: State, now_ms: int) -> list[Event]:
     return events
 
 
-def _close_message(message: Message, info: AssistantMessage, now_ms: int) -> Iterator[Event]:
+def code_at_the_end(state: State) -> str:
+    """Return a sentence for the user about the Python that ran when the kernel ended; empty if none did."""
+    for message in reversed(state.messages()):
+        for part in message.parts:
+            if _ran_python(part, _waiting(state)):
+                code = str(part.state.input.get("code", "")).strip()
+                lines = [line.strip() for line in code.splitlines() if line.strip()]
+                shown = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
+                more = " / ..." if len(lines) > MOST_LINES else ""
+                return ENDED_FOR_USER.format(line=f"{' / '.join(shown)}{more}")
+    return ""
+
+
+def _waiting(state: State) -> frozenset[str | None]:
+    """Return the ids of the calls that waited for an answer, which had not begun to run."""
+    return frozenset(ask.call_id for ask in state.asks.values())
+
+
+def _ran_python(part: Part, waiting: frozenset[str | None]) -> TypeGuard[ToolPart]:
+    return (
+        isinstance(part, ToolPart)
+        and part.tool == "python"
+        and isinstance(part.state, ToolRunning)
+        and part.call_id not in waiting
+        and None not in waiting  # a question that names no call may be this one's
+    )
+
+
+def _close_message(
+    message: Message, info: AssistantMessage, now_ms: int, waiting: frozenset[str | None]
+) -> Iterator[Event]:
     for part in message.parts:
-        closed = _closed(part, now_ms)
+        closed = _closed(part, now_ms, ended=_ran_python(part, waiting))
         if closed is not part:
             yield PartUpdated(part=closed)
     if info.time.completed is None:
@@ -80,8 +122,17 @@ def _end_turn(messages: Messages) -> Iterator[Event]:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
-def _closed(part: Part, now_ms: int) -> Part:
+def _closed(part: Part, now_ms: int, *, ended: bool) -> Part:
     match part:
+        case ToolPart(state=ToolRunning()) if ended:
+            failed = _failed(part.state, now_ms)
+            printed = failed.metadata.get("output")
+            # What was printed is what the model is shown of a call that was interrupted.
+            told = {"output": f"{printed}\n\n[interrupted]\n{ENDED}"} if printed else {}
+            metadata = {**failed.metadata, **told}
+            return part.model_copy(
+                update={"state": failed.model_copy(update={"error": ENDED, "metadata": metadata})}
+            )
         case ToolPart(state=ToolPending() | ToolRunning()):
             return part.model_copy(update={"state": _failed(part.state, now_ms)})
         case TextPart() | ReasoningPart() if part.time is not None and part.time.end is None:

@@ -96,6 +96,7 @@ def outcome_text(outcome: PythonOutcome) -> str:
         ("images", _count(len(outcome.images)) if outcome.images else ""),
         ("shown to the user", ", ".join(shown)),
         ("error", outcome.error or ""),
+        ("left behind", "\n".join(outcome.notes)),
         ("interrupted", "Stopped before it finished." if outcome.interrupted else ""),
     ]
     text = "\n\n".join(f"[{label}]\n{body.rstrip()}" for label, body in sections if body.strip())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _SECTION = re.compile(
-    r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|interrupted)\]$"
+    r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$"
 )
 _REFUSED = re.compile(
     r"(?i)\A\W*(?:error:\s*)?(?:the user (?:has )?(?:rejected|denied|declined|refused)|a permission rule denies"

@@ -1,0 +1,209 @@
+"""Readers of settings that hold for the whole process: the interpreter's, and those of imported libraries.
+
+Border: reads through plain functions and dictionaries, and runs no code of the user; imports no library
+that is not imported, and changes nothing. A library in an unknown version has no readable settings.
+"""
+
+import decimal
+import faulthandler
+import gc
+import locale
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+Setting = tuple[str, str]
+"""What a setting is called, and the code that sets it back, with the old value as ``{before}``."""
+
+
+def plain_settings() -> Iterator[tuple[Setting, Any]]:
+    """Yield each setting that is one value."""
+    with suppress(OSError):  # the folder may be gone
+        yield ("the working folder", "os.chdir({before})"), str(Path.cwd())
+    yield ("logging.disable", "logging.disable({before})"), logging.root.manager.disable
+    yield (
+        ("the level of the root logger", "logging.getLogger().setLevel({before})"),
+        (logging.root.level),
+    )
+    yield (
+        (
+            "the number of handlers of the root logger",
+            "del logging.getLogger().handlers[{before}:]",
+        ),
+        len(logging.root.handlers),
+    )
+    yield ("the recursion limit", "sys.setrecursionlimit({before})"), sys.getrecursionlimit()
+    yield (
+        ("the thread switch interval", "sys.setswitchinterval({before})"),
+        (sys.getswitchinterval()),
+    )
+    yield ("gc.isenabled()", _switch("gc.enable()", "gc.disable()")), gc.isenabled()
+    yield ("the garbage collector's threshold", "gc.set_threshold(*{before})"), gc.get_threshold()
+    yield (
+        (
+            "faulthandler.is_enabled()",
+            _switch("faulthandler.enable()", "faulthandler.disable()"),
+        ),
+        faulthandler.is_enabled(),
+    )
+    yield (
+        ("the default timeout of sockets", "socket.setdefaulttimeout({before})"),
+        (socket.getdefaulttimeout()),
+    )
+    yield (
+        ("the locale", "locale.setlocale(locale.LC_ALL, {before})"),
+        locale.setlocale(locale.LC_ALL),
+    )
+    yield ("the time zone", "set os.environ['TZ'] as before; time.tzset()"), time.tzname
+    context = decimal.getcontext()
+    yield ("the precision of decimal", "decimal.getcontext().prec = {before}"), context.prec
+    yield ("the rounding of decimal", "decimal.getcontext().rounding = {before}"), context.rounding
+    yield (
+        ("the longest text of an integer", "sys.set_int_max_str_digits({before})"),
+        (sys.get_int_max_str_digits()),
+    )
+    if hasattr(os, "umask"):
+        umask = os.umask(0o077)  # the strictest for the moment: other threads write files
+        os.umask(umask)
+        yield ("the umask", "os.umask({before})"), umask
+
+
+def hooks() -> dict[Setting, Any]:
+    """Return functions that the interpreter calls, by the name and what sets them back."""
+    return {
+        ("sys.excepthook", "sys.excepthook = sys.__excepthook__"): sys.excepthook,
+        (
+            "threading.excepthook",
+            "threading.excepthook = threading.__excepthook__",
+        ): threading.excepthook,
+        ("sys.unraisablehook", "sys.unraisablehook = sys.__unraisablehook__"): sys.unraisablehook,
+        ("the trace function", "sys.settrace(None)"): sys.gettrace(),
+        ("the profile function", "sys.setprofile(None)"): sys.getprofile(),
+        (
+            "the policy of event loops",
+            "asyncio.set_event_loop_policy(None)",
+        ): getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None),
+    }
+
+
+def _switch(on: str, off: str) -> str:
+    """Return the way back of a setting that is on or off."""
+    return f"{{before:{on}|{off}}}"
+
+
+def signal_handlers() -> dict[int, Any]:
+    """Return the handler of each signal."""
+    found = {}
+    for number in _SIGNALS:
+        with suppress(ValueError, OSError):
+            found[number] = signal.getsignal(number)
+    return found
+
+
+_SIGNALS = [int(one) for one in signal.Signals]
+
+
+def broad_filters() -> list[tuple[str, str, int]]:
+    """Return action, category and line of the warning filters that hold for every module and message.
+
+    Libraries add narrower ones when they are imported, which is no news.
+    """
+    return [
+        (action, category.__name__, line)
+        for action, message, category, module, line in warnings.filters
+        if message is None and module is None
+    ]
+
+
+Table = Mapping[str, Any]
+
+
+def pandas_options() -> Table | None:
+    """Return the options of pandas by dotted name."""
+    module = sys.modules.get("pandas._config.config")
+    options = getattr(module, "_global_config", None)
+    if not isinstance(options, dict):
+        return None
+    found: dict[str, Any] = {}
+    rest: list[tuple[str, dict[str, Any]]] = [("", options)]
+    while rest:
+        prefix, table = rest.pop()
+        for name, value in table.items():
+            if type(value) is dict:
+                rest.append((f"{prefix}{name}.", value))
+            else:
+                found[prefix + name] = value
+    return found
+
+
+def numpy_print_options() -> Table | None:
+    """Return how NumPy prints arrays."""
+    return _numpy_call("get_printoptions")
+
+
+def numpy_errors() -> Table | None:
+    """Return what NumPy does on floating-point errors."""
+    return _numpy_call("geterr")
+
+
+def _numpy_call(name: str) -> Table | None:
+    read = getattr(sys.modules.get("numpy"), name, None)
+    return dict(read()) if callable(read) else None
+
+
+def matplotlib_settings() -> Table | None:
+    """Return matplotlib's rcParams without its backend."""
+    settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
+    if not isinstance(settings, dict):
+        return None
+    # dict's own methods: rcParams resolves an automatic backend when it is asked.
+    return {name: value for name, value in dict.items(settings) if name not in _BACKENDS}
+
+
+_BACKENDS = ("backend", "backend_fallback", "interactive")
+
+
+def figure_backend() -> str | None:
+    """Return matplotlib's backend, or None while it is not imported or not chosen."""
+    settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
+    if not isinstance(settings, dict):
+        return None
+    found = dict.get(settings, "backend")
+    return found if isinstance(found, str) else None
+
+
+def numpy_is_seeded() -> bool:
+    """Tell whether NumPy's global generator was given a seed since it was made."""
+    random = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
+    generator = getattr(random, "_bit_generator", None)
+    return generator is not None and getattr(generator, "_seed_seq", "") is None
+
+
+def _update(function: str) -> Callable[[Table], str]:
+    return lambda old: f"{function}(**{dict(old)!r})"
+
+
+def _options(old: Table) -> str:
+    return "; ".join(f"pandas.set_option({name!r}, {value!r})" for name, value in old.items())
+
+
+TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
+    ("pandas options", pandas_options, _options),
+    ("numpy's print options", numpy_print_options, _update("numpy.set_printoptions")),
+    ("numpy's error handling", numpy_errors, _update("numpy.seterr")),
+    (
+        "matplotlib's rcParams",
+        matplotlib_settings,
+        lambda old: f"matplotlib.rcParams.update({dict(old)!r})",
+    ),
+)
+"""What a table of settings is called, its reader, and the code that sets old values back."""

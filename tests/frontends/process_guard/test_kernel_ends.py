@@ -1,0 +1,182 @@
+"""Code of the agent that asks the kernel to end is told that it is the user's, and the kernel lives on."""
+
+from pathlib import Path
+
+import pytest
+from tests.harness.agent_python import call_python
+from tests.harness.kernel import Kernel
+from tests.waiting import LAST_RESORT_SECONDS
+
+pytestmark = pytest.mark.slow
+
+ENDS = {
+    "exit": "exit",
+    "exit with a code": "exit(0)",
+    "quit": "quit()",
+    "exit in a function": "def f():\n    exit()\nf()",
+    "exit of builtins": "import builtins\nbuiltins.exit(2)",
+    "keeping the kernel": "exit(keep_kernel=True)",
+    "sys.exit": "import sys\nsys.exit(3)",
+    "sys.exit with words": "import sys\nsys.exit('no data')",
+    "SystemExit": "raise SystemExit",
+    "SystemExit after await": "import asyncio\nawait asyncio.sleep(0)\nraise SystemExit(4)",
+    "in a task": (
+        "import asyncio, sys\nasync def f():\n    sys.exit(5)\nawait asyncio.create_task(f())"
+    ),
+    "in a task that nobody awaits": (
+        "import asyncio, sys\nasync def f():\n    sys.exit(5)\n"
+        "task = asyncio.create_task(f())\nawait asyncio.sleep(0.01)"
+    ),
+    "ask_exit": "get_ipython().ask_exit()",
+    "ask_exit in a thread": (
+        "import threading\nt = threading.Thread(target=get_ipython().ask_exit)\nt.start(); t.join()"
+    ),
+    "exit_now": "get_ipython().exit_now = True",
+    "shutdown": "get_ipython().kernel.do_shutdown(False)",
+    "reset": "%reset -f",
+    "soft reset": "%reset -s -f",
+    "reset by its method": "get_ipython().reset()",
+    "reset by run_line_magic": "get_ipython().run_line_magic('reset', '-f')",
+    "selective reset": "%reset_selective -f kept",
+    "SIGTERM": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "SIGTERM by number": "import os\nos.kill(0, 15)",
+    "SIGHUP by raise_signal": "import signal\nsignal.raise_signal(signal.SIGHUP)",
+    "SIGUSR1 to the thread": (
+        "import signal, threading\nsignal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)"
+    ),
+    "a timer": "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.05)",
+    "a timer for later": "import signal\nsignal.alarm(1000)",
+    "a timer of CPU time": (
+        "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.01)\nfor _ in range(10**7): pass"
+    ),
+    "loop.stop": "import asyncio\nasyncio.get_event_loop().stop()",
+    "loop.stop after await": (
+        "import asyncio\nawait asyncio.sleep(0)\nasyncio.get_running_loop().stop()\n"
+        "await asyncio.sleep(0)"
+    ),
+    "tornado's stop": "from tornado.ioloop import IOLoop\nIOLoop.current().stop()",
+    "next input": "get_ipython().set_next_input('rm -rf', replace=True)",
+    "load": "%load nothing.py\n",
+    "no modules": "import sys\nsys.modules.clear()",
+    "no print": "import builtins\ndel builtins.print",
+    "no builtins": "import builtins\ndel builtins.print, builtins.len",
+}
+
+
+@pytest.mark.parametrize("code", ENDS.values(), ids=ENDS.keys())
+def test_the_kernel_and_its_variables_live_on_and_the_call_has_failed(
+    kernel: Kernel, code: str
+) -> None:
+    (kernel.folder / "nothing.py").write_text("1", encoding="utf-8")
+    kernel.run("kept = 41")
+
+    called = call_python(kernel, code)
+
+    assert called.failed
+    assert called.section("error") or "failed: NameError" in called.output
+    assert "use 'exit'" not in called.output
+    assert called.run.reply["content"]["payload"] == []
+    assert kernel.run("print(kept, len([1]))").stream() == "41 1\n"
+
+
+@pytest.mark.parametrize("code", ["exit(0)", "import sys; sys.exit(3)", "raise SystemExit"])
+def test_the_model_is_told_whose_the_kernel_is(kernel: Kernel, code: str) -> None:
+    called = call_python(kernel, code)
+
+    assert called.output.startswith("[error]\nSystemExit")
+    assert "The kernel is the user's and was not ended" in called.output
+    assert "The kernel is the user's and was not ended" in called.run.markdown()
+
+
+@pytest.mark.parametrize("cell", ["%%time\n%agent -y hi", "x = %agent -y hi"])
+def test_it_is_so_in_a_cell_that_blocks(kernel: Kernel, cell: str) -> None:
+    kernel.run("kept = 41")
+
+    called = call_python(kernel, "print('before')\nexit()\nprint('after')", cell)
+
+    assert called.failed
+    assert called.section("stdout") == "before"
+    assert kernel.run("print(kept)").stream() == "41\n"
+
+
+def test_a_signal_of_its_own_is_no_press_of_the_stop_button(kernel: Kernel) -> None:
+    called = call_python(kernel, "import os, signal\nos.kill(os.getpid(), signal.SIGINT)")
+
+    assert called.failed
+    assert called.output.startswith("[error]\nKeyboardInterrupt: the code sent SIGINT")
+    assert "Over." in called.run.markdown()
+
+
+def test_signals_to_children_and_to_handlers_are_sent(kernel: Kernel) -> None:
+    code = (
+        "import os, signal, subprocess\n"
+        "child = subprocess.Popen(['sleep', '1000'])\nos.kill(child.pid, signal.SIGTERM)\n"
+        "found = [child.wait()]\n"
+        "old = signal.signal(signal.SIGUSR1, lambda number, _: found.append(int(number)))\n"
+        "os.kill(os.getpid(), signal.SIGUSR1)\nsignal.raise_signal(signal.SIGUSR1)\n"
+        "signal.signal(signal.SIGUSR1, old)\nfound"
+    )
+
+    called = call_python(kernel, code)
+
+    assert called.output == "[result]\n[-15, 10, 10]"
+
+
+def test_a_child_process_may_end_itself(kernel: Kernel) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "found = []\n"
+        "for end in (lambda: sys.exit(3), lambda: os.kill(os.getpid(), signal.SIGTERM)):\n"
+        "    pid = os.fork()\n    if not pid: end()\n    found.append(os.waitpid(pid, 0)[1])\nfound"
+    )
+
+    called = call_python(kernel, code)
+
+    assert called.section("result") == "[256, 15]"
+
+
+def test_the_users_own_cell_ends_the_kernel_as_before(folder: Path) -> None:
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        call_python(kernel, "exit()")
+
+        run = kernel.run("exit()")
+
+        assert run.reply["content"]["payload"][0]["source"] == "ask_exit"
+        kernel.process.wait(LAST_RESORT_SECONDS)
+
+
+SCENARIO = """
+from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.model.script import says
+register_scenario("ends", [says("So.").calls("python", code={code!r}), says("Done.")])
+"""
+
+FATAL = {
+    "os._exit": "import os\nprint('half')\nos._exit(1)",
+    "SIGKILL": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "abort": "import os\nos.abort()",
+    "a crash": "import ctypes\nctypes.string_at(0)",
+}
+
+
+@pytest.mark.parametrize("code", FATAL.values(), ids=FATAL.keys())
+def test_the_next_kernel_names_the_code_that_ran_when_the_kernel_ended(
+    folder: Path, code: str
+) -> None:
+    environment = {"JPY_SESSION_NAME": str(folder / "a.ipynb"), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    with Kernel(cwd=folder, env=environment) as kernel:
+        assert kernel.run("%load_ext palimpsest").status == "ok"
+        kernel.run(SCENARIO.format(code=code))
+        kernel.client.send("%agent -y --model rehearsal/ends go on")
+        kernel.process.wait(LAST_RESORT_SECONDS)
+    with Kernel(cwd=folder, env=environment) as kernel:
+        kernel.run("%load_ext palimpsest")
+        first = kernel.run("%agent --model rehearsal/rehearsal hello")
+        second = kernel.run("%agent --model rehearsal/rehearsal hello")
+
+    assert "The kernel ended while the agent's Python ran" in first.stream("stderr")
+    assert code.split("\n")[0] in first.stream("stderr")
+    assert "The kernel ended" not in second.stream("stderr")
+    logs = folder.glob(".palimpsest/sessions/**/*.jsonl")
+    assert any("The kernel ended while this code ran" in log.read_text("utf-8") for log in logs)
