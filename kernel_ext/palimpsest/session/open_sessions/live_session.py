@@ -235,6 +235,10 @@ class LiveSession:
         """Wait until no compaction runs and the answer it interrupted was tried again."""
         return await self.runner.wait_compaction()
 
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait, at most so long, until a turn that was told to stop has ended."""
+        await self.runner.wait_stopped(seconds)
+
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name, from the next request on."""
         made = self._on_loop(self._grant, action, name)
