@@ -14,11 +14,13 @@ import pytest
 from tests.harness.unattended_script import ends, script
 from tests.waiting import eventually, until
 
-from palimpsest.model.script import calls, says
+from palimpsest.model.script import calls, fails, says
 from palimpsest.public.session_object import Session
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import FaultServer
-from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+pytestmark = pytest.mark.slow
 
 HALF = says("Half of ").in_pieces(4).stalls()
 
@@ -246,3 +248,51 @@ def test_a_prompt_that_is_cancelled_at_once_sends_nothing_for_long(tmp_path: Pat
         assert eventually(lambda: server.open_connections == 0)
         assert session.status.type == "idle"
         assert session.waiting == ()
+
+
+WAITS: dict[str, Any] = {
+    "a permission question": calls("bash", command="touch x"),
+    "a command": calls("bash", command="sleep 1000"),
+    "a question of the model": calls(
+        "question",
+        questions=[
+            {"question": "Which?", "header": "W", "options": [{"label": "a", "description": "a"}]}
+        ],
+    ),
+    "another try": fails(429, retry_after=300),
+    "the first words": says("").stalls(),
+}
+
+
+def waits_for(session: Session, server: FaultServer, what: str) -> bool:
+    match what:
+        case "a permission question":
+            return bool(session.asks)
+        case "a question of the model":
+            return bool(session.questions)
+        case "another try":
+            return session.status.type == "retry"
+        case "a command":
+            parts = [part for message in session.messages for part in message.parts]
+            return any(isinstance(one, ToolPart) and one.state.status == "running" for one in parts)
+        case _:
+            return server.open_connections == 1
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_a_cancelled_prompt_ends_whatever_it_waits_for(tmp_path: Path, what: str) -> None:
+    with script(tmp_path, WAITS[what], says("Never asked for.")) as (session, server):
+
+        async def main() -> str:
+            task = asyncio.create_task(session.aio.prompt("go", yes=what == "a command"))
+            await until(lambda: waits_for(session, server, what))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return session.status.type
+
+        assert asyncio.run(main()) == "idle"
+
+        assert eventually(lambda: is_quiet(server, 1))
+        assert (session.asks, session.questions) == ((), ())
+        assert ends(session) == ["cancelled"]

@@ -49,7 +49,7 @@ class KernelSession(Protocol):
         ...
 
     def take_withheld(self) -> str:
-        """Return a sentence for the user about withheld claims of its log; empty after the first call."""
+        """Return what the user is told of its opening: withheld claims, a moved notebook; empty after the first call."""
         ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:

@@ -155,7 +155,7 @@ class LiveSession:
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
         self.withheld = ""
-        """What was withheld from its log when it was opened, to be shown to the user once."""
+        """What the user is told once of its opening: what was withheld from its log, what became of its notebook."""
         journal.subscribe(self._watch)
 
     @property
@@ -176,7 +176,7 @@ class LiveSession:
         return self._step_mode
 
     def take_withheld(self) -> str:
-        """Return the sentence about withheld claims of its log; empty after the first call."""
+        """Return what the user is told of its opening; empty after the first call."""
         words, self.withheld = self.withheld, ""
         return words
 

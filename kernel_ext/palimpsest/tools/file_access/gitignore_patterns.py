@@ -52,7 +52,7 @@ class _Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _RuleRun:
     """Neighbouring rules that all ignore, or all do not."""
 
     ignores: bool
@@ -67,7 +67,7 @@ class GitignorePatterns:
         rules = [one for line in lines for one in _rules(line)]
         runs = [(key, list(run)) for key, run in groupby(rules, lambda one: one.ignores)]
         self._runs = tuple(
-            _Run(
+            _RuleRun(
                 ignores,
                 _either([one.regex for one in run if one.by_name]),
                 _either([one.regex for one in run if not one.by_name]),
