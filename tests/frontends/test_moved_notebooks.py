@@ -79,6 +79,18 @@ def test_a_moved_notebook_goes_on_with_its_session(
     assert opened(project, "week 1/b.ipynb") == (session, "")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("a.ipynb", "A.ipynb"), ("caf\u00e9.ipynb", "cafe\u0301.ipynb")]
+)
+def test_a_name_that_differs_in_letters_only_is_the_same_notebook(
+    project: Path, old: str, new: str
+) -> None:
+    _, session = asked(project, old, *ONE)
+    by_mv(project, old, new)
+
+    assert opened(project, new)[0] == session
+
+
 @pytest.mark.parametrize("what", ["cleared", "without ids"])
 def test_a_moved_notebook_is_known_by_less(project: Path, what: str) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE, with_ids=what != "without ids")
@@ -163,6 +175,20 @@ def test_a_notebook_that_only_names_a_session_does_not_get_it(project: Path) -> 
 
     assert found != session
     assert told == ""
+
+
+def test_a_moved_notebook_whose_session_another_kernel_has_is_said_to_be_held(
+    project: Path,
+) -> None:
+    notebook = SavedNotebook(project / "a.ipynb")
+    with OpenNotebook(project, "a.ipynb") as first:
+        first.ask(notebook, *ONE)
+        by_mv(project, "a.ipynb", "b.ipynb")
+        with OpenNotebook(project, "b.ipynb") as second:
+            run = second.kernel.client.run("%%agent\nAnd now?", cellId="b-1")
+            assert run.status == "error"
+            assert "Another kernel" in str(run.reply["content"])
+        assert first.ask(notebook, "And here?", save=False) == ""
 
 
 def test_a_session_of_another_project_is_not_found(project: Path, tmp_path: Path) -> None:
