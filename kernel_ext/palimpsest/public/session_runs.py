@@ -6,12 +6,12 @@ same as coroutines, for scripts that have an event loop of their own.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar, Unpack
 
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.record_listener import RecordListener
-from palimpsest.session.engine import EngineThread
+from palimpsest.session.engine import EngineFuture, EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.project_sessions import ProjectSessions
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -27,6 +27,8 @@ from palimpsest.transcript.values import Reply
 
 T = TypeVar("T")
 
+STOP_SECONDS = 2.0
+"""How long a cancelled wait stays until its turn has ended; a tool that does not stop must not hold it."""
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
     "would block. start() sends a prompt without waiting."
@@ -60,11 +62,12 @@ class SessionRuns:
         self.session = session
         self._listeners: tuple[RecordListener, ...] = ()
 
-    def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
+    def start(self, text: str, **options: Unpack[PromptWords]) -> EngineFuture[Answer]:
         """Send a prompt; its answer arrives in a future.
 
         While a turn runs it waits behind it; ``delivery="steer"`` sends it into the turn, before
-        its next request. The same ``prompt_id`` twice is one prompt.
+        its next request. The same ``prompt_id`` twice is one prompt. Cancelling the future withdraws the
+        prompt, or stops the turn that it began.
 
         >>> future = session.start("Hello.", prompt_id="greeting")
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
@@ -74,7 +77,7 @@ class SessionRuns:
         self._in_order(lambda: None)  # status and waiting include it as soon as this returns
         return future
 
-    def loop(self) -> "Future[Answer]":
+    def loop(self) -> EngineFuture[Answer]:
         """Join the running turn; its final answer arrives in a future, the same for all that join.
 
         If none runs, one is begun for what was left: a message that has no answer yet because
@@ -87,7 +90,7 @@ class SessionRuns:
         """
         return self._begun(self.session.loop())
 
-    def retry(self) -> "Future[Answer]":
+    def retry(self) -> EngineFuture[Answer]:
         """Send the newest turn's failed request again; the answer arrives in a future.
 
         >>> session.retry().result()
@@ -98,7 +101,7 @@ class SessionRuns:
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
-    ) -> "Future[Answer]":
+    ) -> EngineFuture[Answer]:
         """Replace older messages by a summary, which arrives in a future; joins a compaction that runs.
 
         ``focus`` is what the summary keeps above all, ``model`` writes this one summary, and with ``auto``
@@ -109,7 +112,7 @@ class SessionRuns:
         """
         return self._begun(self.session.compact(focus, model=model, auto=auto))
 
-    def wait_compaction(self) -> "Future[bool]":
+    def wait_compaction(self) -> EngineFuture[bool]:
         """Wait, in a future, until no compaction runs and the request that it interrupted was sent again.
 
         The result is false when that takes longer than the context policy waits. The future raises
@@ -121,7 +124,8 @@ class SessionRuns:
         try:
             return self._begun(self.session.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
-            ended: Future[bool] = Future()
+            ended = EngineFuture[bool](self.holder.engine)
+            ended.work_ended.set_result(None)
             ended.set_exception(WaitAborted(CLOSED_BEFORE))
             return ended
 
@@ -205,15 +209,16 @@ class SessionRuns:
             return call(*arguments)
         return self._begun(work()).result()
 
-    def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        future: Future[T] = self.holder.engine.submit(work, is_turn=True)
-        return future
+    def _begun(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:
+        return self.holder.engine.submit(work, is_turn=True)
 
 
 class AsyncRuns:
     """The methods of ``Session`` that take long, as coroutines for any event loop.
 
-    A cancelled wait stops nothing.
+    A cancelled wait (``task.cancel``, ``asyncio.timeout``, a task group that fails) withdraws its prompt, or stops
+    the turn, retry or compaction that it began, as ``cancel`` does; what the agent said so far is kept. A wait that only
+    joined, or steered into, what others began just ends.
 
     >>> async def two():
     ...     first = session.aio.prompt("Which files are there?", yes=True)
@@ -271,5 +276,15 @@ class AsyncRuns:
         """
         return await asyncio.to_thread(function, *arguments, **named)
 
-    async def _of(self, future: "Future[T]") -> T:
-        return await asyncio.shield(asyncio.wrap_future(future))
+    async def _of(self, future: EngineFuture[T]) -> T:
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            future.cancel()
+            # The turn ends in its record before the caller goes on, so that the session can be used at once.
+            await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
+            holder, live = self._runs.holder, self._runs.session
+            with suppress(UserError):  # the engine has ended
+                stopped = holder.engine.submit(live.wait_stopped(STOP_SECONDS))
+                await asyncio.wait({asyncio.wrap_future(stopped)}, timeout=STOP_SECONDS)
+            raise

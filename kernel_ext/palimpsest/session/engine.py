@@ -65,6 +65,8 @@ class EngineFuture(Future[T]):
         super().__init__()
         self._engine = engine
         self._is_turn = is_turn
+        self.work_ended: Future[None] = Future()
+        """Done when the work has ended: later than this future where that was cancelled."""
 
     def result(self, timeout: float | None = None) -> T:
         """Wait for the result and return it; raises UserError on the engine's own thread."""
@@ -115,7 +117,7 @@ class EngineThread:
             raise RuntimeError("The engine thread ended before its loop began.")
         return self._loop
 
-    def submit(self, work: Coroutine[Any, Any, T], *, is_turn: bool = False) -> "Future[T]":
+    def submit(self, work: Coroutine[Any, Any, T], *, is_turn: bool = False) -> EngineFuture[T]:
         """Run a coroutine on the engine; returns a future for other threads.
 
         A turn may need the main thread, so a wait for it there serves its requests. Raises UserError where
@@ -164,11 +166,12 @@ class EngineThread:
 
 
 def _begin(
-    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: "Future[T]"
+    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: EngineFuture[T]
 ) -> None:
     """Start work whose result goes to a future; cancelling the future cancels the work."""
     if future.cancelled():
         work.close()
+        future.work_ended.set_result(None)
         return
     task = loop.create_task(work)
 
@@ -178,6 +181,7 @@ def _begin(
                 loop.call_soon_threadsafe(task.cancel)
 
     def ended(task: "asyncio.Task[T]") -> None:
+        future.work_ended.set_result(None)
         if task.cancelled():
             future.cancel()
         problem = None if task.cancelled() else task.exception()

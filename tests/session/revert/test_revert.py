@@ -479,3 +479,54 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
     assert words(session)[-2:] == ["instead?", "Fourth."]
     assert "Third." not in words(session)
+
+
+async def test_a_whitelist_in_gitignore_hides_no_folder_from_a_revert(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*\n!*/\n!*.py\n!.gitignore\n")
+    (tmp_path / "lesson").mkdir()
+    (tmp_path / "lesson/a.py").write_text("one\n")
+    made = make_harness(tmp_path, writes("lesson/a.py", "two\n"), says("Done."))
+    session = await made.session()
+    await ask(session, "change it", yes=True)
+
+    assert [one.file for one in await session.reverts.diff()] == ["lesson/a.py"]
+    await session.reverts.revert()
+
+    assert (tmp_path / "lesson/a.py").read_text() == "one\n"
+
+
+async def test_a_file_of_which_no_snapshot_is_kept_is_named_when_its_change_stays(
+    tmp_path: Path,
+) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside.txt"
+    project.mkdir()
+    (project / ".gitignore").write_text("*.log\nout/\n")
+    (project / "out").mkdir()
+    (project / "out/b.txt").write_text("was\n")
+    made = make_harness(
+        project,
+        writes("a.log", "new\n"),
+        writes("out/b.txt", "new\n"),
+        writes(".cache/c.txt", "new\n"),
+        writes(str(outside), "new\n"),
+        writes("d.txt", "new\n"),
+        calls("edit", path="d.txt", old="nothing like it", new="x"),
+        says("Done."),
+    )
+    session = await made.session()
+    await ask(session, "write them", yes=True)
+
+    looked = await session.reverts.preview()
+    done = await session.reverts.revert()
+
+    left_out = "it was left out of the snapshot by an ignore rule"
+    assert {one.file: (one.action, one.reason) for one in looked.files} == {
+        "a.log": ("impossible", left_out),
+        "out/b.txt": ("impossible", left_out),
+        ".cache/c.txt": ("impossible", "it lies in a folder that is never kept or brought back"),
+        str(outside): ("impossible", "it lies outside the project, where no earlier state is kept"),
+        "d.txt": ("delete", None),
+    }
+    assert done.files == looked.files
+    assert (project / "out/b.txt").read_text() == "new\n"
+    assert not (project / "d.txt").exists()

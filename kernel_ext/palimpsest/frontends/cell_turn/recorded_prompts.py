@@ -116,6 +116,8 @@ class RecordedPrompts:
         if again:
             self.refuse_sending(place)
         self._begin_batch(place)
+        workspace = self._services.workspace
+        self._services.engine.submit(workspace.recognise(place.notebook)).result()
         # A console, or a program that names no notebook, has no cells to come back to.
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
             return Sending()

@@ -49,11 +49,19 @@ class KernelSession(Protocol):
         ...
 
     def take_withheld(self) -> str:
-        """Return a sentence for the user about withheld claims of its log; empty after the first call."""
+        """Return what the user is told of its opening: withheld claims, a moved notebook; empty after the first call."""
         ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Send a prompt and await its own answer; raises UserError before anything was done."""
+        """Send a prompt and await its own answer; raises UserError before anything was done.
+
+        A cancelled wait withdraws the prompt, or stops the turn that it began; so do ``retry``, ``loop`` and
+        ``compact``. What others began, or still await, goes on.
+        """
+        ...
+
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait, at most so long, until a turn that was told to stop has ended; returns at once where none was."""
         ...
 
     async def retry(self) -> Answer:

@@ -39,6 +39,10 @@ class ProjectSessions(Protocol):
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         ...
 
+    async def recognise(self, notebook: str | None) -> None:
+        """Compare a notebook's file with what sessions recorded, once in a kernel; a moved one keeps its sessions."""
+        ...
+
     async def known(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
         ...

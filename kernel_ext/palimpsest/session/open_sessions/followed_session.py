@@ -171,6 +171,11 @@ class FollowedSession:
         """Wait for a compaction, if the other kernel has released the session."""
         return await (await self._here()).wait_compaction()
 
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait until a turn that was told to stop has ended; this kernel has none while another one writes."""
+        if self._alive is not None:
+            await self._alive.wait_stopped(seconds)
+
     def policy(self) -> Policy:
         """Return the policy that was chosen, or the newest request's; raises SessionHeld where neither is known."""
         if self._alive is not None:

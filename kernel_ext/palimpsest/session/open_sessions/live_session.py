@@ -155,7 +155,8 @@ class LiveSession:
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
         self.withheld = ""
-        """What the user is told once of its log: the code that ran when a kernel ended, what was withheld."""
+        """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
+        what became of its notebook."""
         journal.subscribe(self._watch)
 
     @property
@@ -176,7 +177,7 @@ class LiveSession:
         return self._step_mode
 
     def take_withheld(self) -> str:
-        """Return the sentence about withheld claims of its log; empty after the first call."""
+        """Return what the user is told of its opening; empty after the first call."""
         words, self.withheld = self.withheld, ""
         return words
 
@@ -234,6 +235,10 @@ class LiveSession:
     async def wait_compaction(self) -> bool:
         """Wait until no compaction runs and the answer it interrupted was tried again."""
         return await self.runner.wait_compaction()
+
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait, at most so long, until a turn that was told to stop has ended."""
+        await self.runner.wait_stopped(seconds)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name, from the next request on."""

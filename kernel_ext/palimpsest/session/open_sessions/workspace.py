@@ -1,7 +1,8 @@
 """Open, create, list and delete the sessions of one project for one kernel.
 
 A session belongs to a notebook. Front ends name a notebook by its path relative to the kernel's start
-directory; stored is its path relative to the project. A kernel without a notebook (a console) has
+directory; stored is its path relative to the project. Its file is compared with what sessions recorded
+before a name is used (``notebook_recognition.py``), since files are moved while no kernel runs. A kernel without a notebook (a console) has
 one session of its own. Opening a session runs nothing: turns that a dead kernel left running are
 closed as interrupted, and prompts that waited in its inbox are withdrawn, to be read in the
 transcript.
@@ -21,6 +22,10 @@ from palimpsest.session.interfaces.kernel_session import KernelSession as LiveSe
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
+from palimpsest.session.open_sessions.notebook_recognition import (
+    NotebookRecognition,
+    RecognisedNotebook,
+)
 from palimpsest.session.open_sessions.open_children import OpenChildren
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
 from palimpsest.session.records.retention import (
@@ -100,6 +105,8 @@ class Workspace:
         self._project_id = project_id
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
+        self._recognised: dict[str, RecognisedNotebook] = {}
+        """What the file of each notebook said when this kernel first used its name."""
         self._lock = asyncio.Lock()
         self._open_children = OpenChildren(self._shut)
         services.effective_rules.default_model = services.default_model
@@ -117,7 +124,12 @@ class Workspace:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
             name = self._name(notebook)
-            return await self._found(name) or await self._created(name)
+            return await self._found(name) or self._told(name, await self._created(name))
+
+    async def recognise(self, notebook: str | None) -> None:
+        """Compare a notebook's file with what sessions recorded, once in a kernel; a moved one keeps its sessions."""
+        async with self._lock:
+            await self._recognise(self._name(notebook))
 
     async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
         """Return the notebook's session if it has one; none is created."""
@@ -362,7 +374,8 @@ class Workspace:
         name = self._name(notebook)
         if name is None or name in self._current:
             return self._current.get(name, "")
-        return next((one.id for one in self._store.recent(NEWEST)[0] if _belongs(one, name)), "")
+        listed = self._store.recent(NEWEST)[0]
+        return next((one.id for one in listed if self._is_its(one, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
@@ -391,15 +404,42 @@ class Workspace:
         if known is not None and known in self._open:
             return await self._opened(known, notebook)
         if notebook is not None:
+            await self._recognise(notebook)
             listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
-            found = next((one for one in listed if _belongs(one, notebook)), None)
+            found = next((one for one in listed if self._is_its(one, notebook)), None)
             if found is None and unread:
-                found = next((one for one in await self._listed() if _belongs(one, notebook)), None)
+                listed = await self._listed()
+                found = next((one for one in listed if self._is_its(one, notebook)), None)
             if found is not None:
-                return await self._opened(found.id, notebook)
+                return self._told(notebook, await self._opened(found.id, notebook))
         elif self._services.script:
             return await self._of_folder()
         return None
+
+    async def _recognise(self, notebook: str | None) -> None:
+        if notebook is None or notebook in self._recognised or notebook in self._current:
+            return
+        recognition = NotebookRecognition(self._store, self._services.root)
+        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        found = await asyncio.to_thread(recognition.look, notebook, listed)
+        self._recognised[notebook] = found
+        for one in listed:
+            if one.id in found.moved or one.parent_id in found.moved:
+                await self._renamed(one.id, notebook)
+
+    def _is_its(self, summary: SessionSummary, notebook: str) -> bool:
+        """Return whether a notebook goes on with a session by itself."""
+        recognised = self._recognised.get(notebook, RecognisedNotebook())
+        is_moved = summary.id in recognised.moved  # its name may be in another kernel's hand
+        return (_belongs(summary, notebook) or is_moved) and summary.id not in recognised.not_its
+
+    def _told(self, notebook: str | None, session: Opened) -> Opened:
+        """Have the session tell, once, what was unusual about its notebook."""
+        found = self._recognised.get(notebook or "")
+        if found is not None and found.words and isinstance(session, LiveSession):
+            session.withheld = " ".join(filter(None, (session.withheld, found.words)))
+            self._recognised[notebook or ""] = replace(found, words="")
+        return session
 
     async def _of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""

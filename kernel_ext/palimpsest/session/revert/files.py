@@ -6,10 +6,12 @@ would be reverted with the agent's.
 """
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from palimpsest.session.revert.plan import RevertPlan, left_by
 from palimpsest.store.file_snapshots.file_diffs import file_diff
 from palimpsest.store.file_snapshots.file_restore import (
+    LEFT_OUT,
     FileRestore,
     WantedFile,
     perform_restores,
@@ -20,9 +22,11 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.parts import PatchPart, StepFinishPart
 from palimpsest.transcript.session_record.reverts import RevertedFile, RevertState
+from palimpsest.transcript.strings.relative_paths import path_problem
 
+OUTSIDE = "it lies outside the project, where no earlier state is kept"
 GONE = "the snapshot that held it is no longer kept"
 
 Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
@@ -75,7 +79,34 @@ def wanted_files(
             left[path] = trees.entry(standing.left, path)
             if standing.snapshot is not None:
                 first.setdefault(path, standing.snapshot)
-    return _wanted(trees, first, left, disturbed)
+    found, gone = _wanted(trees, first, left, disturbed)
+    unseen = [path for path in plan.written if path not in first]
+    return found, gone + _never_kept(snapshots, trees, messages, unseen)
+
+
+def _never_kept(
+    snapshots: Snapshots, trees: SnapshotReader, messages: Messages, written: Iterable[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the files of which no snapshot has a state, with the reason, so that none stays changed in silence.
+
+    A file that snapshots do have, and that no step changed, is not among them.
+    """
+    taken = [
+        part.snapshot
+        for message in messages
+        for part in message.parts
+        if isinstance(part, StepFinishPart) and part.snapshot is not None
+    ]
+    tree = trees.tree(taken[-1]) if taken else None
+    found: list[tuple[str, str]] = []
+    for path in written:
+        if path.startswith("/") or Path(path).is_absolute():
+            found.append((path, OUTSIDE))
+        elif (problem := path_problem(path, snapshots.never)) is not None:
+            found.append((path, problem))
+        elif tree is not None and tree.get(path) is None and tree.left_out(path):
+            found.append((path, LEFT_OUT))
+    return tuple(found)
 
 
 def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[str, ...]:

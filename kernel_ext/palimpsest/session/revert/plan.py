@@ -13,6 +13,9 @@ from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState
 
+WRITERS = frozenset({"write", "edit"})
+"""The tools whose calls are called after the file that they wrote."""
+
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
@@ -24,6 +27,8 @@ class RevertPlan:
     """The snapshot of a revert that is already in effect: its files are restored first."""
     patches: tuple[PatchPart, ...]
     """Steps whose file changes are undone, oldest first; the first that names a file holds what to restore."""
+    written: tuple[str, ...] = ()
+    """The files that hidden calls of the file tools wrote, whether or not a snapshot has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,13 @@ def plan_revert(
     if target is None:
         return None
     place, part = target
-    patches = tuple(
-        one for _, message in _from(messages, messages[place].id, part) for one in _patches(message)
-    )
+    hidden = [message for _, message in _from(messages, messages[place].id, part)]
     return RevertPlan(
-        messages[place].id, part, standing.snapshot if standing is not None else None, patches
+        messages[place].id,
+        part,
+        standing.snapshot if standing is not None else None,
+        tuple(one for message in hidden for one in _patches(message)),
+        tuple(dict.fromkeys(name for message in hidden for name in _written(message))),
     )
 
 
@@ -128,6 +135,18 @@ def _from(
             names = [part.id for part in message.parts]
             first = names.index(part_id) if part_id in names else 0
             yield at, message.model_copy(update={"parts": message.parts[first:]})
+
+
+def _written(message: Message) -> list[str]:
+    """Return the files that completed calls of the file tools wrote: relative, or absolute outside the project."""
+    return [
+        part.state.title
+        for part in message.parts
+        if isinstance(part, ToolPart)
+        and part.tool in WRITERS
+        and part.state.status == "completed"
+        and part.state.title
+    ]
 
 
 def _patches(message: Message) -> list[PatchPart]:

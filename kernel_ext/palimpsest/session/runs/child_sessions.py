@@ -198,9 +198,6 @@ class ChildSessionRunner:
                     origin=Origin(kind="api", user=self._services.user or None),
                 ),
             )
-        except asyncio.CancelledError:
-            child.runner.cancel("Stopped.")
-            raise
         finally:
             unsubscribe()
             unregister()

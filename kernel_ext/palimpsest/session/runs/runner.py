@@ -1,12 +1,13 @@
 """Run a session's turns: prompts wait in the inbox, and one turn runs at a time.
 
 A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
-delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on the engine's loop.
+delivered before the next request, *queue* after the turn (DESIGN.md 5). A caller whose wait is cancelled takes
+its own work back: a prompt that waits is withdrawn, a turn that it began is stopped. Runs on the engine's loop.
 """
 
 import asyncio
 import dataclasses
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -73,6 +74,7 @@ from palimpsest.transcript.session_record.sessions import Busy, Idle
 from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."
+STOPPED = "Stopped."
 NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
 UNKEPT = "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 REMEMBERED = 100
@@ -110,8 +112,10 @@ class Runner:
         """Tracks compactions; callers wait for one with it."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._answered: OrderedDict[str, Answer] = OrderedDict()
-        self._compacting: asyncio.Future[Answer] | None = None
-        """The compaction that was requested last, from its request to its answer; its marker may not be written yet."""
+        self._callers: Counter[str] = Counter()
+        """How many callers await each answer."""
+        self._compacting = ""
+        """The key of the compaction that was requested last; its marker may not be written yet."""
         self._joined: list[asyncio.Future[Answer]] = []
         self._yes: set[str] = set()
         self._run: Run | None = None
@@ -130,7 +134,7 @@ class Runner:
         if prompt_id not in self._waiting:
             chosen = journaled_options(options)
             self._resolve(chosen)
-            future = self._await(prompt_id)
+            self._await(prompt_id)
             if options.yes:
                 self._yes.add(prompt_id)
             self._log.append(
@@ -145,8 +149,7 @@ class Runner:
             )
             if not self.busy:
                 self._begin(self._work())
-            return await asyncio.shield(future)
-        return await asyncio.shield(self._waiting[prompt_id])
+        return await self._answer_to(prompt_id)
 
     async def loop(self) -> Answer:
         """Await the end of the run and return its final answer; start a run where none is active.
@@ -155,7 +158,8 @@ class Runner:
         message, if it has no answer yet, and the prompts that wait. Raises UserError when the session has
         neither.
         """
-        if not self.busy:
+        begins = not self.busy
+        if begins:
             if newest_user(self._log.state.messages()) is not None:
                 self._begin(self._work(lambda _run, _run_context: None))
             elif self._log.state.inbox:
@@ -164,7 +168,14 @@ class Runner:
                 raise UserError(NOTHING_SAID)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._joined.append(future)
-        return await asyncio.shield(future)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if future in self._joined:
+                self._joined.remove(future)
+                if begins and not self._joined:
+                    self._stop_unawaited()
+            raise
 
     @property
     def busy(self) -> bool:
@@ -179,9 +190,51 @@ class Runner:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.get_running_loop().create_task(work)
 
-    def _await(self, key: str) -> "asyncio.Future[Answer]":
-        future = self._waiting[key] = asyncio.get_running_loop().create_future()
-        return future
+    def _await(self, key: str) -> None:
+        """Create the future of an answer, which ``_answer`` sets."""
+        self._waiting[key] = asyncio.get_running_loop().create_future()
+
+    async def _answer_to(self, key: str) -> Answer:
+        """Await an answer; a cancelled wait takes its work back, unless other callers await the same answer."""
+        self._callers[key] += 1
+        try:
+            return await asyncio.shield(self._waiting[key])
+        except asyncio.CancelledError:
+            if self._callers[key] == 1 and key in self._waiting and not self._ends:
+                self._take_back(key)
+            raise
+        finally:
+            self._callers[key] -= 1
+            if not self._callers[key]:
+                del self._callers[key]
+
+    @property
+    def _ends(self) -> bool:
+        """Whether the kernel ends, which cancels the run as well as those that wait for it."""
+        return self._task is not None and self._task.cancelling() > 0
+
+    def _take_back(self, key: str) -> None:
+        """Withdraw a prompt that waits, or stop the turn that it began; one that joined a turn only leaves it."""
+        run = self._run
+        if not self.withdraw(key) and run is not None and next(iter(run.delivered), None) == key:
+            run.abort.set(STOPPED)
+
+    def _stop_unawaited(self) -> None:
+        """Stop a run that nobody awaits."""
+        run = self._run
+        if run is not None and not self._ends and self._waiting.keys().isdisjoint(run.delivered):
+            run.abort.set(STOPPED)
+
+    async def wait_stopped(self, seconds: float) -> None:
+        """Wait, at most so long, until a run that was told to stop has ended; returns at once where none was."""
+        run, task = self._run, self._task
+        if task is None or (run is not None and not run.abort.is_set()):
+            return
+        ends: set[asyncio.Future[Any]] = {task}
+        if run is not None and self._log.state.inbox:  # other prompts follow it
+            ends = {self._waiting[key] for key in run.delivered if key in self._waiting}
+        if ends:
+            await asyncio.wait(ends, timeout=seconds)
 
     async def retry(self) -> Answer:
         """Send the request that failed again, and await the answer of its turn.
@@ -198,14 +251,14 @@ class Runner:
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
         key = self._ids.new("pmt")
-        future = self._await(key)
+        self._await(key)
         answered = newest.parent_id
 
         def start(run: Run, _run_context: RunContext) -> None:
             run.delivered[key] = answered
 
         self._begin(self._work(start, again=True))
-        return await asyncio.shield(future)
+        return await self._answer_to(key)
 
     def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
         """Stop the run and withdraw the prompts that wait; returns whether there was anything."""
@@ -237,8 +290,8 @@ class Runner:
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
-        if self._compacting is not None and not self._compacting.done():
-            return await asyncio.shield(self._compacting)
+        if self._compacting in self._waiting:
+            return await self._answer_to(self._compacting)
         if self.compactions.in_flight:
             return await self._join()
         self.idle()
@@ -246,15 +299,15 @@ class Runner:
         user = newest_user(messages)
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
-        key = self._ids.new("pmt")
-        future = self._compacting = self._await(key)
+        key = self._compacting = self._ids.new("pmt")
+        self._await(key)
 
         def start(run: Run, run_context: RunContext) -> None:
             marked = write_marker(run_context, user, auto=False, wanted=wanted, origin=origin)
             run.delivered[key] = marked.id
 
         self._begin(self._work(start))
-        return await asyncio.shield(future)
+        return await self._answer_to(key)
 
     async def wait_compaction(self) -> bool:
         """Wait until no compaction runs and the answer it interrupted was tried again.

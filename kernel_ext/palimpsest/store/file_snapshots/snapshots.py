@@ -386,8 +386,8 @@ def _is_unknown(path: str, one: Tree, other: Tree) -> bool:
     """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
     if one.ignored == other.ignored and not one.ignored_cut:
         return False
-    return (one.get(path) is None and (one.ignored_cut or one.left_out(path))) or (
-        other.get(path) is None and (other.ignored_cut or other.left_out(path))
+    return (one.get(path) is None and one.left_out(path)) or (
+        other.get(path) is None and other.left_out(path)
     )
 
 

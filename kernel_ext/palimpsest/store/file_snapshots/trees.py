@@ -70,7 +70,12 @@ class Tree:
         return self.entries.get(path)
 
     def left_out(self, path: str) -> bool:
-        """Return whether an ignore rule left this path out, so that its state is unknown."""
+        """Return whether an ignore rule left this path out, so that its state is unknown.
+
+        Where not all ignored paths are listed, that is so of every path that has no entry.
+        """
+        if self.ignored_cut and path not in self.entries:
+            return True
         return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
 
 

@@ -1,6 +1,7 @@
 """Walk the project's files, without those that git ignores and without caches and the like.
 
-Border: reads folders and ``.gitignore`` files; follows no links, so a walk stays below its start.
+Border: reads folders and the ``.gitignore`` files of the project, and nothing else of git: no settings, no
+index, no ``.git/info/exclude``, since a folder may be a stranger's. Follows no links, so a walk stays below its start.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
+from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
 ALWAYS_LEFT_OUT = frozenset(
     {
@@ -33,10 +34,13 @@ ALWAYS_LEFT_OUT = frozenset(
 )
 
 MOST_BYTES = 1_000_000
-"""Maximum bytes that are read of a ``.gitignore``."""
+"""Maximum bytes of a ``.gitignore``. Of a file that exceeds a limit nothing is used: a part of it could hide
+what a later line shows again."""
 MOST_RULES = 5_000
+MOST_RULE_BYTES = 100_000
+"""Maximum bytes of all rules together, without equal ones; compiling them takes about a second."""
 LONGEST_RULE = 4_096
-"""Maximum characters of a rule; no path is longer on Linux. A line of a megabyte took seconds to compile."""
+"""Maximum bytes of a rule; no path is longer on Linux, so a longer one is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,10 @@ class GitignoreRules:
     """The ``.gitignore`` rules that apply in a folder: its own and those of the folders above it."""
 
     def __init__(
-        self, folder: Path, parents: "tuple[tuple[Path, GitIgnoreSpec], ...]" = ()
+        self, folder: Path, parents: "tuple[tuple[Path, GitignorePatterns], ...]" = ()
     ) -> None:
         own = _read(folder / ".gitignore")
-        self._specs = parents if own is None else (*parents, (folder, own))
+        self._files = parents if own is None else (*parents, (folder, own))
 
     @classmethod
     def at(cls, root: Path, folder: Path) -> "GitignoreRules":
@@ -77,32 +81,32 @@ class GitignoreRules:
 
     def below(self, folder: Path) -> "GitignoreRules":
         """Return the rules that apply in a folder inside this one."""
-        return GitignoreRules(folder, self._specs)
+        return GitignoreRules(folder, self._files)
 
     def covers(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether the rules ignore a path; the deepest ``.gitignore`` that matches it decides."""
-        for folder, spec in reversed(self._specs):
-            name = path.relative_to(folder).as_posix() + ("/" if is_dir else "")
-            verdict: bool | None = spec.check_file(name).include
+        for folder, patterns in reversed(self._files):
+            verdict = patterns.verdict(os.fsencode(path.relative_to(folder)), is_dir=is_dir)
             if verdict is not None:
                 return verdict
         return False
 
 
-def _read(path: Path) -> GitIgnoreSpec | None:
-    """Return the rules of a file; None if it is missing, invalid, or a link, which git ignores too."""
+def _read(path: Path) -> GitignorePatterns | None:
+    """Return the rules of a file; None if it is missing, too large, or a link, which git ignores too."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
         with path.open("rb") as file:
-            lines = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
+            content = file.read(MOST_BYTES + 1)
     except OSError:
         return None
-    rules = [line for line in lines if len(line) <= LONGEST_RULE][:MOST_RULES]
-    try:
-        return GitIgnoreSpec.from_lines(rules)
-    except ValueError:
+    if len(content) > MOST_BYTES:
         return None
+    lines = [line for line in pattern_lines(content) if len(line) <= LONGEST_RULE]
+    if len(lines) > MOST_RULES or sum(map(len, lines)) > MOST_RULE_BYTES:
+        return None
+    return GitignorePatterns(lines)
 
 
 def scan(folder: Path, ignore: GitignoreRules, *, ignored_too: bool = False) -> list[WalkEntry]:
