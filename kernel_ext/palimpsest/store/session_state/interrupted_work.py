@@ -7,6 +7,7 @@ Nothing that was written is removed; partial outputs and answers stay, marked as
 from collections.abc import Iterator
 
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -37,7 +38,6 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import Reply
 
-ABORTED = "Tool execution aborted"
 INTERRUPTED = "Interrupted: the kernel ended before the answer did."
 
 
