@@ -73,7 +73,8 @@ export function newAnnouncements(
   for (const ask of transcript.asks) {
     if (!told.has(ask.id)) {
       told.add(ask.id);
-      found.push({ kind: 'asks', title: ask.title });
+      const title = [ask.title, ...(ask.warnings ?? [])].join(' ');
+      found.push({ kind: 'asks', title });
     }
   }
   for (const { question_id, questions } of transcript.questions) {

@@ -16,6 +16,7 @@ import {
 } from '../../state/display/callOutcomes';
 import { seconds } from '../../state/display/numberFormat';
 import {
+  askedInput,
   attachments,
   duration,
   input,
@@ -28,6 +29,8 @@ import {
   effectiveDecisions
 } from '../../state/session/contextEdits';
 import { visible } from '../../state/display/visibleText';
+import { TextEnd } from '../controls/textEnd';
+import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
 import { ElapsedTime } from '../controls/elapsedTime';
 import { Attachments } from './attachments';
@@ -137,6 +140,8 @@ export function ToolCall({
   );
   // A diff shows the whole input, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
+  const isOwnAsk =
+    state === 'waiting' && ask !== undefined && !isOthers(ask, part);
   const own = ownView(part, asked, state);
   const shown =
     figures && toolKind(part.tool).looks !== true ? pictures(part) : [];
@@ -147,7 +152,8 @@ export function ToolCall({
   const card = (
     <Disclosure className="plm-Tool" head={head} state={state} open={open}>
       <div className="plm-Tool-card" data-state={state}>
-        {!asksByDiff && (own ?? <Input part={part} />)}
+        {!asksByDiff &&
+          (own ?? (isOwnAsk ? <AskInput ask={ask} /> : <Input part={part} />))}
         <SubagentCall part={part} over={over} />
         {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
@@ -233,23 +239,25 @@ export function ReadCalls({
   );
 }
 
-/** Draws the input of a question that belongs to no shown call. */
+/**
+ * Draws the input that a question is about, whole and with its hidden characters marked: it may differ from the
+ * call's, which a hook can change.
+ */
 export function AskInput({ ask }: { ask: Ask }) {
-  const { id, tool = '' } = ask;
-  const state = { status: 'pending' as const, input: ask.input, raw: '' };
+  const { Code, words } = useHost();
+  const { text, language, rest } = askedInput(ask);
   return (
-    <Input
-      part={{
-        id,
-        session_id: '',
-        message_id: '',
-        type: 'tool',
-        call_id: '',
-        tool,
-        state,
-        pinned: false
-      }}
-    />
+    <section
+      className="plm-Tool-input plm-AskInput"
+      aria-label={words.__('Input')}
+      // Long code scrolls, and must be readable by keyboard before an answer.
+      tabIndex={0}
+      {...{ [ASKED_TEXT]: '' }}
+    >
+      <Code text={visible(text)} language={language} />
+      {rest !== '' && <Code text={visible(rest)} language="json" />}
+      <TextEnd />
+    </section>
   );
 }
 
