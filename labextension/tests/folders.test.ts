@@ -25,7 +25,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   views: [],
   'views/actions': STATE,
   'views/dom': ['views'],
-  'views/controls': [...STATE, 'views'],
+  'views/controls': [...STATE, 'views', 'views/dom'],
   'views/modelContext': [...STATE, ...VIEWS],
   'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
   'views/transcript': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],

@@ -21,7 +21,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import ABORTED
+from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError

@@ -29,8 +29,9 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_services import StreamServices
-from palimpsest.processor.tool_call_runner import ABORTED, UserWaitTime
+from palimpsest.processor.tool_call_runner import UserWaitTime
 from palimpsest.tools.tool import ToolOutcome
+from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage

@@ -15,11 +15,11 @@ from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.tools.tool import Abort, Tool, ToolContext, ToolOutcome
 from palimpsest.tools.workflow.question import Interview
+from palimpsest.transcript.call_outcomes import ABORTED, REFUSED_BY, REFUSED_WHY
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.parts import WAITED
 from palimpsest.transcript.values import Answers, Question
 
-ABORTED = "Tool execution aborted"
 GRACE_SECONDS = 3.0
 """How long a stopped tool may take to return by itself before its call is given up."""
 
@@ -101,18 +101,29 @@ async def _run(
         began(call.id)
         return await _until_abort(call, tool, arguments, given)
     except PermissionDenied as denied:
-        unasked = {UNATTENDED: True} if denied.by == "headless" else None
-        return ToolErred(
-            call.id, str(denied), rejected=denied.stops, guard=denied.guard, metadata=unasked
-        )
-    except Aborted:
-        return _aborted(call, {})
+        return _refused(call, denied)
+    except Aborted as stopped:
+        return _aborted(call, {"diff": stopped.diff} if stopped.diff else {})
     except UserError as problem:
         return ToolErred(call.id, str(problem))
     except ExitAttempted as escaped:
         return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
     except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
         return _broken(call, tool, broken)
+
+
+def _refused(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
+    """Return a refused call with who refused it and why, and with what it would have changed."""
+    metadata: dict[str, Any] = {REFUSED_BY: denied.by}
+    if denied.why:
+        metadata[REFUSED_WHY] = denied.why
+    if denied.diff:
+        metadata["diff"] = denied.diff
+    if denied.by == "headless":
+        metadata[UNATTENDED] = True
+    return ToolErred(
+        call.id, str(denied), rejected=denied.stops, guard=denied.guard, metadata=metadata
+    )
 
 
 def _broken(call: ToolCalled, tool: Tool, broken: Exception) -> Result:

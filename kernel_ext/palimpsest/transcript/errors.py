@@ -177,18 +177,29 @@ class PermissionDenied(PalimpsestError):
     """A rule or a person refused a tool call.
 
     ``stops`` is true when a person rejected without feedback: the turn ends there. ``by`` says who
-    refused: ``rule``, ``person``, or ``headless`` where no person could be asked. ``guard`` names the
-    guard that ends the turn with this call.
+    refused: ``rule``, ``person``, ``engine``, or ``headless`` where no person could be asked; ``why`` is the
+    reason in a few words for the call's row. ``guard`` names the guard that ends the turn with this call.
+    ``diff`` is what the call would have changed, which the question showed.
     """
 
     def __init__(
-        self, message: str, *, stops: bool, by: str = "rule", guard: str | None = None
+        self,
+        message: str,
+        *,
+        stops: bool,
+        by: str = "rule",
+        why: str = "",
+        guard: str | None = None,
     ) -> None:
         super().__init__(message)
         self.stops = stops
         self.by = by
+        self.why = why
         self.guard = guard
+        self.diff: str | None = None
 
 
 class Aborted(PalimpsestError):
-    """The work was cancelled."""
+    """The work was cancelled; ``diff`` is what the call would have changed, where a question showed it."""
+
+    diff: str | None = None

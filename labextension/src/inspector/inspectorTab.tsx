@@ -109,6 +109,10 @@ function missing(
       return { sentence: words.__('A kernel starts for %1…', name) };
     case 'connecting':
       return { sentence: words.__('Connecting to the kernel of %1…', name) };
+    case 'loading':
+      return {
+        sentence: words.__('Loading the agent in the kernel of %1…', name)
+      };
     case 'absent':
       return {
         sentence:

@@ -247,7 +247,7 @@ export class KernelLink implements ILink {
 
   /**
    * Asks whether the package is loaded, and greets the kernel; a second without an answer means that
-   * it is not.
+   * it is not, unless the kernel has said that it loads it: that can keep a kernel from answering.
    */
   private _greet(): void {
     this._greeting += 1;
@@ -260,7 +260,11 @@ export class KernelLink implements ILink {
       }
     };
     const silence = setTimeout(() => {
-      absent();
+      if (isOver() || this.state !== 'loading') {
+        absent();
+      } else {
+        this._greet();
+      }
     }, SILENCE_MS);
     const hello = {
       type: 'hello',
@@ -283,6 +287,7 @@ export class KernelLink implements ILink {
           return;
         }
         if (reply.status === 'loading') {
+          this.store.update({ link: 'loading' });
           setTimeout(() => {
             if (!isOver()) {
               this._greet();

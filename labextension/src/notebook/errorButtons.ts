@@ -31,7 +31,7 @@ export function addErrorButtons(
   /** Errors of a kernel before, or of cells that ran before the package was loaded: it knows none of them. */
   const unknown = new WeakSet<IOutputModel>();
   let timer: ReturnType<typeof setTimeout> | null = null;
-  let wasReady = false;
+  let wasHearing = false;
   const ask = (cell: Cell, request: ErrorRequest) => {
     showPanel();
     return sendPrompt(link, errorPrompt(request, cell.model));
@@ -50,7 +50,7 @@ export function addErrorButtons(
       }
       known?.remove();
       bars.delete(cell);
-      if (error !== null && link.state === 'ready' && !unknown.has(error)) {
+      if (error !== null && hears(link) && !unknown.has(error)) {
         bars.set(cell, errorBar(cell, error, words, ask));
       }
     }
@@ -65,11 +65,11 @@ export function addErrorButtons(
     timer ??= setTimeout(look, PAUSE_MS);
   };
   const follow = () => {
-    const isReady = link.state === 'ready';
-    if (isReady === wasReady && link.state !== 'absent') {
+    const isHearing = hears(link);
+    if (isHearing === wasHearing && link.state !== 'absent') {
       return;
     }
-    if (!isReady && (wasReady || link.state === 'absent')) {
+    if (!isHearing && (wasHearing || link.state === 'absent')) {
       for (const { model } of panel.content.widgets) {
         const error = errorOf(model);
         if (error !== null) {
@@ -77,13 +77,13 @@ export function addErrorButtons(
         }
       }
     }
-    if (wasReady && !isReady) {
+    if (wasHearing && !isHearing) {
       bars.forEach(bar => {
         bar.remove();
       });
       bars.clear();
     }
-    wasReady = isReady;
+    wasHearing = isHearing;
     lookSoon();
   };
   model.contentChanged.connect(lookSoon);
@@ -99,6 +99,11 @@ export function addErrorButtons(
       bar.remove();
     });
   };
+}
+
+/** Whether the kernel knows the errors of its cells: it records them while the package still loads. */
+function hears({ state }: ILink): boolean {
+  return state === 'ready' || state === 'loading';
 }
 
 /** What a code cell has. */

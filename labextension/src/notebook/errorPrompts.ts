@@ -43,11 +43,31 @@ export function errorPrompt(request: ErrorRequest, model: ICellModel): string {
     : `${request} @error ${executionCount}`;
 }
 
-/** Sends a prompt to the notebook's session; resolves to the error, or to an empty string. */
+/**
+ * Sends a prompt to the notebook's session, once the package has been loaded; resolves to the error, or to an
+ * empty string.
+ */
 export async function sendPrompt(link: ILink, text: string): Promise<string> {
+  await loaded(link);
   // A cell may have switched the session before a frame was drawn.
   link.catchUp();
   const { current } = link.store.getSnapshot();
   const session = current ?? undefined;
   return (await link.outcome('prompt', { text, session })).error ?? '';
+}
+
+/** Resolves when the kernel no longer loads the package. */
+function loaded(link: ILink): Promise<void> {
+  return new Promise(resolve => {
+    if (link.state !== 'loading') {
+      resolve();
+      return;
+    }
+    const unsubscribe = link.store.subscribe(() => {
+      if (link.state !== 'loading') {
+        unsubscribe();
+        resolve();
+      }
+    });
+  });
 }

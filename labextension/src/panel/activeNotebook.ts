@@ -64,6 +64,7 @@ export class ActiveNotebook {
       case 'dead':
       case 'absent':
       case 'connecting':
+      case 'loading':
         return link.state;
       case 'ready': {
         // While the session changes, the composer stays.

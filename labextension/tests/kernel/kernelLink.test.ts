@@ -172,11 +172,58 @@ describe('the link to a kernel', () => {
     kernel.more = { status: 'loading' };
     const { link: made } = link(kernel);
     await settled();
-    expect(made.state).toBe('connecting');
+    expect(made.state).toBe('loading');
     kernel.more = {};
     await vi.advanceTimersByTimeAsync(250);
     expect(made.state).toBe('ready');
   });
+
+  it('says that the package loads from the first answer on, also where it was not loaded before', async () => {
+    const kernel = new Kernel();
+    kernel.knows = false;
+    const { link: made } = link(kernel);
+    await settled();
+    expect(made.state).toBe('absent');
+
+    kernel.knows = true;
+    kernel.more = { status: 'loading' };
+    kernel.onEvent?.('loaded');
+    await settled();
+    expect(made.state).toBe('loading');
+
+    // Importing keeps the kernel from answering for a while.
+    kernel.answers = false;
+    await vi.advanceTimersByTimeAsync(SILENCE_MS * 5);
+    expect(made.state).toBe('loading');
+
+    kernel.answers = true;
+    kernel.more = {};
+    await vi.advanceTimersByTimeAsync(SILENCE_MS);
+    expect(made.state).toBe('ready');
+  });
+
+  it('says that the package is gone when a kernel that loaded it knows us no more', async () => {
+    const kernel = new Kernel();
+    kernel.more = { status: 'loading' };
+    const { link: made } = link(kernel);
+    await settled();
+    kernel.knows = false;
+    await vi.advanceTimersByTimeAsync(250);
+    expect(made.state).toBe('absent');
+  });
+
+  it.each(['dead', 'restarted'] as const)(
+    'loads no more when the kernel is %s',
+    async event => {
+      const kernel = new Kernel();
+      kernel.more = { status: 'loading' };
+      const { link: made } = link(kernel);
+      await settled();
+      kernel.onEvent?.(event);
+      await vi.advanceTimersByTimeAsync(SILENCE_MS * 3);
+      expect(made.state).toBe(event === 'dead' ? 'dead' : 'connecting');
+    }
+  );
 
   it('greets a kernel that was restarted', async () => {
     const { kernel, link: made } = link();

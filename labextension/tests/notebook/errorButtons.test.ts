@@ -160,6 +160,24 @@ describe('the buttons under an error', () => {
     expect(labels()).toEqual([]);
   });
 
+  it('are there while the package still loads, and ask as soon as it has', async () => {
+    const { become, link, print } = opened('absent');
+    become('loading');
+    print('error');
+    expect(labels()).toEqual(BOTH);
+
+    document.querySelector('button')?.click();
+    await vi.runAllTimersAsync();
+    expect(link.outcome).not.toHaveBeenCalled();
+
+    become('ready');
+    await vi.runAllTimersAsync();
+    expect(labels()).toEqual(BOTH);
+    expect(link.outcome.mock.calls).toEqual([
+      ['prompt', { text: 'Fix @error 4', session: 'ses_1' }]
+    ]);
+  });
+
   it('are there for a page that was loaded anew', () => {
     const { become, print } = opened('connecting');
     print('error');

@@ -16,6 +16,7 @@ from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.engine import Snapshot
+from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
@@ -164,8 +165,9 @@ def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, 
     found = []
     for message in shown:
         data = message.model_dump(mode="json", exclude_none=True)
-        for part in data["parts"]:
-            if part["type"] == "tool":
+        for whole, part in zip(message.parts, data["parts"], strict=True):
+            if isinstance(whole, ToolPart):
+                _keep_reason(whole, part)
                 room -= _cap_call(part, min(caps.call, room))
             elif part["type"] == "reasoning":
                 part["text"] = part["text"][:REASONING_CHARS]
@@ -173,6 +175,13 @@ def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, 
         data["info"].pop("system", None)
         found.append(_scrubbed(data, scrub))
     return found
+
+
+def _keep_reason(whole: ToolPart, part: dict[str, Any]) -> None:
+    """Write why a call failed beside its output, of which a cap may leave nothing."""
+    outcome = call_outcome(whole)
+    if outcome.status == "error" and outcome.reason:
+        part["state"].setdefault("metadata", {})[FAILURE_LINE] = outcome.reason
 
 
 def _cap_call(part: dict[str, Any], room: int) -> int:

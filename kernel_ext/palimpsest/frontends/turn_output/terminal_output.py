@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from palimpsest.frontends import terminal
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.decision_reasons import decision_sentence, reason_from_numbers
+from palimpsest.render.content.excerpts import says_only
 from palimpsest.render.content.outline import (
     Caps,
     Item,
@@ -223,10 +224,12 @@ def _outcome(item: OutlineCall) -> str:
     """Return how a call ended and who decided that, in words: a sign alone does not tell a refusal from a failure."""
     remark = item.remark
     if item.status == "error":
-        return " · ".join(word for word in (FAILED, remark) if word)
+        reason = "" if says_only(item.output, item.reason) else item.reason
+        failed = ": ".join(word for word in (FAILED, reason) if word)
+        return " · ".join(word for word in (failed, remark) if word)
     if item.status == "refused" and remark.startswith("refused"):
         rest = remark.removeprefix("refused")
-        return remark if rest.startswith((" by", ", nobody")) else REFUSED + rest
+        return REFUSED + rest if item.refused_by == "person" else remark
     return remark
 
 

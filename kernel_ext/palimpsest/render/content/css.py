@@ -68,6 +68,8 @@ summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; b
 .row { display: flex; align-items: baseline; gap: 8px; padding: 5px 10px; min-width: 0; }
 .row .subject { color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   flex: 1 1 auto; min-width: 0; }
+.row .reason { color: var(--bad); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0;
+  flex: 0 1 auto; max-width: 60%; }
 .row .remark, .row .time { color: var(--muted); font-size: 12px; white-space: nowrap;
   font-variant-numeric: tabular-nums; }
 details.call > .row .time::after { content: "\\00A0\\25B8"; }

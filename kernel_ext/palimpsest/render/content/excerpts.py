@@ -18,6 +18,11 @@ class Excerpt:
     """Bytes that are not shown."""
 
 
+def says_only(piece: Excerpt | None, line: str) -> bool:
+    """Tell whether a piece holds this line and nothing else, so that it need not be shown twice."""
+    return line == "" or (piece is not None and piece.text.strip() == line)
+
+
 def share(
     given: Excerpt | None, came: Excerpt | None, room: int, lines: int, *, whole_tail: bool
 ) -> tuple[Excerpt | None, Excerpt | None]:

@@ -23,6 +23,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
+from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
@@ -157,6 +158,10 @@ class OutlineCall:
     output: Excerpt | None = None
     remark: str = ""
     """The person's answer, what a hook changed, or that it was stopped."""
+    reason: str = ""
+    """Why it failed, in one line."""
+    refused_by: str = ""
+    """Who refused it: ``person``, ``headless``, ``rule``, ``engine`` or a name."""
     question: str = ""
     """The permission question that is open."""
     reductions: tuple[str, ...] = ()
@@ -375,14 +380,20 @@ class _OutlineBuilder:
         shown_in, shown_out = share(
             *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
         )
+        outcome = call_outcome(part, reply)
+        if outcome.reason == self.ended:
+            outcome = replace(outcome, reason="")
+        waits = ask is not None and not reply and _is_open(part)
         call = OutlineCall(
-            status=_status(part, ask, reply),
+            status="waiting" if waits else outcome.status,
             tool=self._line(part.tool),
             subject=one_line(self.scrub(self._subject(part)), 90),
             seconds=_own_seconds(state),
             input=shown_in,
             output=shown_out,
-            remark=self._line(_remark(part, reply)),
+            remark=self._line(_remark(part, reply, outcome)),
+            reason=self._line(outcome.reason) if outcome.status == "error" else "",
+            refused_by=outcome.refusal.by if outcome.refusal else "",
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
             reductions=self._reductions(part),
             kept=_kept(part, shown_in, shown_out),
@@ -405,7 +416,7 @@ class _OutlineBuilder:
             asking = ToolPending(input=ask.input)
             update = {"tool": ask.tool, "state": asking}
             text, language = input_text(part.model_copy(update=update))
-        if ask and ask.diff and _is_open(part):
+        if ask and ask.diff and language != "diff" and not isinstance(part.state, ToolCompleted):
             text, language = ask.diff, "diff"
         if ask and ask.changed and _is_open(part):
             text, language = f"{ask.changed}\n\n{text}", "diff"
@@ -456,28 +467,18 @@ def _is_open(part: ToolPart) -> bool:
     return isinstance(part.state, ToolPending | ToolRunning)
 
 
-def _status(part: ToolPart, ask: Ask | None, reply: Reply | None) -> str:
-    state = part.state
-    if isinstance(state, ToolFailed):
-        if state.metadata.get("interrupted"):
-            return "stopped"
-        return "refused" if reply and reply.answer == "reject" else "error"
-    if ask and not reply and _is_open(part):
-        return "waiting"
-    return state.status
-
-
-def _remark(part: ToolPart, reply: Reply | None) -> str:
+def _remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
     told = getattr(part.state, "metadata", {})
-    stopped = isinstance(part.state, ToolFailed) and told.get("interrupted")
+    stopped = outcome.status == "stopped"
+    answer = outcome.refusal or reply
     # A call that was stopped while it waited for an answer was not refused by a person.
-    words = [reply_text(reply)] if reply and not (stopped and reply.by == "cancel") else []
+    words = [reply_text(answer)] if answer and not (stopped and answer.by == "cancel") else []
     if told.get("changed_by"):
         words.append(f"{told['changed_by']} changed what it was given")
     if told.get("output_changed_by"):
         words.append(f"{told['output_changed_by']} changed what it returned")
     if stopped:
-        words.append("stopped")
+        words.append(f"stopped: {outcome.reason}" if outcome.reason else "stopped")
     return " · ".join(words)
 
 

@@ -20,7 +20,7 @@ SIGNS = {
     "waiting": "◔",
     "completed": "✓",
     "error": "✗",
-    "refused": "✗",
+    "refused": "\N{EN DASH}",
     "stopped": "■",
 }
 """One sign per state of a tool call; each differs in shape, not only in colour."""
@@ -155,7 +155,8 @@ def reply_text(reply: Reply) -> str:
         said = f": {reply.feedback}" if reply.feedback else ""
         if reply.by == "headless":
             return f"refused, nobody was there to ask{said}"
-        return f"refused{'' if reply.by in ('person', 'cancel') else ' by ' + reply.by}{said}"
+        by = {"person": "", "cancel": "", "engine": "", "rule": " by a rule"}
+        return f"refused{by.get(reply.by, f' by {reply.by}')}{said}"
     words = "allowed once" if reply.answer == "once" else "always allowed"
     return words if reply.by == "person" else f"{words} by {reply.by}"
 

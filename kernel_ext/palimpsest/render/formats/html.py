@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from palimpsest.render.content.css import PAGE
-from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
     LOOKING,
     Caps,
@@ -37,7 +37,7 @@ from palimpsest.transcript.parts import Attachment
 _PICTURE = re.compile(r"^data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$")
 PAGE_CAPS = Caps(looking_lines=40)
 """Rows of calls that only read are closed here, so that more lines can be shown when opened."""
-_TONES = {"completed": "good", "error": "bad", "refused": "bad", "waiting": "warm"}
+_TONES = {"completed": "good", "error": "bad", "waiting": "warm"}
 
 
 def render_page(
@@ -147,19 +147,22 @@ def _thought(item: ReasoningItem) -> str:
 
 def _call(item: OutlineCall) -> str:
     time = "" if item.seconds is None else duration(item.seconds)
+    reason = f'<span class="reason">{_words(item.reason)}</span>' if item.reason else ""
     right = {"waiting": "waiting for you", "running": "running", "pending": "being written"}
     row = (
         f'<span class="sign {_TONES.get(item.status, "")}" title="{item.status}">'
         f'{SIGNS[item.status]}</span> <b class="name">{_words(item.tool)}</b> '
         f'<span class="subject">{_words(item.subject)}</span>'
-        f'<span class="remark">{_words(item.remark)}</span>'
+        f'{reason}<span class="remark">{_words(item.remark)}</span>'
         f'<span class="time">{right.get(item.status, time)}</span>'
     )
     body = _join(
         [
             f'<p class="ask">{_words(item.question)}</p>' if item.question else "",
             _piece(item.input, "input"),
-            _piece(item.output, "output"),
+            ""
+            if item.reason and says_only(item.output, item.reason)
+            else _piece(item.output, "output"),
             f'<p class="kept">{_words(item.kept)}</p>' if item.kept else "",
         ]
     )
@@ -167,7 +170,9 @@ def _call(item: OutlineCall) -> str:
     warm = " waiting" if item.status == "waiting" else ""
     if not body:
         return _join([f'<div class="call{warm}"><div class="row">{row}</div></div>', after])
-    opened = "" if item.tool in LOOKING and item.status == "completed" else " open"
+    closed = item.status in ("refused", "stopped")
+    closed = closed or (item.tool in LOOKING and item.status == "completed")
+    opened = "" if closed else " open"
     return _join(
         [
             f'<details class="call{warm}"{opened}><summary class="row">{row}</summary>{body}</details>',

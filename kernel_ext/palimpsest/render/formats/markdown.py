@@ -9,7 +9,7 @@ fences, so a call's code is not nested in a list or a quote.
 
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
     Caps,
     Item,
@@ -128,6 +128,8 @@ def _call(item: OutlineCall) -> str:
         row.append(duration(item.seconds))
     if item.status in ("pending", "running"):
         row.append("*running*" if item.status == "running" else "*being written*")
+    if item.reason and not says_only(item.output, item.reason):
+        row.append(inline(item.reason))
     if item.remark:
         row.append(f"*{inline(item.remark)}*")
     question = f"> ◔ **Waiting for you:** {inline(item.question)}" if item.question else ""

@@ -15,6 +15,7 @@ from palimpsest.render.content.tool_calls import sections
 from palimpsest.render.formats.markdown import render_message, render_parts
 from palimpsest.render.formats.share_page import Embed
 from palimpsest.render.safety.escaping import clean, inline
+from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (
     Attachment,
@@ -152,7 +153,11 @@ class _Book:
             printed = state.metadata.get("output")
             if isinstance(printed, str) and printed:
                 yield from self._printed(printed)
-            yield self._error(state.error)
+            reply = self._notes.asked(part)[1] if self._notes is not None else None
+            if call_outcome(part, reply).status == "error":
+                yield self._error(state.error)
+            else:
+                yield self._stream("stdout", self._clean(state.error))
         elif isinstance(state, ToolCompleted):
             yield from self._printed(state.output)
             for one in state.attachments:
@@ -174,10 +179,12 @@ class _Book:
                 case "error" | "interrupted":
                     yield self._error(body)
                 case _ if text.strip():
-                    stream = "stderr" if name == "stderr" else "stdout"
-                    yield {"output_type": "stream", "name": stream, "text": f"{text}\n"}
+                    yield self._stream("stderr" if name == "stderr" else "stdout", text)
                 case _:
                     pass
+
+    def _stream(self, name: str, text: str) -> Json:
+        return {"output_type": "stream", "name": name, "text": f"{text}\n"}
 
     def _error(self, error: str) -> Json:
         text = self._clean(error)

@@ -6,7 +6,7 @@ change colours or retitle the window.
 
 from collections.abc import Iterable, Sequence
 
-from palimpsest.render.content.excerpts import Excerpt
+from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
     Caps,
     Item,
@@ -126,6 +126,7 @@ def _thought(item: ReasoningItem) -> str:
 def _call(item: OutlineCall) -> str:
     row = [f"{SIGNS[item.status]} {item.tool}", item.subject]
     row.append("" if item.seconds is None else duration(item.seconds))
+    row.append("" if says_only(item.output, item.reason) else item.reason)
     row.append(item.remark or (item.status if item.status in ("pending", "running") else ""))
     lines = [" · ".join(cell for cell in row if cell)]
     if item.question:

@@ -56,9 +56,11 @@ class UserQuestions:
             case "cancel":
                 raise Aborted(abort.reason or "Stopped.")
             case "headless":
-                raise PermissionDenied(HEADLESS, stops=False)
+                raise PermissionDenied(
+                    HEADLESS, stops=False, by="engine", why="nobody was there to answer"
+                )
             case "person":
-                raise PermissionDenied(DECLINED, stops=False)
+                raise PermissionDenied(DECLINED, stops=False, by="person")
             case _:
                 return answer
 

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import Log
 from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
@@ -96,6 +97,7 @@ def permission_refusal(reply: Reply) -> PermissionDenied:
             f"The user rejected this call with this feedback: {reply.feedback}",
             stops=False,
             by=reply.by,
+            why=reply.feedback,
         )
     if reply.by == "headless":
         return PermissionDenied(
@@ -104,6 +106,12 @@ def permission_refusal(reply: Reply) -> PermissionDenied:
             by=reply.by,
         )
     return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)
+
+
+def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> PermissionDenied | Aborted:
+    """Return the error with the change that was asked about, which the refused call keeps."""
+    error.diff = kept_diff(diff) if diff else None
+    return error
 
 
 NEVER_BY_YES = {"doom_loop", "budget"}
@@ -205,7 +213,9 @@ class Asks:
                 if permission not in NEVER_BY_YES or self._said_always(permission, patterns):
                     return
             case Denied() as denied:
-                raise PermissionDenied(denied.message, stops=False)
+                raise _with_diff(
+                    PermissionDenied(denied.message, stops=False, why=denied.why), diff
+                )
             case MustAsk():
                 locked = verdict.locked
             case _:
@@ -228,9 +238,8 @@ class Asks:
         pending = PendingAsk(ask, self.session_id, rules, bound_to)
         reply = await self._answer(pending, abort, yes=yes and not locked)
         if reply.answer == "reject":
-            if reply.by == "cancel":
-                raise Aborted("Stopped.")
-            raise permission_refusal(reply)
+            by_stop = reply.by == "cancel"
+            raise _with_diff(Aborted("Stopped.") if by_stop else permission_refusal(reply), diff)
 
     async def question(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort

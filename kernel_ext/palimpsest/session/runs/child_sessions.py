@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from palimpsest import __version__
-from palimpsest.render.content.phrases import subject
+from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
@@ -26,6 +26,7 @@ from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
+from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
 from palimpsest.transcript.parts import ToolPart
@@ -45,7 +46,7 @@ TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
 """Interval between updates of the card; each is journaled."""
 
-SIGNS = {"completed": "✓", "error": "✗", "running": "…", "pending": "…"}
+CALL_SIGNS = {**SIGNS, "running": "…", "pending": "…"}
 
 
 def is_child(session: SessionInfo | None) -> bool:
@@ -125,7 +126,7 @@ def refuse_beyond(
     for rules in (session.limits or ()) if session is not None else ():
         verdict = decide(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
-            raise PermissionDenied(verdict.message, stops=False)
+            raise PermissionDenied(verdict.message, stops=False, why=verdict.why)
 
 
 def tools_hidden_by_limits(
@@ -340,7 +341,9 @@ class ChildProgress:
         """Return the metadata of the card as of now."""
         found = calls_of(self._child.log.state.messages()[self._first :])
         shown = found[-MOST_SHOWN:]
-        lines = [f"{SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown]
+        lines = [
+            f"{CALL_SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown
+        ]
         if len(found) > len(shown):
             lines.insert(0, f"({len(found) - len(shown)} earlier calls)")
         return {**self._head, "calls": shown, "count": len(found), "output": "\n".join(lines)}
@@ -354,7 +357,7 @@ class ChildProgress:
 def calls_of(messages: Messages) -> list[dict[str, str]]:
     """Return the tool calls of a session as the parent's card lists them."""
     return [
-        {"tool": part.tool, "title": _subject(part), "state": part.state.status}
+        {"tool": part.tool, "title": _subject(part), "state": call_outcome(part).status}
         for message in messages
         for part in message.parts
         if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt")

@@ -28,6 +28,7 @@ ENDED = (
     "The turn was ended because the model went in a circle: it repeated {words} after it was told not to, and "
     "nobody was there to ask. Change the prompt, or choose another model."
 )
+REPEATED = "the model repeats {}, and nobody was there to ask"
 MOST_CIRCLES = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
 
@@ -139,12 +140,23 @@ class ToolGate:
                 self._refused[found] = message_id
                 if len(self._refused) > MOST_CIRCLES:
                     raise _ended(words) from None
-                raise PermissionDenied(REFUSED.format(words=words), stops=False) from None
+                raise PermissionDenied(
+                    REFUSED.format(words=words),
+                    stops=False,
+                    by="engine",
+                    why=REPEATED.format(words),
+                ) from None
             self._circling.add(found)
 
 
 def _ended(words: str) -> PermissionDenied:
-    return PermissionDenied(ENDED.format(words=words), stops=True, guard="circle")
+    return PermissionDenied(
+        ENDED.format(words=words),
+        stops=True,
+        by="engine",
+        why=REPEATED.format(words),
+        guard="circle",
+    )
 
 
 def _turn_of(messages: Messages, call_id: str) -> int:

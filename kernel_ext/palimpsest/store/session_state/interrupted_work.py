@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -38,7 +39,6 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import Reply
 
-ABORTED = "Tool execution aborted"
 INTERRUPTED = "Interrupted: the kernel ended before the answer did."
 ENDED = (
     "The kernel ended while this code ran, and every variable is gone. Whether the code ended it is not known; "

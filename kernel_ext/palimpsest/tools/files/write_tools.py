@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real, replace_real
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find_edit, line_of
@@ -26,7 +27,6 @@ MOST_DIFF_LINES = 20_000
 LARGEST_FILE_BYTES = 100_000_000
 """The same limit as for read; old text, new text and diff are in memory at once."""
 
-KEPT_DIFF_CHARS = 50_000
 MOST_PLACES_NAMED = 8
 
 
@@ -138,9 +138,7 @@ def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
 
 
 def _kept(context: ToolContext, diff: str) -> str:
-    """Return the diff for the transcript, which is cut if it is long; the user was asked about all of it."""
-    diff = _clean(context, diff)
-    return diff if len(diff) <= KEPT_DIFF_CHARS else f"{diff[:KEPT_DIFF_CHARS]}\n(cut here)\n"
+    return kept_diff(_clean(context, diff))
 
 
 def _clean(context: ToolContext, text: str) -> str:

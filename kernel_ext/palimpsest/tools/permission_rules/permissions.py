@@ -249,6 +249,11 @@ class Denied:
     rule: Rule
 
     @property
+    def why(self) -> str:
+        """The rule, in a few words for the call's row."""
+        return f"{self.rule.permission} {self.rule.pattern!r}: deny"
+
+    @property
     def message(self) -> str:
         """The error message for the model."""
         return (

@@ -9,6 +9,7 @@ export type InspectedState =
   | 'no-kernel'
   | 'starting'
   | 'connecting'
+  | 'loading'
   | 'absent'
   | 'dead'
   | 'failed'

@@ -3,6 +3,7 @@
  * once.
  */
 import type { Part, TextPart, ToolPart } from '../../protocol/generated';
+import { callOutcome, type ICallOutcome } from './callOutcomes';
 import { isNotice } from './lines';
 import { spokenText, sentenceEnd } from './spokenText';
 import { subject } from './toolCalls';
@@ -10,7 +11,12 @@ import type { ITranscript } from '../store/transcript';
 
 export type Announcement =
   | { kind: 'words'; text: string }
-  | { kind: 'call'; tool: string; subject: string; failed: boolean }
+  | {
+      kind: 'call';
+      tool: string;
+      subject: string;
+      outcome: ICallOutcome;
+    }
   | { kind: 'asks'; title: string }
   | { kind: 'held'; number: number; tokens: number }
   | { kind: 'begun' }
@@ -57,7 +63,7 @@ export function newAnnouncements(
         told.add(info.id);
       }
     } else {
-      found.push(...ofParts(parts, read, told, busy));
+      found.push(...ofParts(parts, transcript.replies, read, told, busy));
       if (info.error !== undefined && !told.has(info.id)) {
         told.add(info.id);
         found.push({ kind: 'words', text: info.error.message });
@@ -67,7 +73,8 @@ export function newAnnouncements(
   for (const ask of transcript.asks) {
     if (!told.has(ask.id)) {
       told.add(ask.id);
-      found.push({ kind: 'asks', title: ask.title });
+      const title = [ask.title, ...(ask.warnings ?? [])].join(' ');
+      found.push({ kind: 'asks', title });
     }
   }
   for (const { question_id, questions } of transcript.questions) {
@@ -108,6 +115,7 @@ function skip(
 
 function ofParts(
   parts: readonly Part[],
+  replies: ITranscript['replies'],
   read: Map<string, number>,
   told: Set<string>,
   busy: boolean
@@ -125,9 +133,9 @@ function ofParts(
     }
     if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
       told.add(part.id);
-      const failed = part.state.status === 'error';
+      const outcome = callOutcome(part, replies[part.call_id]);
       return [
-        { kind: 'call', tool: part.tool, subject: subject(part), failed }
+        { kind: 'call', tool: part.tool, subject: subject(part), outcome }
       ];
     }
     return [];

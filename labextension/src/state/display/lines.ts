@@ -20,6 +20,7 @@ import {
   type TextPart,
   type ToolPart
 } from '../../protocol/generated';
+import { callOutcome } from './callOutcomes';
 import { toolKind } from './toolCalls';
 
 /** Marks the start of a step, for reverts: not displayed. */
@@ -67,7 +68,13 @@ export type Line =
       /** The id of the message with the summary; empty before there is one. */
       written: string;
     }
-  | { kind: 'error'; key: string; error: ErrorValue };
+  | {
+      kind: 'error';
+      key: string;
+      error: ErrorValue;
+      /** How many attempts failed with this error, told once. */
+      attempts: number;
+    };
 
 /** Whether a summary is being written, replaces what it covers, or failed. */
 export type CompactionState = 'running' | 'done' | 'failed';
@@ -93,7 +100,7 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
           add(found, { kind: 'notice', key: part.id, part });
         }
       }
-      found.push(...errorLines(info));
+      addError(found, info);
       continue;
     }
     for (const part of parts) {
@@ -107,7 +114,7 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
         add(found, line);
       }
     }
-    found.push(...errorLines(info));
+    addError(found, info);
   }
   return foldReads(found);
 }
@@ -190,11 +197,35 @@ export function isNotice(part: TextPart): boolean {
   return part.ignored && part.metadata?.notice !== undefined;
 }
 
-function errorLines(info: Message['info']): Line[] {
+/** Adds the error that ended a message; attempts before it that failed with the same are told by its line. */
+function addError(found: Line[], info: Message['info']): void {
   const error = info.role === 'assistant' ? info.error : undefined;
-  return error === undefined
-    ? []
-    : [{ kind: 'error', key: `${info.id}-error`, error }];
+  if (error === undefined) {
+    return;
+  }
+  const before = error.type === 'aborted' ? 0 : sameBefore(found, error);
+  if (before > 0) {
+    found.pop();
+  }
+  found.push({
+    kind: 'error',
+    key: `${info.id}-error`,
+    error,
+    attempts: before + 1
+  });
+}
+
+/** Returns how many attempts the last line tells that failed with the same error. */
+function sameBefore(found: readonly Line[], error: ErrorValue): number {
+  const last = found.at(-1);
+  switch (last?.kind) {
+    case 'error':
+      return last.error.message === error.message ? last.attempts : 0;
+    case 'retry':
+      return last.part.error.message === error.message ? last.before + 1 : 0;
+    default:
+      return 0;
+  }
 }
 
 /**
@@ -284,6 +315,7 @@ function foldReads(found: Line[]): Line[] {
 
 function isQuietRead(part: ToolPart): boolean {
   return (
-    toolKind(part.tool).folds === true && part.state.status === 'completed'
+    toolKind(part.tool).folds === true &&
+    callOutcome(part).status === 'completed'
   );
 }

@@ -97,6 +97,7 @@ function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
     const gone =
       saved.open &&
       view.link !== 'connecting' &&
+      view.link !== 'loading' &&
       (view.link !== 'ready' || session?.known === true);
     return {
       segment: gone ? { ...saved, open: false, status: '' } : saved,

@@ -2,6 +2,7 @@
  * Describes tool calls: the subject in one line, input, output, attachments and duration.
  */
 import type {
+  Ask,
   Attachment,
   ToolCompleted,
   ToolPart
@@ -81,6 +82,25 @@ export function input(part: ToolPart): { text: string; language: string } {
     return { text: code, language };
   }
   return { text: JSON.stringify(state.input, null, 2), language: 'json' };
+}
+
+/** Returns the exact input of a question: its code, and whatever else it holds. */
+export function askedInput({ input: given, tool = '' }: Ask): {
+  text: string;
+  language: string;
+  rest: string;
+} {
+  const [name = '', language = ''] = toolKind(tool).code ?? [];
+  const { [name]: code, ...others } = given;
+  if (typeof code !== 'string') {
+    return { text: JSON.stringify(given, null, 2), language: 'json', rest: '' };
+  }
+  const more = Object.keys(others).length > 0;
+  return {
+    text: code,
+    language,
+    rest: more ? JSON.stringify(others, null, 2) : ''
+  };
 }
 
 /** Returns the tool's output so far. */

@@ -20,8 +20,11 @@ import { messagesOf, TranscriptPieces } from './transcriptPieces';
 import { reduce } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 
-/** Whether the kernel answers us: `absent` means that the package is not loaded in it. */
-export type LinkState = 'connecting' | 'ready' | 'absent' | 'dead';
+/**
+ * Whether the kernel answers us: `absent` means that the package is not loaded in it, `loading` that it
+ * is on its way, and hears what runs already.
+ */
+export type LinkState = 'connecting' | 'loading' | 'ready' | 'absent' | 'dead';
 
 export interface ISessionView {
   head: SessionHead;

@@ -43,6 +43,7 @@ function named(state: CallState, left: number, words: IWords): string {
       return words.__('tries again in %1', wholeSeconds(left));
     case 'completed':
     case 'error':
+    case 'refused':
     case 'running':
     case 'stopped':
       return words.__('running');

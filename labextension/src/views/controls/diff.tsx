@@ -2,7 +2,10 @@
  * A unified diff, as shown in a permission question.
  */
 import { useMemo } from 'react';
+import { visible } from '../../state/display/visibleText';
+import { ASKED_TEXT } from '../dom/endSeen';
 import { useHost } from '../host';
+import { TextEnd } from './textEnd';
 
 type Change = 'added' | 'removed' | 'place' | 'file' | 'same';
 
@@ -22,12 +25,14 @@ export function Diff({ text }: { text: string }) {
       aria-label={words.__('What it would change')}
       // A long diff scrolls, and must be readable by keyboard before an answer.
       tabIndex={0}
+      {...{ [ASKED_TEXT]: '' }}
     >
       {drawn.map(({ change, text }, index) => (
         <span key={index} data-change={change}>
-          {text}
+          {visible(text)}
         </span>
       ))}
+      <TextEnd />
     </pre>
   );
 }

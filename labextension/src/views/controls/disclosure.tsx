@@ -11,6 +11,8 @@ interface IDisclosureProps {
   className: string;
   /** Whether it is open until the user closes it. */
   open?: boolean;
+  /** What the line tells, for its colours. */
+  state?: string;
 }
 
 /** Draws the button and, while it is open, the content. */
@@ -18,14 +20,19 @@ export function Disclosure({
   head,
   children,
   className,
-  open = false
+  open = false,
+  state
 }: IDisclosureProps) {
   const { Icon } = useHost();
   const [chosen, setChosen] = useState<boolean | null>(null);
   const shown = chosen ?? open;
   const body = useId();
   return (
-    <div className={`plm-Disclosure ${className}`} data-open={shown}>
+    <div
+      className={`plm-Disclosure ${className}`}
+      data-open={shown}
+      data-state={state}
+    >
       <button
         type="button"
         className="plm-Disclosure-head"

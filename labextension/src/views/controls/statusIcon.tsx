@@ -1,10 +1,10 @@
 /**
  * The state of a tool call as an icon, distinguished by shape and name, not by colour alone.
  */
+import type { ICallOutcome } from '../../state/display/callOutcomes';
 import { useHost, type IWords } from '../host';
 
-export type CallState =
-  'pending' | 'running' | 'waiting' | 'completed' | 'error' | 'stopped';
+export type CallState = ICallOutcome['status'] | 'waiting';
 
 /** Draws the icon with a label for screen readers. */
 export function StatusIcon({ state }: { state: CallState }) {
@@ -33,6 +33,8 @@ function named(state: CallState, words: IWords): string {
       return words.__('done');
     case 'error':
       return words.__('failed');
+    case 'refused':
+      return words.__('refused');
     case 'stopped':
       return words.__('stopped');
   }

@@ -47,13 +47,22 @@ export function buttonOfKey(
   place: ParentNode | null
 ): HTMLButtonElement | null {
   const digit = digitOf(event);
-  return digit === null
-    ? null
-    : (place?.querySelector<HTMLButtonElement>(
-        `.plm-Answers button[data-answer="${answerOfKey(event)}"]:enabled`
-      ) ??
-        place?.querySelector<HTMLButtonElement>(
+  if (digit === null || place === null) {
+    return null;
+  }
+  // Only the first question that can be answered: a key never presses a button of one behind it.
+  const question = [...place.querySelectorAll('.plm-Answers')].find(
+    one => one.querySelector('button[data-answer]:enabled') !== null
+  );
+  const answer = answerOfKey(event);
+  return (
+    question?.querySelector<HTMLButtonElement>(
+      `button[data-answer="${answer}"]:enabled`
+    ) ??
+    (question === undefined || answer === null
+      ? place.querySelector<HTMLButtonElement>(
           `.plm-Options button[data-key="${digit}"]:enabled`
-        ) ??
-        null);
+        )
+      : null)
+  );
 }

@@ -12,12 +12,14 @@ import { StatusIcon } from '../controls/statusIcon';
 
 interface IFailureProps {
   error: ErrorValue;
+  /** How many attempts failed with it. */
+  attempts?: number;
   /** Whether it ended the newest turn, so that the request can be retried. */
   again?: boolean;
 }
 
 /** Draws the error that ended a step. */
-export function Failure({ error, again = false }: IFailureProps) {
+export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const stopped = error.type === 'aborted';
@@ -32,6 +34,12 @@ export function Failure({ error, again = false }: IFailureProps) {
       <StatusIcon state={stopped ? 'stopped' : 'error'} />
       <span>
         {error.message}
+        {attempts > 1 && (
+          <span className="plm-Failure-advice">
+            {' '}
+            {words.__('Tried %1 times.', attempts)}
+          </span>
+        )}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
       {offered && <RetryButton turn={turn} />}

@@ -1,15 +1,17 @@
 /**
  * A permission question: what a tool wants to do, and the user's reply by button or key.
  */
-import { useId, useState, type KeyboardEvent } from 'react';
+import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
+import { visible } from '../../state/display/visibleText';
+import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
 import { Diff } from '../controls/diff';
 import { useHost, type IWords } from '../host';
 
 /** Questions about the session or the project as a whole, for which a rejection needs no reason. */
-const WHOLE: readonly string[] = ['budget', 'moved'];
+const WHOLE: readonly string[] = ['budget', 'doom_loop', 'moved'];
 
 /** Returns the replies that a question offers: no “always” for a limit, no project for a repeated call. */
 function offered(ask: Ask): readonly Answer[] {
@@ -34,12 +36,23 @@ export function PermissionPrompt({
   const actions = useAnswerActions();
   const diff = ask.diff ?? '';
   const changed = ask.changed ?? '';
+  const warnings = ask.warnings ?? [];
   const title = above ? asked(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
-      <p className="plm-Question-title">{title}</p>
+      <p className="plm-Question-title">{visible(title)}</p>
       {changed !== '' && <Diff text={changed} />}
       {diff !== '' && <Diff text={diff} />}
+      {warnings.length > 0 && (
+        <ul
+          className="plm-Question-warnings"
+          aria-label={words.__('What could deceive you')}
+        >
+          {warnings.map(warning => (
+            <li key={warning}>{visible(warning)}</li>
+          ))}
+        </ul>
+      )}
       {actions === null ? (
         <p className="plm-Muted">
           {words.__('Answer where the cell runs: once, always or reject.')}
@@ -74,7 +87,12 @@ function PermissionButtons({
   const [given, setGiven] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
+  const place = useRef<HTMLDivElement>(null);
+  const [isSeen, showEnd] = useEndsSeen(place);
+  const closed = useId();
+
   const short = WHOLE.includes(ask.permission);
+  const isOpen = (answer: Answer) => isSeen || answer === 'reject';
   const choose = (answer: Answer, feedback?: string) => {
     if (answer === 'reject' && feedback === undefined && !short) {
       setRejecting(true);
@@ -93,16 +111,26 @@ function PermissionButtons({
     if (answer !== null && given === null && offered(ask).includes(answer)) {
       event.preventDefault();
       event.stopPropagation();
-      choose(answer);
+      if (isOpen(answer)) {
+        choose(answer);
+      }
     }
   };
   return (
     <div
+      ref={place}
       className="plm-Answers"
-
       onKeyDown={onKeyDown}
       data-ask={ask.id}
     >
+      {!isSeen && given === null && !rejecting && (
+        <p className="plm-Question-closed" id={closed} role="status">
+          {words.__('Scroll to the end to allow it.')}{' '}
+          <button type="button" className="plm-Link" onClick={showEnd}>
+            {words.__('Show the end')}
+          </button>
+        </p>
+      )}
       {rejecting ? (
         <Rejection
           onSend={feedback => {
@@ -126,7 +154,8 @@ function PermissionButtons({
                 ? ask.always.join('\n')
                 : undefined
             }
-            disabled={given !== null}
+            disabled={given !== null || !isOpen(answer)}
+            aria-describedby={isOpen(answer) ? undefined : closed}
             onClick={() => {
               choose(answer);
             }}
@@ -199,7 +228,14 @@ function namedOfWhole(about: string, answer: Answer, words: IWords): string {
   if (about === 'moved') {
     return answer === 'reject' ? words.__('Leave it') : words.__('Keep it');
   }
-  return answer === 'reject' ? words.__('Stop') : words.__('Go on');
+  switch (answer) {
+    case 'reject':
+      return words.__('Stop');
+    case 'always':
+      return words.__('Go on, always in this session');
+    default:
+      return words.__('Go on');
+  }
 }
 
 function named(answer: Answer, words: IWords): string {

@@ -102,7 +102,9 @@ function signOf(call: ICall, over: boolean): CallState {
     case 'completed':
       return 'completed';
     case 'error':
-      return 'error';
+    case 'refused':
+    case 'stopped':
+      return call.state;
     default:
       return over ? 'stopped' : 'running';
   }

@@ -10,8 +10,13 @@ import type {
   Reply,
   ToolPart
 } from '../../protocol/generated';
+import {
+  callOutcome,
+  type ICallOutcome
+} from '../../state/display/callOutcomes';
 import { seconds } from '../../state/display/numberFormat';
 import {
+  askedInput,
   attachments,
   duration,
   input,
@@ -23,11 +28,15 @@ import {
   decisionsAbout,
   effectiveDecisions
 } from '../../state/session/contextEdits';
+import { visible } from '../../state/display/visibleText';
+import { TextEnd } from '../controls/textEnd';
+import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
 import { ElapsedTime } from '../controls/elapsedTime';
 import { Attachments } from './attachments';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
+import { refusalText } from '../controls/refusalText';
 import { QuestionForm } from './questionForm';
 import { PermissionPrompt } from './permissionPrompt';
 import { ReductionNote, reductionLabel } from '../modelContext/reductionNote';
@@ -76,7 +85,9 @@ export function ToolCall({
   figures = false
 }: IToolCallProps) {
   const { words } = useHost();
-  const state = stateOf(part, ask ?? asked, over);
+  const outcome = callOutcome(part, reply);
+  const state = stateOf(outcome, ask ?? asked, over);
+  const why = whyOf(outcome, ended, words);
   const spent = duration(part);
   const works = subject(part);
   const { edit, reduction } = effectiveDecisions(decisions);
@@ -84,7 +95,8 @@ export function ToolCall({
     part.tool.length + works.length <= BRIEF &&
     reply === undefined &&
     state === 'completed';
-  const wasStopped = state === 'stopped' && reply?.by === 'cancel';
+  // A refusal is told with its reason; what was stopped while it waited was refused by nobody.
+  const allowed = reply !== undefined && reply.answer !== 'reject';
   const head = (
     <>
       <StatusIcon state={state} />{' '}
@@ -92,8 +104,15 @@ export function ToolCall({
       <span className="plm-Tool-subject" data-brief={isBrief}>
         {works}
       </span>{' '}
+      {why !== '' && (
+        <>
+          <span className="plm-Tool-reason" data-state={state} title={why}>
+            <bdi>{visible(why)}</bdi>
+          </span>{' '}
+        </>
+      )}
       <span className="plm-Tool-time">
-        {reply !== undefined && !wasStopped && (
+        {allowed && (
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
         )}
         <span data-remark={state}>{remark(state, words)}</span>
@@ -121,6 +140,8 @@ export function ToolCall({
   );
   // A diff shows the whole input, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
+  const isOwnAsk =
+    state === 'waiting' && ask !== undefined && !isOthers(ask, part);
   const own = ownView(part, asked, state);
   const shown =
     figures && toolKind(part.tool).looks !== true ? pictures(part) : [];
@@ -129,13 +150,10 @@ export function ToolCall({
     (state === 'running' && newest) ||
     (own !== null && newest && !over);
   const card = (
-    <Disclosure
-      className="plm-Tool"
-      head={head}
-      open={open || state === 'error'}
-    >
+    <Disclosure className="plm-Tool" head={head} state={state} open={open}>
       <div className="plm-Tool-card" data-state={state}>
-        {!asksByDiff && (own ?? <Input part={part} />)}
+        {!asksByDiff &&
+          (own ?? (isOwnAsk ? <AskInput ask={ask} /> : <Input part={part} />))}
         <SubagentCall part={part} over={over} />
         {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
@@ -146,6 +164,7 @@ export function ToolCall({
             part={part}
             files={attachments(part).filter(one => !shown.includes(one))}
             state={state}
+            said={why}
             ended={ended}
           />
         )}
@@ -220,23 +239,25 @@ export function ReadCalls({
   );
 }
 
-/** Draws the input of a question that belongs to no shown call. */
+/**
+ * Draws the input that a question is about, whole and with its hidden characters marked: it may differ from the
+ * call's, which a hook can change.
+ */
 export function AskInput({ ask }: { ask: Ask }) {
-  const { id, tool = '' } = ask;
-  const state = { status: 'pending' as const, input: ask.input, raw: '' };
+  const { Code, words } = useHost();
+  const { text, language, rest } = askedInput(ask);
   return (
-    <Input
-      part={{
-        id,
-        session_id: '',
-        message_id: '',
-        type: 'tool',
-        call_id: '',
-        tool,
-        state,
-        pinned: false
-      }}
-    />
+    <section
+      className="plm-Tool-input plm-AskInput"
+      aria-label={words.__('Input')}
+      // Long code scrolls, and must be readable by keyboard before an answer.
+      tabIndex={0}
+      {...{ [ASKED_TEXT]: '' }}
+    >
+      <Code text={visible(text)} language={language} />
+      {rest !== '' && <Code text={visible(rest)} language="json" />}
+      <TextEnd />
+    </section>
   );
 }
 
@@ -264,17 +285,22 @@ function Output({
   part,
   files,
   state,
+  said,
   ended
 }: {
   part: ToolPart;
   files: readonly Attachment[];
   state: CallState;
+  /** What the call's row says of its end. */
+  said: string;
   ended: string;
 }) {
   const { Printed, words } = useHost();
   const text = output(part);
-  const said = part.state.status === 'error' ? part.state.error : '';
-  const failed = said === ended ? '' : said;
+  const error = part.state.status === 'error' ? part.state.error : '';
+  // Told in the row, or at the end of the turn.
+  const isTold = error === ended || error === said || state === 'stopped';
+  const failed = isTold ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
   const place = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
@@ -290,7 +316,7 @@ function Output({
     >
       {text !== '' && <Printed text={text} />}
       {failed !== '' && failed !== text && (
-        <div className="plm-Tool-error">
+        <div className={state === 'error' ? 'plm-Tool-error' : undefined}>
           <Printed text={failed} />
         </div>
       )}
@@ -300,21 +326,29 @@ function Output({
 }
 
 function stateOf(
-  part: ToolPart,
+  { status }: ICallOutcome,
   ask: Ask | QuestionAsked | undefined,
   over: boolean
 ): CallState {
-  const { state } = part;
-  if (state.status === 'completed') {
-    return 'completed';
-  }
-  if (state.status === 'error') {
-    return state.metadata.interrupted === true ? 'stopped' : 'error';
+  if (status !== 'pending' && status !== 'running') {
+    return status;
   }
   if (over) {
     return 'stopped';
   }
-  return ask === undefined ? state.status : 'waiting';
+  return ask === undefined ? status : 'waiting';
+}
+
+/** Returns what a call's row says of its end: the error's line, who refused it, or why it was stopped. */
+function whyOf(
+  { reason, refusal, status }: ICallOutcome,
+  ended: string,
+  words: IWords
+): string {
+  if (status === 'refused') {
+    return refusalText(refusal, words);
+  }
+  return reason === ended ? '' : reason;
 }
 
 /** Returns the names of the hooks that changed a call's input or output. */
@@ -334,6 +368,7 @@ function remark(state: CallState, words: IWords): string {
       return words.__('stopped');
     case 'completed':
     case 'error':
+    case 'refused':
     case 'pending':
       return '';
   }
@@ -348,8 +383,6 @@ function answered(reply: Reply, words: IWords): string {
     case 'always':
       return words.__('always allowed');
     case 'reject':
-      return reply.by === 'headless'
-        ? words.__('refused: nobody was there to ask')
-        : words.__('refused');
+      return refusalText(reply, words);
   }
 }

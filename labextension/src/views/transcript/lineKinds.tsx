@@ -150,9 +150,11 @@ const KINDS: LineKinds = {
     madeOf: ({ part, state }) => [part, state]
   },
   error: {
-    View: ({ line, again }) => <Failure error={line.error} again={again} />,
+    View: ({ line, again }) => (
+      <Failure error={line.error} attempts={line.attempts} again={again} />
+    ),
     text: ({ error }) => error.message,
-    madeOf: ({ error }) => [error]
+    madeOf: ({ attempts, error }) => [error, attempts]
   }
 };
 

@@ -9,6 +9,7 @@ import {
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
 import { count } from '../../state/display/numberFormat';
+import { refusalText } from '../controls/refusalText';
 import { useHost, type IWords } from '../host';
 
 /** The minimum interval between announcements, in milliseconds. */
@@ -86,19 +87,43 @@ export function Announcements({
 
 const never = () => false;
 
+function callWords(
+  { outcome, subject, tool }: Extract<Announcement, { kind: 'call' }>,
+  words: IWords
+): string {
+  const name = subject === '' ? tool : `${tool}, ${subject}`;
+  const { reason, refusal, status } = outcome;
+  switch (status) {
+    case 'error':
+      return ended(
+        reason === ''
+          ? words.__('%1 failed', name)
+          : words.__('%1 failed: %2', name, reason)
+      );
+    case 'refused':
+      return ended(words.__('%1 was %2', name, refusalText(refusal, words)));
+    case 'stopped':
+      return ended(
+        reason === ''
+          ? words.__('%1 was stopped', name)
+          : words.__('%1 was stopped: %2', name, reason)
+      );
+    default:
+      return words.__('%1 is done.', name);
+  }
+}
+
+/** Returns a sentence with its end, at which a screen reader pauses. */
+function ended(sentence: string): string {
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
 function worded(said: Announcement, words: IWords): string {
   switch (said.kind) {
     case 'words':
       return said.text;
     case 'call':
-      if (said.subject === '') {
-        return said.failed
-          ? words.__('%1 failed.', said.tool)
-          : words.__('%1 is done.', said.tool);
-      }
-      return said.failed
-        ? words.__('%1 failed: %2.', said.tool, said.subject)
-        : words.__('%1 is done: %2.', said.tool, said.subject);
+      return callWords(said, words);
     case 'asks':
       return words.__('The agent waits for you: %1', said.title);
     case 'held':

@@ -37,7 +37,7 @@ export function TurnFooter({
           problem
         ) : status.type === 'retry' ? (
           <Countdown
-            message={status.message}
+            message={isTold(messages) ? '' : status.message}
             attempt={status.attempt + 1}
             next={status.next}
           />
@@ -71,11 +71,13 @@ function Countdown({
 }) {
   const { words } = useHost();
   const left = Math.max(0, Math.ceil((next - useNow()) / 1000));
-  return (
-    <>
-      {words.__('%1 Attempt %2 in %3.', message, attempt, wholeSeconds(left))}
-    </>
-  );
+  const when = words.__('Attempt %1 in %2.', attempt, wholeSeconds(left));
+  return <>{message === '' ? when : `${message} ${when}`}</>;
+}
+
+/** Returns whether the line above the footer says already why it is tried again. */
+function isTold(messages: readonly Message[]): boolean {
+  return messages.at(-1)?.parts.at(-1)?.type === 'retry';
 }
 
 /** A shorter wait for the model is shown without a number, in milliseconds. */

@@ -21,6 +21,8 @@ function busy(...said: Message[]): ITranscript {
 const heardNothing = (): IAnnounced =>
   newAnnouncements(EMPTY_TRANSCRIPT, null)[1];
 
+const DONE = { status: 'completed', reason: '' };
+
 describe('what is announced', () => {
   it('says nothing of what was there before', () => {
     const [said] = newAnnouncements(
@@ -76,7 +78,7 @@ describe('what is announced', () => {
     });
 
     expect(said).toEqual([
-      { kind: 'call', tool: 'python', subject: 'x', failed: false },
+      { kind: 'call', tool: 'python', subject: 'x', outcome: DONE },
       { kind: 'asks', title: 'Write a.csv?' }
     ]);
     expect(newAnnouncements(stands, then)[0]).toEqual([]);

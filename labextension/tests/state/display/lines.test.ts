@@ -126,6 +126,51 @@ describe('lines', () => {
     expect(kinds([message])).toEqual(['compaction', 'retry']);
   });
 
+  it('tell an error once that several attempts failed with', () => {
+    const error = { type: 'api' as const, message: 'Busy.', retryable: true };
+    const retry = (attempt: number): RetryPart => ({
+      id: `r${attempt}`,
+      session_id: 's',
+      message_id: 'm',
+      type: 'retry',
+      attempt,
+      error,
+      time: { start: 0, end: 9 }
+    });
+    const failed = (...parts: RetryPart[]) => assistant(parts, { error });
+
+    expect(lines([failed(retry(1), retry(2)), failed()])).toMatchObject([
+      { kind: 'error', attempts: 4 }
+    ]);
+    const other = { ...error, message: 'No credit.' };
+    expect(
+      lines([failed(retry(1)), assistant([], { error: other })])
+    ).toMatchObject([
+      { kind: 'error', attempts: 2 },
+      { kind: 'error', attempts: 1, error: other }
+    ]);
+  });
+
+  it('tell each time that a person stopped the answer', () => {
+    const error = { type: 'aborted' as const, message: 'Stopped.' };
+    const stopped = () => assistant([], { error });
+
+    expect(lines([stopped(), stopped()])).toHaveLength(2);
+  });
+
+  it('fold no read that failed', () => {
+    const read = () => ran('read', { path: 'a' }, 'x');
+    const failed = read();
+    Object.assign(failed.state, { metadata: { failed: true } });
+
+    expect(kinds([assistant([read(), read(), failed, read()])])).toEqual([
+      'tool',
+      'tool',
+      'tool',
+      'tool'
+    ]);
+  });
+
   it('end with the error of their message', () => {
     const error = { type: 'unknown' as const, message: 'No.' };
     const message = assistant([text('Half of')], { error });

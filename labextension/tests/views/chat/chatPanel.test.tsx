@@ -696,7 +696,7 @@ describe('the text field', () => {
     redraw({ transcript: of('ses_1', call, build.text('Of the first. ')) });
     await within(log).findByText(/Of the first/);
 
-    expect(log.textContent).toContain('write failed. ');
+    expect(log.textContent).toContain('write failed: No. ');
 
     redraw({ transcript: of('ses_2', build.text('Of the second. ')) });
 

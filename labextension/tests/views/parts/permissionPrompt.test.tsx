@@ -97,14 +97,34 @@ describe('a question', () => {
     expect(screen.getAllByRole('button')).toHaveLength(2);
   });
 
-  it('offers no always in the project about a loop', () => {
+  it('goes on or stops about a loop, and offers no always in the project', () => {
     const reply = draw({ ...ASK, permission: 'doom_loop', always: ['bash'] });
-    const once = screen.getByRole('button', { name: 'Allow once' });
+    expect(
+      screen
+        .getAllByRole('button')
+        .map(one => one.firstChild?.textContent ?? '')
+    ).toEqual(['Go on', 'Go on, always in this session', 'Stop']);
+    const once = screen.getByRole('button', { name: 'Go on' });
     fireEvent.keyDown(once, { key: '4' });
     expect(reply).not.toHaveBeenCalled();
     fireEvent.keyDown(once, { key: '2' });
 
     expect(reply).toHaveBeenCalledOnce();
+  });
+
+  it('stops a loop at once, without asking for words', () => {
+    const reply = draw({ ...ASK, permission: 'doom_loop', always: ['bash'] });
+    fireEvent.click(screen.getByRole('button', { name: 'Stop' }));
+
+    expect(reply.mock.calls).toEqual([['per_1', 'reject', undefined]]);
+  });
+
+  it('shows what could deceive a reader above its buttons', () => {
+    draw({ ...ASK, warnings: ['Line 3 has a Cyrillic letter.'] });
+
+    expect(
+      screen.getByRole('list', { name: 'What could deceive you' }).textContent
+    ).toBe('Line 3 has a Cyrillic letter.');
   });
 
   it('goes on or stops at a spending limit', () => {

@@ -58,7 +58,7 @@ describe('a segment', () => {
     );
   });
 
-  it('opens a failed call and says why', () => {
+  it('says why a call failed, outside the fold', () => {
     const failed = build.tool('read', {
       status: 'error',
       input: { path: 'no.csv' },
@@ -70,7 +70,9 @@ describe('a segment', () => {
     draw(build.segment([build.assistant([failed])]));
 
     expect(screen.getByText('There is no file no.csv.')).toBeDefined();
-    expect(screen.getByRole('button').textContent).toContain('failed');
+    const row = screen.getByRole('button');
+    expect(row.textContent).toContain('failed');
+    expect(row.getAttribute('aria-expanded')).toBe('false');
   });
 
   it('says of a call that nobody runs any more that it was stopped', () => {

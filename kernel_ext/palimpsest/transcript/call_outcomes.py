@@ -1,0 +1,113 @@
+"""Tell how a tool call ended, and why: every front end, export and announcement follows this one rule.
+
+A tool that returned may have failed all the same: code that raised, a command with another exit code than 0.
+A refused or stopped call did nothing, which is no failure. The page has the same rule in
+``labextension/src/state/display/callOutcomes.ts``; both are tested on ``tests/fixtures/call_outcomes.json``.
+Border: pure; the reason is plain text that a view still has to escape.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
+
+from palimpsest.transcript.parts import (
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+)
+from palimpsest.transcript.values import Reply
+
+REFUSED_BY = "refused_by"
+"""Key in the metadata of a call's state: who refused it (``person``, ``headless``, ``rule``, ``engine`` or a name)."""
+REFUSED_WHY = "refused_why"
+"""Key in the metadata of a call's state: the person's words, the rule, or why nobody could be asked."""
+FAILURE_LINE = "failure_line"
+"""Key in the metadata of a saved call's state: its reason, since a notebook keeps only a part of the output."""
+ABORTED = "Tool execution aborted"
+"""The error of a call that was stopped; it says nothing that the state does not say."""
+REASON_CHARS = 240
+"""Longest reason: it stands in the row of the call."""
+
+Status = Literal["pending", "running", "completed", "error", "refused", "stopped"]
+
+_SECTION = re.compile(r"^\[error\]$", re.MULTILINE)
+_NEXT = re.compile(r"^\[(?:images|shown to the user|interrupted)\]$", re.MULTILINE)
+_ENDED = re.compile(
+    r"^\[((?:exit code|stopped after|ended by signal|ended in an unknown way)[^\]\n,:]*)",
+    re.MULTILINE,
+)
+_RAISED = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning|Group)\b(?::|$)"
+)
+_LEAD = re.compile(r"^[\s|+-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended."""
+
+    status: Status
+    reason: str = ""
+    """One line: the last line of the error, or why a call was stopped; empty for a refusal, which ``refusal`` holds."""
+    refusal: Reply | None = None
+    """Who refused the call, and with which words."""
+
+
+def call_outcome(part: ToolPart, reply: Reply | None = None) -> CallOutcome:
+    """Return how a call ended; ``reply`` is the answer to its question, where that is known."""
+    match part.state:
+        case ToolPending() | ToolRunning():
+            return CallOutcome(part.state.status)
+        case ToolCompleted(metadata=told, output=output):
+            if told.get("failed") is not True:
+                return CallOutcome("completed")
+            line = _failure_line(output, is_command="exit_code" in told)
+            return CallOutcome("error", _saved_line(told) or line)
+        case ToolFailed(metadata=told, error=error):
+            if told.get("interrupted"):
+                return CallOutcome("stopped", "" if error == ABORTED else last_line(error))
+            refusal = _refusal(part.state, reply)
+            if refusal is not None:
+                return CallOutcome("refused", refusal=refusal)
+            return CallOutcome("error", _saved_line(told) or last_line(error))
+        case _:
+            assert_never(part.state)
+
+
+def _refusal(state: ToolFailed, reply: Reply | None) -> Reply | None:
+    by = state.metadata.get(REFUSED_BY)
+    if isinstance(by, str) and by:
+        why = state.metadata.get(REFUSED_WHY)
+        return Reply(answer="reject", by=by, feedback=why if isinstance(why, str) and why else None)
+    return reply if reply is not None and reply.answer == "reject" else None
+
+
+def _saved_line(told: Mapping[str, Any]) -> str:
+    line = told.get(FAILURE_LINE)
+    return line if isinstance(line, str) else ""
+
+
+def last_line(text: str) -> str:
+    """Return the line of an error that says what happened: the last that names an exception, else the last one."""
+    lines = [found for line in text.splitlines() if (found := _LEAD.sub("", line).strip())]
+    raised = [line for line in lines if _RAISED.match(line)]
+    return _short(next(iter(raised[-1:] or lines[-1:]), ""))
+
+
+def _failure_line(output: str, *, is_command: bool) -> str:
+    """Return why a tool that returned had failed: how its command ended, or what its code raised."""
+    ended = list(_ENDED.finditer(output)) if is_command else []
+    if ended:
+        printed = output[: ended[-1].start()].strip()
+        words = [ended[-1][1].strip(), "" if printed == "(no output)" else last_line(printed)]
+        return _short(": ".join(word for word in words if word))
+    sections = list(_SECTION.finditer(output))
+    raised = output[sections[-1].end() :] if sections else output
+    return last_line(_NEXT.split(raised)[0])
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= REASON_CHARS else f"{line[: REASON_CHARS - 1]}…"

@@ -1,0 +1,31 @@
+/**
+ * Who refused a call and why, in words of a person.
+ */
+import type { ICallOutcome } from '../../state/display/callOutcomes';
+import type { IWords } from '../host';
+
+/** Returns who refused a call and why; the kernel's `reply_text` says the same in saved notebooks. */
+export function refusalText(
+  refusal: ICallOutcome['refusal'],
+  words: IWords
+): string {
+  const { by = 'person', feedback = '' } = refusal ?? {};
+  switch (by) {
+    case 'headless':
+      return words.__('refused: nobody was there to ask');
+    case 'rule':
+      return feedback === ''
+        ? words.__('refused by a rule')
+        : words.__('refused by a rule: %1', feedback);
+    case 'person':
+    case 'cancel':
+    case 'engine':
+      return feedback === ''
+        ? words.__('refused')
+        : words.__('refused: %1', feedback);
+    default:
+      return feedback === ''
+        ? words.__('refused by %1', by)
+        : words.__('refused by %1: %2', by, feedback);
+  }
+}

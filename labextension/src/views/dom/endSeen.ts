@@ -1,0 +1,130 @@
+/**
+ * Whether the ends of the texts that a question is about were on the screen.
+ *
+ * A text that fits counts as seen. Of one that scrolls, or is taller than the window, its end must have been
+ * visible: an element behind its last line is observed, which also counts what scrolls around the text.
+ */
+import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
+
+/** Marks a text that a question is about. */
+export const ASKED_TEXT = 'data-asked-text';
+/** Marks the element behind the last line of such a text. */
+export const TEXT_END = 'data-text-end';
+
+const CARD = '.plm-Tool-card, .plm-UnattachedAsk, .plm-Question';
+
+/** Returns whether all ends were seen, and a function that scrolls to the first that was not. */
+export function useEndsSeen(
+  place: RefObject<HTMLElement | null>
+): [boolean, () => void] {
+  const [isSeen, setSeen] = useState(false);
+  const watch = useRef<ReturnType<typeof watchEnds> | null>(null);
+  useLayoutEffect(() => {
+    const card = cardOf(place.current);
+    if (card === null) {
+      return;
+    }
+    watch.current = watchEnds(card, setSeen);
+    return watch.current.end;
+  }, [place]);
+  return [
+    isSeen,
+    () => {
+      watch.current?.show();
+    }
+  ];
+}
+
+/** Returns the outermost element of a question: its texts may be above it, in the card of its call. */
+function cardOf(element: HTMLElement | null): HTMLElement | null {
+  const own = element?.closest<HTMLElement>(CARD) ?? null;
+  return own?.parentElement?.closest<HTMLElement>(CARD) ?? own;
+}
+
+/** Watches the texts in a card, which may be drawn later, or grow. */
+function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
+  /** The length of each text when its end was seen. */
+  const seen = new WeakMap<Element, number>();
+  const texts = () => [
+    ...card.querySelectorAll<HTMLElement>(`[${ASKED_TEXT}]`)
+  ];
+  const isOpen = (text: HTMLElement) =>
+    fits(text) || seen.get(text) === text.textContent.length;
+  const look = () => {
+    tell(texts().every(isOpen));
+  };
+  const note = (text: HTMLElement) => {
+    seen.set(text, text.textContent.length);
+    look();
+  };
+  const observer =
+    typeof IntersectionObserver === 'undefined'
+      ? null
+      : new IntersectionObserver(entries => {
+          for (const { isIntersecting, target } of entries) {
+            const text = target.closest<HTMLElement>(`[${ASKED_TEXT}]`);
+            if (isIntersecting && text !== null) {
+              note(text);
+            }
+          }
+        });
+  const onScroll = ({ target }: Event) => {
+    // Where nothing observes, the text's own position tells.
+    if (
+      observer === null &&
+      target instanceof HTMLElement &&
+      target.hasAttribute(ASKED_TEXT) &&
+      target.scrollTop + target.clientHeight >= target.scrollHeight - 2
+    ) {
+      note(target);
+    }
+  };
+  const sizes =
+    typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(look);
+  const follow = () => {
+    for (const text of texts()) {
+      sizes?.observe(text);
+      const end = text.querySelector(`[${TEXT_END}]`);
+      if (end !== null) {
+        observer?.observe(end);
+      }
+    }
+    look();
+  };
+  const changes = new MutationObserver(follow);
+  changes.observe(card, {
+    childList: true,
+    subtree: true,
+    characterData: true
+  });
+  card.addEventListener('scroll', onScroll, true);
+  follow();
+  return {
+    show: () => {
+      const text = texts().find(one => !isOpen(one));
+      if (text !== undefined) {
+        text.scrollTop = text.scrollHeight;
+        text
+          .querySelector(`[${TEXT_END}]`)
+          ?.scrollIntoView({ block: 'nearest' });
+        text.focus({ preventScroll: true });
+      }
+    },
+    end: () => {
+      observer?.disconnect();
+      sizes?.disconnect();
+      changes.disconnect();
+      card.removeEventListener('scroll', onScroll, true);
+    }
+  };
+}
+
+/** Returns whether a text needs no scrolling; one that is not drawn has nothing to scroll. */
+function fits(text: HTMLElement): boolean {
+  const { clientHeight, clientWidth, scrollHeight, scrollWidth } = text;
+  return (
+    scrollHeight <= clientHeight + 1 &&
+    scrollWidth <= clientWidth + 1 &&
+    clientHeight <= window.innerHeight
+  );
+}
