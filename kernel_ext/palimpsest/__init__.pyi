@@ -27,14 +27,29 @@ from palimpsest.public.session_object import Session as Session
 from palimpsest.review.corpus.corpus import corpus as corpus
 from palimpsest.review.counterfactual.whatif import whatif as whatif
 from palimpsest.review.policies.custom import policy as policy
+from palimpsest.review.policies.past_view import PastView as PastView
+from palimpsest.review.policies.policy import Change as Change
+from palimpsest.review.policies.policy import Probe as Probe
 from palimpsest.review.policies.public_policies import policies as policies
 from palimpsest.review.reconstruction.redecision import redecide as redecide
 from palimpsest.review.recordings.session_comparison import compare_sessions as compare_sessions
 from palimpsest.session.extensions.hooks import hook as hook
 from palimpsest.session.extensions.hooks import unhook as unhook
+from palimpsest.session.interfaces.prompt_answer import Answer as Answer
+from palimpsest.transcript.errors import UserError as UserError
+from palimpsest.transcript.session_record.events import Event as Event
+from palimpsest.transcript.session_record.events import Record as Record
 from palimpsest.transcript.session_record.hook_values import Compacting as Compacting
+from palimpsest.transcript.session_record.hook_values import CompactingEvent as CompactingEvent
+from palimpsest.transcript.session_record.hook_values import DecideEvent as DecideEvent
+from palimpsest.transcript.session_record.hook_values import PromptEvent as PromptEvent
 from palimpsest.transcript.session_record.hook_values import Refuse as Refuse
+from palimpsest.transcript.session_record.hook_values import RequestEvent as RequestEvent
+from palimpsest.transcript.session_record.hook_values import SystemEvent as SystemEvent
 from palimpsest.transcript.session_record.hook_values import SystemPrompt as SystemPrompt
+from palimpsest.transcript.session_record.hook_values import ToolAfter as ToolAfter
+from palimpsest.transcript.session_record.hook_values import ToolBefore as ToolBefore
+from palimpsest.transcript.values import Reply as Reply
 
 __version__: str
 __all__: list[str]

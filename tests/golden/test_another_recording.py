@@ -76,3 +76,26 @@ def test_an_entry_that_is_no_message_is_read_as_nobodys(nothing: Any) -> None:
     assert [one.role for one in read] == ["system", "user", "assistant"]
     assert read[0].blocks == ()
     assert read[0].source == nothing
+
+
+@pytest.mark.slow
+def test_a_case_with_an_unknown_field_fails_and_the_run_goes_on(tmp_path: Path) -> None:
+    cases = load("opencode", "loop")["cases"][:3]
+    made = copy.deepcopy(cases)
+    made[1]["cfg"]["surprise"] = True
+    (tmp_path / "opencode").mkdir()
+    text = json.dumps({"note": "made up", "cases": made})
+    (tmp_path / "opencode" / "loop.json").write_text(text)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-m", "", "-p", "no:cacheprovider", "tests/golden/test_loop.py"],
+        cwd=ROOT,
+        env=os.environ | {"PALIMPSEST_GOLDEN": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert "read by no adapter: surprise" in done.stdout, done.stdout[-4_000:]
+    assert "2 passed" in done.stdout, done.stdout[-4_000:]
+    assert "1 error" in done.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.golden.data import folder, load
+from tests.golden.data import recorded_cases
 from tests.golden.test_compact import policy_of, written_tail
 from tests.golden.test_live import Trace
 from tests.golden.test_loop import write
@@ -44,9 +44,7 @@ def answer_of(case: Case) -> ModelAnswer:
 
 
 def cases() -> Iterator[Any]:
-    if not (folder() / "opencode" / "compaction_process.json").is_file():
-        return
-    for case in load("opencode", "compaction_process")["cases"]:
+    for case in recorded_cases("opencode", "compaction_process"):
         # Hooks of the recorded agent have another format than ours.
         if "input" in case and case.get("plugin") is None and not any(rule(case) for rule in RULES):
             yield pytest.param(case, id=case["name"])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import recorded_cases
 from tests.golden.recorded_model import RecordedModel, RecordedTool
 from tests.golden.upstream import ERRORS, message
 from tests.harness.session import SessionHarness, requested, until
@@ -509,11 +509,7 @@ def wants_a_form(case: Case) -> bool:
 
 def cases() -> list[Case]:
     """Return the recorded cases; none where the recording is missing."""
-    try:
-        found: list[Case] = load("opencode", "loop")["cases"]
-    except pytest.skip.Exception:
-        return []
-    return [case for case in found if not wants_a_form(case)]
+    return [case for case in recorded_cases("opencode", "loop") if not wants_a_form(case)]
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.golden.data import load
+from tests.golden.data import load, recorded_cases
 from tests.golden.recorded_model import RecordedTool
 from tests.golden.upstream import ERRORS
 from tests.harness.session import SessionHarness, ask
@@ -247,7 +247,7 @@ def is_decided_by_the_loop(case: Case) -> bool:
 
 
 def asking_cases() -> list[Case]:
-    return [case for case in all_cases() if case["asks"]]
+    return [case for case in recorded_cases("opencode", "processor") if case["asks"]]
 
 
 def last_attempt(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -263,16 +263,10 @@ def our_parts(one: Message) -> list[dict[str, Any]]:
     return last_attempt(shape(standing))
 
 
-def all_cases() -> list[Case]:
-    try:
-        cases: list[Case] = load("opencode", "processor")["cases"]
-    except pytest.skip.Exception:
-        return []
-    return cases
-
-
 def live_cases() -> list[Case]:
-    return [case for case in all_cases() if is_decided_by_the_loop(case)]
+    return [
+        case for case in recorded_cases("opencode", "processor") if is_decided_by_the_loop(case)
+    ]
 
 
 @pytest.mark.parametrize("case", live_cases(), ids=lambda case: case["name"])

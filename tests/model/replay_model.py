@@ -7,7 +7,7 @@ enough: the parts of an assistant message are turned back into stream events.
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
-from palimpsest.model.adapter.stream_joiner import tool_called
+from palimpsest.model.adapter.tool_call_joiner import tool_called
 from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,

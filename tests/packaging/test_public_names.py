@@ -60,3 +60,11 @@ def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path
     assert len(lines) == 2, checked
     assert '"Session" has no attribute "promt"' in lines[0]
     assert 'no attribute "curent_session"' in lines[1]
+
+
+@pytest.mark.slow
+def test_the_example_programs_pass_a_strict_type_checker() -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "docs/examples"]
+    checked = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+    assert checked.returncode == 0, checked.stdout

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from palimpsest.app.extension_settings import hook_sources, server_specs
 from palimpsest.app.first_request_notice import FirstRequestNotice
@@ -80,7 +80,7 @@ from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
-from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo, Price
 
@@ -90,6 +90,8 @@ if TYPE_CHECKING:
 APPS: list["App"] = []
 """The open apps of this process, newest last."""
 
+ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
+
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
@@ -97,6 +99,7 @@ OLLAMA_SECONDS = 30.0
 NAMED_SECONDS = 2.0
 SERVER = "(server)"
 """Takes the place of a model's name in the row of a server that does not respond."""
+NO_FOLDER = "There is no folder {path!r}. Make it, or name another as start."
 CHANGED = (
     "Files of this project changed since you trusted them. %agent config trust believes them, from the "
     "next start of the kernel."
@@ -109,7 +112,7 @@ class App:
     def __init__(
         self,
         *,
-        start: Path | None = None,
+        start: str | os.PathLike[str] | None = None,
         kernel_id: str | None = None,
         environment: Mapping[str, str] | None = None,
         overrides: Mapping[str, Any] | None = None,
@@ -121,7 +124,9 @@ class App:
         engine: EngineThread | None = None,
         notebook: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self.start = (start or Path.cwd()).resolve()
+        self.start = Path(start or Path.cwd()).resolve()
+        if not self.start.is_dir():
+            raise NotFound(NO_FOLDER.format(path=str(self.start)))
         self.environment = environment if environment is not None else os.environ
         self.engine = engine or EngineThread()
         self.notebook = notebook
@@ -472,7 +477,7 @@ class App:
         return self._litellm
 
 
-def tool(function: Callable[..., Any]) -> Callable[..., Any]:
+def tool(function: ToolFunction) -> ToolFunction:
     """Offer a function to the agent as a tool; its signature and docstring become the description."""
     # An unsuitable function is reported here, not when the next agent starts.
     FunctionTool(function)

@@ -63,9 +63,10 @@ OPENCODE_REMINDERS_1_1 = ReminderPolicy(
     after="\n\nPlease address this message and continue with your tasks.\n</system-reminder>",
     last_step="assistant",
     news=False,
+    real_call=False,
     mode="newest",
 )
-PLAIN = ReminderPolicy(steered="plain", before="", news=False)
+PLAIN = ReminderPolicy(steered="plain", before="", news=False, real_call=False)
 
 OPENCODE_1_1 = Policy(
     name="opencode-1.1",

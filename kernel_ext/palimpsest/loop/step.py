@@ -17,7 +17,7 @@ from palimpsest.loop.model_requests.answer_stream import (
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.request_builder import Assembled
-from palimpsest.loop.model_requests.request_failures import too_large_error
+from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import answering_calls, keep_structured_answer, tool_choice
@@ -144,7 +144,10 @@ async def _run_request(
     except Aborted:
         error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:
-        error = failure.error
+        before = run_context.log.state.messages()[:-1]
+        error = suspected_overflow(
+            failure.error, assembled.route, setup.policy.overflow, before, message.parent_id
+        )
     except asyncio.CancelledError:
         files.cancel()
         processor.close(AbortedError())

@@ -34,6 +34,7 @@ from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
+from palimpsest.loop.written_call_retry import ask_for_real_call
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
@@ -111,6 +112,8 @@ class Turn:
         self._steps = 0
         self._unknown = 0
         self._refused = 0
+        self._asked_for_call = False
+        """A call that was written as text was asked for as a real one."""
         self._no_summary = False
         """A compaction of this turn failed."""
         self._released = False
@@ -126,7 +129,7 @@ class Turn:
             messages = run_context.log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
-                if user is None or not self._asks_for_form_again(user):
+                if user is None or not self._asks_again(user):
                     return
                 continue
             try:
@@ -205,15 +208,19 @@ class Turn:
         """Whether the turn is to end with a structured answer; false before its first step."""
         return self.setup is not None and self.setup.wants_structured
 
-    def _asks_for_form_again(self, user: UserMessage) -> bool:
-        """Ask again for the answer in its form; false where that is not needed, or was tried enough."""
+    def _asks_again(self, user: UserMessage) -> bool:
+        """Ask again for the answer in its form, or for a real call; false where there is no need, or it was tried enough."""
         setup = self.setup
-        if setup is None or not setup.wants_structured:
+        if setup is None:
             return False
-        if not ask_for_form_again(self._run_context, setup, user, self.asked):
-            return False
-        self.asked += 1
-        return True
+        if setup.wants_structured:
+            again = ask_for_form_again(self._run_context, setup, user, self.asked)
+            self.asked += again
+            return again
+        may_ask = not self._asked_for_call and self._steps < setup.max_steps
+        again = ask_for_real_call(self._run_context, setup, user, may_ask=may_ask)
+        self._asked_for_call = self._asked_for_call or again
+        return again
 
     async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""

@@ -60,6 +60,8 @@ class ContextOverflowError(Value):
     budget: int | None = None
     compaction_failed: bool = False
     """The provider's message is about a compaction that failed, so one more would not help."""
+    suspected: bool | None = None
+    """The provider's words are not known to mean this; it was tried once in its turn."""
     response_body: str | None = None
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.stream_joiner import StreamJoiner, tool_called
+from palimpsest.model.adapter.stream_joiner import StreamJoiner
+from palimpsest.model.adapter.tool_call_joiner import tool_called
 from palimpsest.model.interface import ReasoningEnded, StreamEvent, TextDelta, ToolCalled
 
 

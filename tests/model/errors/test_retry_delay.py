@@ -37,6 +37,64 @@ def test_obeys_the_provider_as_sent(headers: dict[str, str], seconds: float) -> 
     assert delay_seconds(1, headers, jitter=0.0, now=NOON) == seconds
 
 
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3s"}, 3),
+        ({"retry-after": "1m30s"}, 90),
+        ({"retry-after": "250ms"}, 0.25),
+        ({"retry-after": "2h"}, 7_200),
+        ({"retry-after": str(NOON + 20)}, 20),
+        ({"retry-after": f"{(NOON + 20) * 1000:.0f}"}, 20),
+        ({"retry-after": str(NOON - 20)}, 0),
+        ({"retry-after": "2023-11-14T22:13:40Z"}, 20),
+        ({"retry-after": "2023-11-15T00:13:40+02:00"}, 20),
+        ({"retry-after": "3 parrots"}, 2),
+        ({"retry-after": "s"}, 2),
+    ],
+)
+def test_a_wait_is_a_duration_or_a_point_in_time(headers: dict[str, str], seconds: float) -> None:
+    assert delay_seconds(1, headers, now=NOON) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"x-ratelimit-reset-tokens": "6m0s"}, 360),
+        ({"x-ratelimit-reset": str(NOON + 45)}, 45),
+        ({"X-RateLimit-Reset": f"{(NOON + 45) * 1000:.0f}"}, 45),
+        ({"ratelimit-reset": "12"}, 12),
+        ({"x-ratelimit-reset": "12", "retry-after": "7"}, 7),
+        # Of several limits those count that are used up.
+        (
+            {
+                "anthropic-ratelimit-requests-remaining": "40",
+                "anthropic-ratelimit-requests-reset": "2023-11-14T22:18:20Z",
+                "anthropic-ratelimit-tokens-remaining": "0",
+                "anthropic-ratelimit-tokens-reset": "2023-11-14T22:13:40Z",
+            },
+            20,
+        ),
+        (
+            {
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-requests": "8s",
+                "x-ratelimit-remaining-tokens": "900",
+                "x-ratelimit-reset-tokens": "9m",
+            },
+            8,
+        ),
+        # A day's limit is no order to wait that long.
+        ({"x-ratelimit-reset": str(NOON + 80_000)}, 2),
+        ({"x-ratelimit-reset-requests": "11m"}, 2),
+        ({"x-ratelimit-remaining": "7", "x-ratelimit-reset": "60"}, 2),
+        ({"x-preset": "60"}, 2),
+    ],
+)
+def test_a_limits_reset_counts_up_to_ten_minutes(headers: dict[str, str], seconds: float) -> None:
+    assert delay_seconds(1, headers, now=NOON) == pytest.approx(seconds)
+
+
 def test_only_what_may_pass_is_worth_another_attempt() -> None:
     assert retryable(ApiError(message="m", retryable=True))
     assert not retryable(ApiError(message="m"))

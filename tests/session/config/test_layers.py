@@ -224,6 +224,8 @@ def test_the_older_form_of_share_means_what_it_meant(
     config = loaded(project, places)
 
     assert (config.value.share, config.problems) == (meant, ())
+    option = load(project, {}, {"share": text == "true"}, places=places)
+    assert (option.value.share, option.problems) == (meant, ())
 
 
 def test_a_flag_shares_by_itself(project: Path, places: ConfigFolders) -> None:

@@ -335,6 +335,21 @@ def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
         assert isinstance(missing.error, StructuredOutputError)
 
 
+def test_the_rehearsal_model_counts_and_lists_what_it_listed(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("x\n1\n")
+    names = {"type": "array", "items": {"type": "string"}}
+    form = {
+        "type": "object",
+        "properties": {"names": names, "count": {"type": "integer"}},
+        "required": ["names", "count"],
+    }
+    with isolated_session(folder=tmp_path) as session:
+        answer = session.prompt("Which files are there?", yes=True, format=form)
+
+    assert answer.structured == {"names": ["a.csv", "b.csv"], "count": 2}
+
+
 @pytest.mark.parametrize("value", [{"rows": 1}, {}, [1, "two"], "words", 2, 0.5, True, None])
 def test_any_answer_that_another_program_kept_is_read_as_it_is(value: Any) -> None:
     info = AssistantMessage(

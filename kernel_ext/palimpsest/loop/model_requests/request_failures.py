@@ -4,12 +4,25 @@ import asyncio
 from collections.abc import Mapping
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
+from palimpsest.context.request_assembly.fit import has_history_to_summarise
+from palimpsest.context.visible_messages import turn_of
 from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens
+from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
-from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
+from palimpsest.transcript.context_values.policies import OverflowPolicy
+from palimpsest.transcript.errors import (
+    Aborted,
+    ApiError,
+    ContextOverflowError,
+    ErrorValue,
+    ModelFailed,
+    UnknownError,
+)
 from palimpsest.transcript.ids import short
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Messages
 from palimpsest.transcript.parts import RetryPart, Span
 from palimpsest.transcript.session_record.events import PartUpdated, SessionStatus
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
@@ -17,6 +30,9 @@ from palimpsest.transcript.values import ModelInfo
 
 LARGE_SHARE = 0.5
 """Share of the budget; where tool descriptions take more, the advice is to offer fewer tools."""
+NEAR_SHARE = 0.8
+"""Share of the budget from which on a refusal in unknown words is taken for one about the length: an estimate may
+be a fifth too low."""
 LONGEST_WAIT_SECONDS = 3_600.0
 """Where a provider asks for a longer wait, such as a day, the turn ends with an error that says so."""
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
@@ -72,6 +88,42 @@ def too_large_error(
         tokens=route.tokens,
         budget=route.budget,
     )
+
+
+def suspected_overflow(
+    error: ErrorValue,
+    route: BudgetCheck,
+    policy: OverflowPolicy,
+    before: Messages,
+    prompt_id: str,
+) -> ErrorValue:
+    """Return the error as one of a request that was too long, where it may be one and a summary may help.
+
+    ``before`` are the messages before the refused answer to the prompt. Providers word this refusal in ever new
+    ways, and a turn that ends with it ends all later ones in the same way; so it is tried once in a turn.
+    """
+    if isinstance(error, ApiError):
+        status, body, final = error.status, error.response_body, error.retryable
+    elif isinstance(error, UnknownError):
+        status, body, final = None, None, bool(error.explained)
+    else:
+        return error
+    tried = any(_was_suspected(one.info) for one in turn_of(before, prompt_id))
+    if final or tried or not (policy.auto and has_history_to_summarise(before)):
+        return error
+    # The server's own words: around them stand its address and our advice.
+    said = (read_body(body).message if body else "") or error.message
+    near = route.tokens >= NEAR_SHARE * route.budget
+    if not may_be_overflow(said, status, near_window=near, refusals=policy.refusals):
+        return error
+    return ContextOverflowError(
+        message=error.message, tokens=observed_tokens(said), suspected=True, response_body=body
+    )
+
+
+def _was_suspected(info: MessageInfo) -> bool:
+    error = info.error if isinstance(info, AssistantMessage) else None
+    return isinstance(error, ContextOverflowError) and bool(error.suspected)
 
 
 async def wait_before_retry(

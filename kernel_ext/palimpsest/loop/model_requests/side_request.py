@@ -67,7 +67,8 @@ async def run_side_request(
                 if not retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
-                await asyncio.sleep(delay_seconds(attempt, headers, run_context.jitter()))
+                now = run_context.clock() / 1000
+                await asyncio.sleep(delay_seconds(attempt, headers, run_context.jitter(), now))
         return await _asked(setup, request)
 
 

@@ -20,7 +20,7 @@ class DiscardingList(list[Any]):
 
 
 def native_finish(chunk: Any) -> str | None:
-    """Return the finish in a chunk of Anthropic's or Gemini's own format; empty where it has none.
+    """Return the finish in a chunk of OpenAI's, Anthropic's or Gemini's own format; empty where it has none.
 
     None means that the chunk has another format, and nothing is known.
     """
@@ -28,15 +28,16 @@ def native_finish(chunk: Any) -> str | None:
         return None
     if chunk.get("type") in {"message_start", "message_delta"}:
         return str(field(chunk, "delta", "stop_reason") or "")
-    candidates = chunk.get("candidates")
-    if isinstance(candidates, list):
-        return _of_candidate(chunk, "finishReason")
+    if isinstance(chunk.get("candidates"), list):
+        return _of_first(chunk, "candidates", "finishReason")
+    if isinstance(chunk.get("choices"), list):
+        return _of_first(chunk, "choices", "finish_reason")
     return None
 
 
-def _of_candidate(chunk: Any, name: str) -> str:
-    """Return a field of the answer in a chunk of Gemini's own format."""
-    return next((str(one.get(name) or "") for one in _objects(field(chunk, "candidates"))), "")
+def _of_first(chunk: Any, answers: str, name: str) -> str:
+    """Return a field of the first answer in a chunk of a provider's own format; empty where it has none."""
+    return next((str(one.get(name) or "") for one in _objects(field(chunk, answers))), "")
 
 
 def with_inputs(chunk: Any) -> None:
@@ -113,7 +114,8 @@ class StreamTap:
     def _listening(self, parse: Callable[..., Any]) -> Callable[..., Any]:
         """Return a parser that reads a provider's chunk before litellm translates it.
 
-        litellm reports every unknown finish as a stop, and any Gemini answer with a tool call as finished.
+        litellm reports every unknown finish as a stop, any Gemini answer with a tool call as finished, and the
+        end marker of most OpenAI-compatible providers as a chunk that says "stop", whatever the finish before it.
         """
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
@@ -122,7 +124,7 @@ class StreamTap:
             if found is not None:
                 self._native = True
                 self.finish = found or self.finish
-                self.told = _of_candidate(chunk, "finishMessage") or self.told
+                self.told = _of_first(chunk, "candidates", "finishMessage") or self.told
                 with_inputs(chunk)
             return parse(*arguments, **keywords)
 

@@ -1,18 +1,16 @@
 """Join the deltas of a provider's stream into our events.
 
 It knows the shapes of chunks (spec/model-and-store.md A2), not litellm: text is tested by
-truthiness, tool calls are joined by index, ids are kept as they came, thinking is collected
+truthiness, tool calls are joined by ``tool_call_joiner``, ids are kept as they came, thinking is collected
 with its signature. Calls are announced as they are written, but completed only at a real
 finish, so that no tool ever runs on the input of an answer that broke off.
 """
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal
-from uuid import uuid4
 
+from palimpsest.model.adapter.tool_call_joiner import StreamedCall, StreamedCalls
 from palimpsest.model.interface import (
     ReasoningDelta,
     ReasoningEnded,
@@ -21,7 +19,6 @@ from palimpsest.model.interface import (
     TextDelta,
     TextEnded,
     TextStarted,
-    ToolCalled,
     ToolInputDelta,
     ToolInputEnded,
     ToolInputStarted,
@@ -67,16 +64,6 @@ BROKEN_FINISHES = frozenset(
     }
 )
 """Finishes by which a provider says that it failed."""
-
-
-@dataclass(slots=True)
-class _StreamedCall:
-    """One tool call whose input is still arriving."""
-
-    id: str
-    tool: str
-    pieces: list[str] = field(default_factory=list)
-    ended: bool = False
 
 
 class ThinkTags:
@@ -143,8 +130,7 @@ class StreamJoiner:
         self._reasoning_id: str | None = None
         self._thinking: list[dict[str, Any]] = []
         self._open_thinking: dict[str, Any] | None = None
-        self._calls: list[_StreamedCall] = []
-        self._by_index: dict[int, _StreamedCall] = {}
+        self._calls = StreamedCalls()
         self._tags = ThinkTags()
         self.refused = False
         """The model declined to answer, in the field for refusals."""
@@ -154,7 +140,7 @@ class StreamJoiner:
     @property
     def written(self) -> str:
         """Everything the model wrote except thinking."""
-        inputs = ["".join((call.tool, *call.pieces)) for call in self._calls]
+        inputs = ["".join((call.tool, *call.pieces)) for call in self._calls.calls]
         return "".join((*self.text, *inputs))
 
     def delta(self, delta: Any) -> Iterator[StreamEvent]:
@@ -181,17 +167,17 @@ class StreamJoiner:
             yield from self._reason(words, ()) if thought else self._say(words)
         yield from self._end_reasoning()
         yield from self._end_text()
-        for call in self._calls:
+        for call in self._calls.calls:
             yield from self._end_call(call)
-        for call in self._calls:
-            yield tool_called(call.id, call.tool, "".join(call.pieces))
+        for call in self._calls.calls:
+            yield call.called()
 
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's."""
         ours = FINISHES.get(finish.lower(), "unknown")
         if self.refused and ours == "stop":
             return "content-filter"
-        return "tool-calls" if ours in {"stop", "unknown"} and self._calls else ours
+        return "tool-calls" if ours in {"stop", "unknown"} and self._calls.calls else ours
 
     def _new_id(self, kind: str) -> str:
         self._blocks += 1
@@ -245,64 +231,19 @@ class StreamJoiner:
         self._reasoning_id, self._thinking, self._open_thinking = None, [], None
 
     def _call(self, piece: Any) -> Iterator[StreamEvent]:
-        function = getattr(piece, "function", None)
-        name = getattr(function, "name", None)
-        identifier = getattr(piece, "id", None)
-        index = getattr(piece, "index", None) or 0
-        call = self._by_index.get(index)
-        if call is None or (identifier and name and identifier != call.id):
+        newest = self._calls.calls[-1] if self._calls.calls else None
+        joined = self._calls.join(piece)
+        call = joined.call
+        if joined.is_new:
             yield from self._end_reasoning()
             yield from self._end_text()
-            if self._calls:
-                yield from self._end_call(self._calls[-1])
-            call = _StreamedCall(self._free_id(identifier), name or "")
-            self._by_index[index] = call
-            self._calls.append(call)
+            if newest is not None:
+                yield from self._end_call(newest)
             yield ToolInputStarted(call.id, call.tool)
-        arguments = _as_text(getattr(function, "arguments", None))
-        if arguments:
-            call.pieces.append(arguments)
-            yield ToolInputDelta(call.id, arguments)
+        if joined.text:
+            yield ToolInputDelta(call.id, joined.text)
 
-    def _free_id(self, wanted: str | None) -> str:
-        taken = {call.id for call in self._calls}
-        return wanted if wanted and wanted not in taken else f"call_{uuid4().hex}"
-
-    def _end_call(self, call: _StreamedCall) -> Iterator[StreamEvent]:
+    def _end_call(self, call: StreamedCall) -> Iterator[StreamEvent]:
         if not call.ended:
             call.ended = True
             yield ToolInputEnded(call.id)
-
-
-def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
-    """Parse the input of a complete call; what does not parse becomes a problem, not an error."""
-    if not raw.strip():
-        return ToolCalled(identifier, tool, {}, raw)
-    try:
-        value = json.loads(raw)
-        if isinstance(value, str):
-            value = _unwrapped(value)
-        # Some servers send null for a call without input.
-        value = {} if value is None else value
-    except ValueError as error:
-        return ToolCalled(
-            identifier, tool, {}, raw, problem=f"The input is no valid JSON: {error}."
-        )
-    except RecursionError:
-        return ToolCalled(identifier, tool, {}, raw, problem="The input is nested too deeply.")
-    return ToolCalled(identifier, tool, value, raw)
-
-
-def _unwrapped(value: str) -> Any:
-    """Undo the second encoding that some local models add."""
-    try:
-        inner = json.loads(value)
-    except ValueError:
-        return value
-    return inner if isinstance(inner, dict) else value
-
-
-def _as_text(arguments: Any) -> str:
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False)

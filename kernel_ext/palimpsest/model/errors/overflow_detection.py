@@ -6,6 +6,8 @@ error fields may be passed in, never text of a user or model, which may well be 
 overflow.
 """
 
+import re
+
 from palimpsest.model.errors.refusal_patterns import TABLES, RefusalPatterns, Words
 from palimpsest.transcript.context_values.policies import Refusals
 
@@ -13,6 +15,11 @@ LONGEST = 20_000
 """Characters read of an error: some servers send the whole request back, and patterns take time."""
 
 TOO_MANY_REQUESTS = 429
+MAY_BE_OVERFLOW_STATUS = frozenset({None, 400, 413, 422})
+"""Statuses of a refused request; None for an error that came as an event of a stream."""
+ABOUT_INPUT = re.compile(r"tokens?\b|length|\binput|prompt|context", re.IGNORECASE)
+MEASURE = re.compile(r"\d|\bmax(?:imum)?\b|\blimit|too (?:long|large|many)|exceed", re.IGNORECASE)
+ABOUT_ANSWER = re.compile(r"output|completion|max_(?:new_)?tokens|max_completion", re.IGNORECASE)
 
 
 def is_overflow(
@@ -38,6 +45,23 @@ def says_overflow(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether this text alone is certain to mean "too long"."""
     table = TABLES[refusals]
     return _holds(text, table.sure) and not _holds(text, table.first)
+
+
+def may_be_overflow(
+    message: str, status: int | None, *, near_window: bool, refusals: Refusals
+) -> bool:
+    """Tell whether an error in unknown words may mean "too long", so that one attempt with less is worth it.
+
+    It may if the request was near the window, or if the message names tokens, a length or the input together with a
+    number or a maximum; never if it is about the answer's length. An error without a status came inside a stream.
+    Only our own table guesses: a recorded agent knows its words and no others.
+    """
+    if refusals != "union" or status not in MAY_BE_OVERFLOW_STATUS:
+        return False
+    told = message[:LONGEST]
+    if _is_else(told, TABLES[refusals]) or ABOUT_ANSWER.search(told):
+        return False
+    return near_window or bool(ABOUT_INPUT.search(told) and MEASURE.search(told))
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:

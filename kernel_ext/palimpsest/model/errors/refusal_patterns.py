@@ -289,6 +289,8 @@ OURS = (
     r"request (?:size )?exceeds the maximum size",
     r"(?:greater|larger|longer) than the (?:.{0,20})context",
     r"prompt contains too many tokens",
+    r"(?:input|prompt|request|context) (?:length )?exceeds? (?:the )?max(?:imum)? (?:\w+ )?length",
+    r"(?:loaded|configured|started) with (?:a )?context (?:length|window|size) of (?:only )?\d+",
     r"too large for (?:the |this )?model",
     r"exceed\w* (?:the )?model(?:'s)? token limit",
     r"\b4(?:00|13)\s*(?:status code)?\s*\(no body\)",

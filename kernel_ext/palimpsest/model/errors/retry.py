@@ -20,6 +20,15 @@ JITTER_SHARE = 0.25
 LONGEST_SECONDS = 2_147_483.647
 """What a signed 32-bit count of milliseconds can hold; no provider asks for more than that."""
 
+LONGEST_RESET_SECONDS = 600.0
+"""A limit that is full again later than this says nothing about when a request may be tried again."""
+FIRST_POINT = 1_000_000_000.0
+"""A number from here on is a point in time, in seconds or milliseconds since 1970, and no duration: that would be 31 years."""
+RESET = re.compile(r"\breset\b")
+DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
+DURATION = re.compile(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
+UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0}
+
 SERVER_ERROR = 500
 NO_CREDIT = "no_credit"
 """Our own code for an error about billing, whatever code and status it came with."""
@@ -109,16 +118,49 @@ def delay_seconds(
 
 
 def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return what ``retry-after-ms`` or ``retry-after`` asks for, or None."""
+    """Return how long a provider asks to wait, or None where it does not say so.
+
+    ``retry-after-ms`` and ``retry-after`` are orders, however long: a number of seconds, a duration such as
+    ``1m30s``, a date or a point in time. A limit's reset (``x-ratelimit-reset...``) only says when the limit is
+    full again, so it counts where nothing else is said, for the limits that are used up, and up to ten minutes.
+    ``now`` is in seconds since 1970; without it points in time are not understood.
+    """
     lower = {name.lower(): value for name, value in headers.items()}
     milliseconds = _number(lower.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    after = lower.get("retry-after")
-    seconds = _number(after)
-    if seconds is not None:
-        return seconds
-    return _until(after, now) if after is not None and now is not None else None
+    ordered = _seconds(lower.get("retry-after"), now)
+    return _reset_seconds(lower, now) if ordered is None else ordered
+
+
+def _reset_seconds(headers: Mapping[str, str], now: float | None) -> float | None:
+    """Return when the limits that are used up are full again; None where that is not known or too far away."""
+    found = []
+    for name, value in headers.items():
+        if RESET.search(name) is None:
+            continue
+        left = _number(headers.get(RESET.sub("remaining", name)))
+        seconds = _seconds(value, now)
+        if seconds is not None and not left:
+            found.append(seconds)
+    wait = max(found, default=None)
+    return wait if wait is not None and wait <= LONGEST_RESET_SECONDS else None
+
+
+def _seconds(text: str | None, now: float | None) -> float | None:
+    """Return the seconds that a header's value means: a number, a duration, a date or a point in time."""
+    if text is None:
+        return None
+    value = _number(text)
+    if value is not None and value < FIRST_POINT:
+        return value
+    if value is not None:
+        seconds = value / 1000 if value >= FIRST_POINT * 1000 else value
+        return max(0.0, seconds - now) if now is not None else None
+    if DURATION.fullmatch(text.strip()):
+        parts = DURATION_PART.findall(text.lower())
+        return sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
+    return _until(text, now) if now is not None else None
 
 
 def _number(text: str | None) -> float | None:
@@ -131,10 +173,17 @@ def _number(text: str | None) -> float | None:
 
 def _until(text: str, now: float) -> float | None:
     try:
-        moment = parsedate_to_datetime(text)
+        moment = _date(text)
     except ValueError:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
     return max(0.0, seconds)
+
+
+def _date(text: str) -> datetime:
+    try:
+        return parsedate_to_datetime(text)
+    except ValueError:
+        return datetime.fromisoformat(text.strip())

@@ -66,6 +66,12 @@ class Layer:
     """It came with the project, so another person may have written it."""
     may_lock: bool = False
 
+    def __post_init__(self) -> None:
+        """Read OpenCode's older form of ``share``, from whichever source it comes."""
+        share = self.data.get("share")
+        if isinstance(share, bool):
+            object.__setattr__(self, "data", {**self.data, "share": SHARES[share]})
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigFolders:
@@ -265,9 +271,6 @@ class _ConfigReader:
         if not isinstance(data, dict):
             self.problems.append(f"{origin} must hold a table of settings. Nothing of it is used.")
             return
-        share = data.get("share")
-        if isinstance(share, bool):
-            data["share"] = SHARES[share]
         yield Layer(origin, data, base)
 
     def _content(self, path: Path, within: Path | None) -> str:

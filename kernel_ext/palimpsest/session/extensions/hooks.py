@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.import_guard import from_anywhere, is_in_current_folder
 from palimpsest.session.extensions.hook_answers import InvalidHookResult
@@ -36,6 +36,7 @@ AT_ONCE = 16
 """Maximum number of threads of running hooks; further calls fail at once."""
 
 Function = Callable[..., Any]
+HookFunction = TypeVar("HookFunction", bound=Function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ def label_of(function: Function) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def mark(function: Function, name: str) -> Function:
+def mark(function: HookFunction, name: str) -> HookFunction:
     """Mark a function as a hook of a kind; raises UserError for an unknown kind or what is not callable."""
     if name not in HOOK_NAMES:
         raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
@@ -375,14 +376,14 @@ OF_CELLS: list[tuple[HookName, Function]] = []
 """Hooks that cells and scripts added, also for kernels that open later."""
 
 
-def hook(name: HookName) -> Callable[[Function], Function]:
+def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
     """Register a function as a hook of the sessions of this kernel; a decorator.
 
     Names: ``prompt``, ``system``, ``tool_before``, ``tool_after``, ``compacting``, ``decide`` and
     ``request``. Running the cell again replaces the function; ``unhook`` removes it.
     """
 
-    def add(function: Function) -> Function:
+    def add(function: HookFunction) -> HookFunction:
         marked = mark(function, name)
         for book in BOOKS:
             book.refuse_fixed()

@@ -259,6 +259,8 @@ class ReminderPolicy(Value):
     """In whose name the model is told that a turn has reached its step limit."""
     news: bool = True
     """A new day and changed variables are told with the next prompt."""
+    real_call: bool = True
+    """A model that ends its answer with a tool call in words is asked once for a real call."""
     mode: Literal["note", "newest"] = "note"
     """Plan mode and its end are told once, in a note that stays beside the prompt that brought them;
     or, as the recorded agent does it, in each request anew, beside the newest user message alone.

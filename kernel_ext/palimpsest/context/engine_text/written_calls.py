@@ -1,0 +1,85 @@
+"""Recognise a tool call that a model wrote as text, so that nothing ran.
+
+Pure. Local models and gateways without a parser for a model's own form of calls deliver it as words. Only a call that
+the answer ends with counts, and only of a tool that was offered: words about calls are an answer like any other.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+AGAIN = (
+    "You wrote a call of the tool {tool} as text, and text is not run. Make the call now as a real tool call, or answer "
+    "without it."
+)
+STAYED = (
+    "The model wrote a call of the tool {tool} as text again, so it was not run. Its server may lack a parser for the "
+    "calls of this model: switch that on there, or choose another model with --model."
+)
+
+LONGEST = 200_000
+"""Characters of an answer's end that are looked at."""
+_TAGGED = re.compile(r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>")
+"""``<invoke name="python">``, ``<function=python>``."""
+_ENDS = re.compile(
+    r"</(?:invoke|function|tool|function_calls|tool_call|tool_calls|antml:invoke|antml:function_calls)>\s*\Z"
+)
+_OPENS = re.compile(
+    r"<\|?(?:tool_calls?|function_calls?|plugin|action_start)(?:_begin|_section_begin)?\|?>|\[TOOL_CALLS\]"
+)
+"""What stands before calls in JSON in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
+_MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
+MOST_MARKS, MARK_CHARS = 6, 60
+"""Marks that may close a call, and the characters of one."""
+_FENCE = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z", re.DOTALL)
+_NAMES = ("name", "tool", "tool_name", "function", "recipient_name")
+_INPUTS = ("arguments", "parameters", "input", "args", "tool_input")
+
+
+def written_call(text: str, tools: Collection[str]) -> str | None:
+    """Return the name of the offered tool that an answer's text ends by calling; None where it calls none.
+
+    >>> written_call('<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>', ["read"])
+    'read'
+    >>> written_call("Models write <invoke name='read'> for a call.", ["read"]) is None
+    True
+    """
+    end = text[-LONGEST:].replace("antml:", "").rstrip()
+    tagged = [found[1] for found in _TAGGED.finditer(end)]
+    if tagged and _ENDS.search(end) and tagged[-1] in tools:
+        return tagged[-1]
+    fenced = _FENCE.match(end)
+    opened = [found.end() for found in _OPENS.finditer(end)]
+    told = end[opened[-1] :] if opened else fenced[1] if fenced else end
+    return next((name for name in _called(told) if name in tools), None)
+
+
+def _called(text: str) -> Iterator[str]:
+    """Yield the names of calls that a text consists of: JSON, with marks behind it at most."""
+    told = text.strip()
+    for _ in range(MOST_MARKS):
+        mark = _MARK.search(told[-MARK_CHARS:])
+        if mark is None:
+            break
+        told = told[: -len(mark[0])].rstrip()
+    try:
+        value = json.loads(told)
+    except (ValueError, RecursionError):
+        return
+    for one in value if isinstance(value, list) else [value]:
+        name = _name(one)
+        if name is not None:
+            yield name
+
+
+def _name(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        return _name(inner)
+    if not any(isinstance(value.get(key), dict | str) for key in _INPUTS):
+        return None
+    names = (value.get(key) for key in _NAMES)
+    return next((one for one in names if isinstance(one, str)), None)

@@ -1,0 +1,38 @@
+"""Ask once for a real tool call where an answer ended with one that was written as text, and say so where it stays."""
+
+from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
+from palimpsest.loop.model_requests.engine_messages import write_engine_message
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import user_notice
+
+ABOUT = "written-call"
+"""What the notice about a call that stayed text is about."""
+
+
+def ask_for_real_call(
+    run_context: RunContext, setup: StepSetup, user: UserMessage, *, may_ask: bool
+) -> bool:
+    """Ask again where the newest answer ends with a call in words; where it was asked already, tell the user.
+
+    A policy of a recorded agent, whose answers ended there, does neither. Returns whether it asked.
+    """
+    message = run_context.log.state.messages()[-1]
+    if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):
+        return False
+    info, parts = message.info, message.parts
+    texts = [part.text for part in parts if isinstance(part, TextPart) and not part.ignored]
+    if info.error is not None or not texts or any(isinstance(part, ToolPart) for part in parts):
+        return False
+    tool = written_call(texts[-1], [spec.name for spec in setup.specs])
+    if tool is None:
+        return False
+    if may_ask:
+        write_engine_message(run_context, user, AGAIN.format(tool=tool))
+        return True
+    words = STAYED.format(tool=tool)
+    part = user_notice(run_context.ids.new("prt"), run_context.session_id, info.id, ABOUT, words)
+    run_context.write(PartUpdated(part=part))
+    return False
