@@ -460,6 +460,10 @@ export interface ContextOverflowError {
    * The provider's message is about a compaction that failed, so one more would not help.
    */
   compaction_failed: boolean;
+  /**
+   * The provider's words are not known to mean this; it was tried once in its turn.
+   */
+  suspected?: boolean;
   response_body?: string;
 }
 /**
@@ -3043,6 +3047,7 @@ export interface ReminderPolicy {
   after: string;
   last_step: 'user' | 'assistant';
   news: boolean;
+  real_call: boolean;
   mode: 'note' | 'newest';
 }
 /**
