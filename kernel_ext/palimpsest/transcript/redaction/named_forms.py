@@ -167,7 +167,7 @@ NAMED = (
     NamedForm(
         "Mailgun, Mailchimp",
         tuple(f"{digit}-" for digit in "0123456789abcdef"),
-        re.compile(r"(?<![0-9a-z_-])([0-9a-f]{32})-\Z"),
+        re.compile(r"(?:(?<![0-9a-z_-])|(?<=\\[nrt]))([0-9a-f]{32})-\Z"),
         re.compile(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         re.compile(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         reach=40,
