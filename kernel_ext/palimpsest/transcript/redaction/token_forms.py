@@ -58,7 +58,7 @@ TOKENS = (
     _token("Twilio", "AC SK", rf"[0-9a-f]{{32}}(?!{_A})(?::[0-9a-f]{{32}}(?!{_A}))?+", LETTERS_DIGITS + ":"),
     _token("Mailgun", "key- pubkey-", rf"[0-9a-f]{{32}}(?!{_A})", LETTERS_DIGITS + "-"),
     # A bot's number in Base64, the time, and the signature.
-    _token("Discord", "MD MT Mj Mz ND NT Nj Nz OD OT", rf"{_W}{{20,28}}+\.{_W}{{6}}\.{_W}{{27,}}+", DOTTED),
+    _token("Discord", " ".join(one + two for one in "MNO" for two in "DTjz"), rf"{_W}{{20,28}}+\.{_W}{{6}}\.{_W}{{27,}}+", DOTTED),
     _token("Discord, second factor", "mfa.", rf"{_W}{{60,}}+", DOTTED),
     _token("Discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", rf"[0-9]{{10,25}}+/{_W}{{40,}}+", WORD + "/"),
     _token("Teams address", "webhook.office.com/webhookb2/", r"[A-Za-z0-9@/-]{60,}+", WORD + "@/"),
