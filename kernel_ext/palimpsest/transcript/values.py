@@ -110,7 +110,9 @@ class Usage(Value):
     @property
     def possible(self) -> "Usage":
         """The same without numbers that no request can have, such as negative ones; an estimate where some were."""
-        wrong = {name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS}
+        wrong: dict[str, int | None] = {
+            name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS
+        }
         if self.total is not None and not 0 <= self.total <= MOST_TOKENS:
             wrong["total"] = None
         return self.model_copy(update=wrong | {"estimated": True}) if wrong else self

@@ -31,7 +31,7 @@ SPELLINGS = commands("""
     links/*/data.csv|{notes.txt,.env}|.e*v|?env|[.]env|~root/.env|~-/.env|$'.env'|$".env"|< .env|<(cat .env)|${PWD}/.env
     .env|./.env|.//././.env|sub/../.env|'.env'|.e"n"v|.ENV|.env~|key|'we[i]rd'|'$x'|"\\$x"|link/data.csv|../outside/data.csv
     links/out/data.csv|-- -link|{out}/data.csv|/proc/self/environ|/proc/self/cwd/.env|/proc/self/root/etc/hosts|/dev/fd/../environ
-    moving/notes.txt|sub/.env.local|credentials.json|//etc/hosts|/etc/../etc/hosts|.aws/config
+    '~/key'|"~key"|moving/notes.txt|sub/.env.local|credentials.json|//etc/hosts|/etc/../etc/hosts|.aws/config
 """)  # fmt: skip
 BY_NAME = [f"{reader} {one}" for reader in READERS for one in SPELLINGS]
 
@@ -80,7 +80,7 @@ def folder(harness: ToolHarness) -> Path:
     for name in ("notes.txt", "my notes.txt", "sub/notes.txt", "data.json", "list"):
         harness.write(name, "{}")
     for name, target in {
-        "key": ".env", "we[i]rd": ".env", "$x": ".env", "-link": ".env", "link": str(out), "links/out": str(out), "moving": "/proc/self/cwd", ".ENV": ".env", ".env.": ".env",
+        "key": ".env", "we[i]rd": ".env", "$x": ".env", "-link": ".env", "link": str(out), "links/out": str(out), "moving": "/proc/self/cwd", ".ENV": ".env", "~/key": ".env", "~key": ".env", ".env.": ".env",
     }.items():  # fmt: skip
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).symlink_to(target if "/" in target else root / target)

@@ -153,7 +153,8 @@ def words_of(piece: str) -> list[str]:
     """Return the words of a simple command without quotes; those of a plain one exactly as bash reads them."""
     plain = plain_commands(piece)
     if plain is not None and len(plain) == 1:
-        return list(plain[0].words)
+        # A quoted tilde is the beginning of a name in the folder, and nobody's home.
+        return [f"./{word}" if word.startswith("~") else word for word in plain[0].words]
     try:
         return shlex.split(piece)
     except ValueError:

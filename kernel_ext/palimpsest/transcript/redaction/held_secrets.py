@@ -18,7 +18,7 @@ SHORTEST_RANDOM = 16
 
 _RANDOM = re.compile(
     rf"(?=(?:[^0-9]*[0-9]){{3}})(?=(?:[^A-Za-z]*[A-Za-z]){{3}})(?!.*(?:[a-z]{{6}}|[0-9]{{9}}))"
-    rf"[A-Za-z0-9_+/=.~-]{{{SHORTEST_RANDOM},}}"
+    rf"[A-Za-z0-9_+=][A-Za-z0-9_+=.~-]{{{SHORTEST_RANDOM - 1},}}"
 )
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 
@@ -34,7 +34,7 @@ def is_worth_hiding(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Tell whether a value looks like a key by its letters and digits alone."""
+    """Tell whether a value looks like a key by its letters and digits alone; a path does not."""
     return _RANDOM.fullmatch(value) is not None
 
 

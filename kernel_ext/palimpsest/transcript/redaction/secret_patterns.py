@@ -1,4 +1,4 @@
-"""Find text that has the form of a secret: one table of forms, for the log, displays, exports and requests.
+"""Find text that has the form of a secret, by the tables of forms, for the log, displays, exports and requests.
 
 Border: pure; names of environment variables and the values they hold are in ``transcript/redaction/secret_removal.py``. Every
 search is linear: a literal beginning is looked for first, and what follows it is matched without
@@ -7,10 +7,11 @@ so that a key which arrives in pieces is not written before it is recognised.
 """
 
 import re
-import string
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from palimpsest.transcript.redaction.named_forms import CODE, NAMED, NAMES, PLACEHOLDER, NamedForm
+from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
 
 MOST_GROWING = 16_384
 """Characters: the longest private key in use takes 6,400; what is longer is no key."""
@@ -27,96 +28,7 @@ LONGEST_REMEMBERED = 500
 CONTEXT = 200
 """Characters before a piece of text, in which a secret may begin that the piece continues."""
 
-LETTERS_DIGITS = string.ascii_letters + string.digits
-WORD = LETTERS_DIGITS + "_-"
-DOTTED = WORD + "."
-LOOSE = DOTTED + "~+/="
-NOT_ALL_LOWER = r"(?=[A-Za-z0-9_-]{0,40}?[0-9A-Z]|[a-z]{16})"
-"""Words joined by hyphens are no key: a key has a digit or a capital early on, or is one long word."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenForm:
-    """A secret that begins with fixed letters."""
-
-    name: str
-    heads: tuple[str, ...]
-    body: "re.Pattern[str]"
-    """What follows the head."""
-    chars: str
-    """Every character that the body may have."""
-
-
-def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
-    return TokenForm(name, tuple(heads.split()), re.compile(body), chars)
-
-
-_W = "[A-Za-z0-9_-]"
-_A = "[A-Za-z0-9]"
-TOKENS = (
-    _token("OpenAI, Anthropic, OpenRouter, DeepSeek", "sk-", rf"{NOT_ALL_LOWER}{_W}{{16,}}+"),
-    _token("AWS key id", "AKIA ASIA ABIA ACCA", rf"[A-Z0-9]{{16}}(?!{_A})", LETTERS_DIGITS),
-    _token("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
-    _token("GitHub, fine-grained", "github_pat_", r"[A-Za-z0-9_]{20,}+"),
-    _token("GitLab", "glpat- gldt- glrt- glptt- glcbt-", r"[A-Za-z0-9_.-]{16,}+", DOTTED),
-    _token("Slack", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9-]{10,}+"),
-    _token("Google key", "AIza", rf"{_W}{{30,}}+"),
-    _token("Google token", "ya29.", rf"{_W}{{20,}}+"),
-    _token("Hugging Face", "hf_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
-    _token("Groq", "gsk_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
-    _token("xAI", "xai-", rf"{NOT_ALL_LOWER}{_A}{{20,}}+", LETTERS_DIGITS),
-    _token("Perplexity", "pplx-", rf"{_A}{{30,}}+", LETTERS_DIGITS),
-    _token("NVIDIA", "nvapi-", rf"{_W}{{30,}}+"),
-    _token("Replicate", "r8_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
-    _token("Databricks", "dapi", rf"[0-9a-f]{{32}}(?!{_A})(?:-[0-9])?", LETTERS_DIGITS + "-"),
-    _token("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}", LETTERS_DIGITS),
-    _token("PyPI", "pypi-", rf"{NOT_ALL_LOWER}{_W}{{40,}}+"),
-    _token("npm", "npm_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
-    _token("SendGrid", "SG.", rf"{_W}{{16,200}}+\.{_W}{{16,}}+", DOTTED),
-    _token("Stripe", "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_", rf"{_A}{{16,}}+", LETTERS_DIGITS),
-    _token("Shopify", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}", LETTERS_DIGITS),
-    _token("age", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+", LETTERS_DIGITS),
-    _token("JSON web token", "eyJ", rf"{_W}{{10,1000}}+\.eyJ{_W}{{10,}}+\.{_W}{{10,}}+", DOTTED),
-    _token("Slack address", "hooks.slack.com/services/", r"[A-Za-z0-9/]{20,}+", LETTERS_DIGITS + "/"),
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class NamedForm:
-    """A secret that follows a name or stands in a fixed place; the name is kept."""
-
-    name: str
-    hints: tuple[str, ...]
-    """The end of the name, in lower case."""
-    before: "re.Pattern[str]"
-    """What the text before the hint ends with."""
-    whole: "re.Pattern[str]"
-    """What follows the hint; group 1 is the secret."""
-    open: "re.Pattern[str]"
-    """The same at the end of the text, where group 1 may still grow."""
-
-
-_NAMES = re.compile(
-    r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
-    r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
-    r"|password|passwd|passphrase)\Z"
-)
-_NAME_ENDS = ("key", "token", "secret", "password", "passwd", "passphrase")
-LONGEST_NAME = 24
-_GAP = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
-_QUOTE = r"""\\{0,3}["']"""
-_ONE_WORD = r"""\s"'\\`();|&<>{}"""
-"""Characters that end a redacted value: an ask may hide a word of a command, never another command."""
-_PLACEHOLDER = r"(?![${<%*\[])"
-_LOOSE = r"[A-Za-z0-9._~+/=-]"
-# A name in code is no secret: os.environ.get(...), settings.db_password, database_password.
-_CODE = (
-    r"(?!(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Za-z_]\w{0,60}(?![\w~+/=-]))"
-    r"(?!(?:[A-Za-z]{1,60}_|_)[A-Za-z_]{1,60}(?![\w.~+/=-]))"
-    r"(?![A-Za-z_]\w{0,60}(?i:key|token|secret|password)(?![\w.~+/=-]))"
-    r"(?!os\.environ/)"
-)
-_FIELD = re.compile(rf"""{_PLACEHOLDER}{_CODE}[^\s"'\\]+""")
+_FIELD = re.compile(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
 _SECRET_WORDS = re.compile(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|pw|secrets?|credentials?|creds|token|tokens|jwt|bearer|otp"
@@ -124,69 +36,6 @@ _SECRET_WORDS = re.compile(
     r"|(?:api|access|secret|private|auth|encryption|signing|ssh|account|master|app|service)_?keys?"
     r"|(?:openai|anthropic|azure|aws|gcp|google|github|hf|stripe|mistral|groq|gemini)_?keys?)(?:$|_|\d)"
 )
-_ANYWHERE = re.compile("")
-_ALONE = re.compile(r"(?<![A-Za-z0-9_])[a-z]+\Z")
-_SIGNED = "[A-Za-z0-9%+/=._-]"
-
-NAMED = (
-    NamedForm(
-        "quoted value of a name",
-        _NAME_ENDS,
-        _NAMES,
-        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
-        re.compile(rf"""{_GAP}{_QUOTE}{_PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
-    ),
-    NamedForm(
-        "bare value of a name",
-        _NAME_ENDS,
-        _NAMES,
-        re.compile(rf"{_GAP}(?:{_QUOTE})?{_CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
-        re.compile(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
-    ),
-    NamedForm(
-        "bearer",
-        ("bearer",),
-        _ALONE,
-        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
-    ),
-    NamedForm(
-        "basic",
-        ("basic",),
-        _ALONE,
-        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
-    ),
-    NamedForm(
-        "address with a password",
-        ("://",),
-        _ANYWHERE,
-        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:{_PLACEHOLDER}([^/@{_ONE_WORD}]{{1,1024}}+)(?=@)"""),
-        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:([^/@{_ONE_WORD}]{{0,1024}}+)\Z"""),
-    ),
-    NamedForm(
-        "address with a token",
-        ("://",),
-        _ANYWHERE,
-        re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])([A-Za-z0-9_-]{20,256}+)(?=@)"),
-        re.compile(r"([A-Za-z0-9_-]{16,256}+)\Z"),
-    ),
-    NamedForm(
-        "connection string",
-        ("pwd",),
-        re.compile(r";[ \t]{0,4}pwd\Z"),
-        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{4,400}}+)"),
-        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{0,400}}+)\Z"),
-    ),
-    NamedForm(
-        "signed address",
-        ("sig=", "signature=", "key=", "token="),
-        re.compile(r"[?&](?:sig|key|api[_-]?key|access_token|x-(?:amz|goog)-signature)=\Z"),
-        re.compile(rf"({_SIGNED}{{16,4000}}+)"),
-        re.compile(rf"({_SIGNED}*+)\Z"),
-    ),
-)  # fmt: skip
-
 _BEGIN = "-----BEGIN "
 _BETWEEN = r"""(?:[\s"',]|\\+[nrt"'])"""
 _PEM = re.compile(
@@ -254,7 +103,7 @@ def is_secret_field(name: object, value: str) -> bool:
     """Tell whether a field's name says that its value is a secret, as it does in text."""
     if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
         return False
-    return _NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
+    return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def _lowered(text: str) -> str:
@@ -272,10 +121,10 @@ def _named_spans(
         at = lowered.find(hint)
         while at >= 0:
             after = at + len(hint)
-            named = form.before.search(lowered, max(0, after - LONGEST_NAME), after)
+            named = form.before.search(lowered, max(0, after - form.reach), after)
             match = value.match(text, after) if named is not None else None
-            if match is not None:
-                yield match.span(1)
+            if named is not None and match is not None:
+                yield (named if named.re.groups else match).start(1), match.end(1)
                 after = max(after, match.end(1))
             at = lowered.find(hint, after)
 

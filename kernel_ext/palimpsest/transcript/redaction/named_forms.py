@@ -1,0 +1,231 @@
+"""The table of secrets that follow a name, an option or another fixed text, of which the name stays.
+
+Border: forms only; where they stand in a text is found by ``secret_patterns.py``. No form hides what a shell
+would run: a value ends at every sign that ends a word of a shell, and only quotes and lines that are no
+commands hold more than one word.
+"""
+
+import re
+from dataclasses import dataclass
+
+LONGEST_NAME = 24
+"""Characters of a name with its hint, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedForm:
+    """A secret that follows a name or stands in a fixed place; the name is kept."""
+
+    name: str
+    hints: tuple[str, ...]
+    """The end of the name, in lower case."""
+    before: "re.Pattern[str]"
+    """What the text before the hint ends with."""
+    whole: "re.Pattern[str]"
+    """What follows the hint; group 1 is the secret."""
+    open: "re.Pattern[str]"
+    """The same at the end of the text, where group 1 may still grow."""
+    reach: int = LONGEST_NAME
+    """Characters up to the end of the hint that ``before`` looks at; its group 1, if any, belongs to the secret."""
+
+
+NAMES = re.compile(
+    r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
+    r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
+    r"|password|passwd|passphrase)\Z"
+)
+_NAME_ENDS = ("key", "token", "secret", "password", "passwd", "passphrase")
+_GAP = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
+_QUOTE = r"""\\{0,3}["']"""
+_ONE_WORD = r"""\s"'\\`();|&<>{}"""
+"""Characters that end a redacted value: an ask may hide a word of a command, never another command."""
+PLACEHOLDER = r"(?![${<%*\[])"
+_LOOSE = r"[A-Za-z0-9._~+/=-]"
+# A name in code is no secret: os.environ.get(...), settings.db_password, database_password.
+CODE = (
+    r"(?!(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Za-z_]\w{0,60}(?![\w~+/=-]))"
+    r"(?!(?:[A-Za-z]{1,60}_|_)[A-Za-z_]{1,60}(?![\w.~+/=-]))"
+    r"(?![A-Za-z_]\w{0,60}(?i:key|token|secret|password)(?![\w.~+/=-]))"
+    r"(?!os\.environ/)"
+)
+_ANYWHERE = re.compile("")
+_ALONE = re.compile(r"(?<![A-Za-z0-9_])[a-z]+\Z")
+_SIGNED = "[A-Za-z0-9%+/=._-]"
+
+_SAYS = (
+    r"(?![^\n\"'\\]{0,400}?\b(?i:an|and|are|as|be|by|can|cannot|enter|for|forgot|forgotten|from|has|have|how|if|in"
+    r"|incorrect|invalid|is|it|its|may|missing|must|my|new|no|not|of|on|or|our|passwords?|please|required|reset|should"
+    r"|that|the|their|this|to|too|was|were|with|wrong|you|your)\b)"
+)
+"""A sentence about a password is none: words that sentences have and passwords rarely."""
+_WORDS = rf"[^{_ONE_WORD}]++(?:[ \t]{{1,4}}[^{_ONE_WORD}]++){{1,15}}+"
+_OPEN_WORDS = r"[^\n\r\"'\\`();|&<>{}]{0,400}+"
+_PLAIN_WORDS = (
+    rf"[^{_ONE_WORD}=,#\[\]]{{1,80}}+(?:[ \t]{{1,4}}[^{_ONE_WORD}=,#\[\]]{{1,80}}+){{1,8}}+"
+)
+_PASSWORDS = ("password", "passwd", "passphrase", "secret")
+_BLANK = r"(?:[ \t\r\n]|\\{1,3}[nrt])"
+_NO_BLANK = r"[^\s\"'\\]"
+_OPTION = re.compile(
+    r"(?<![a-z0-9-])--[a-z-]{0,20}"
+    r"(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|access-?key|private-?key|auth)\Z"
+)
+_OPTION_ENDS = ("password", "passwd", "passphrase", "pass", "pwd", "token", "secret", "key", "auth")
+_ODD = rf"(?=[^{_ONE_WORD}]{{0,60}}?[0-9A-Z!#%+/=@^_~]|[a-z]{{16}})"
+"""A value that is no ordinary word of a sentence about the option."""
+_OTHERS = r"(?:[ \t]{1,8}[^\s|;&<>]{1,200}){0,20}?[ \t]{1,8}"
+_SECRET_WORD = (
+    rf"(?![0-9]{{1,5}}(?![^{_ONE_WORD}])){PLACEHOLDER}"
+    rf"""((?<=["']){_WORDS}(?=\\{{0,3}}["'])|[^{_ONE_WORD}]{{3,200}}+)"""
+)
+
+NAMED = (
+    NamedForm(
+        "quoted words of a password",
+        _PASSWORDS,
+        _ANYWHERE,
+        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}{_SAYS}({_WORDS})(?=\\{{0,3}}["'])"""),
+        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
+    ),
+    # Not "NAME=words", which for a shell is a value and a command.
+    NamedForm(
+        "words of a password on a line",
+        _PASSWORDS,
+        re.compile(r"(?:\A|\n|\\n)[ \t]{0,40}(?:-[ \t]{1,4})?[\"']?[a-z0-9_.-]{0,60}\Z"),
+        re.compile(
+            rf"[\"']?(?:[ \t]{{0,4}}:[ \t]{{1,4}}|[ \t]{{1,4}}=[ \t]{{1,4}})(?![!&|>]){PLACEHOLDER}{_SAYS}"
+            rf"({_PLAIN_WORDS})(?=[ \t]{{0,4}}(?:\r?\n|\\+[nr]|\Z))"
+        ),
+        re.compile(
+            rf"[\"']?(?:[ \t]{{0,4}}:[ \t]{{1,4}}|[ \t]{{1,4}}=[ \t]{{1,4}})({_OPEN_WORDS})\Z"
+        ),
+        reach=140,
+    ),
+    NamedForm(
+        "netrc",
+        ("password",),
+        re.compile(
+            rf"(?<![a-z0-9])(?:machine{_BLANK}{{1,8}}{_NO_BLANK}{{1,200}}+|default)"
+            rf"(?:{_BLANK}{{1,8}}(?:login|account){_BLANK}{{1,8}}{_NO_BLANK}{{1,200}}+){{0,2}}{_BLANK}{{1,8}}password\Z"
+        ),
+        re.compile(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
+        re.compile(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
+        reach=700,
+    ),
+    NamedForm(
+        "quoted value of an option",
+        _OPTION_ENDS,
+        _OPTION,
+        re.compile(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_WORDS}|[^{_ONE_WORD}]{{4,400}}+)(?=\\{{0,3}}["'])"""),
+        re.compile(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
+        reach=40,
+    ),
+    NamedForm(
+        "value of an option",
+        _OPTION_ENDS,
+        _OPTION,
+        re.compile(rf"(?:[ \t]{{1,4}}|=)(?!-){PLACEHOLDER}{CODE}{_ODD}([^{_ONE_WORD}]{{4,400}}+)"),
+        re.compile(rf"(?:[ \t]{{1,4}}|=)(?!-)([^{_ONE_WORD}]{{0,400}}+)\Z"),
+        reach=40,
+    ),
+    NamedForm(
+        "password glued to an option",
+        ("-p",),
+        re.compile(
+            rf"(?<![a-z0-9_.-])(?:mysql[a-z_]{{0,20}}|mariadb[a-z-]{{0,20}}|sshpass|7z[a-z]?|u?n?rar){_OTHERS}-p\Z"
+        ),
+        re.compile(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
+        re.compile(rf"({_OPEN_WORDS})\Z"),
+        reach=300,
+    ),
+    NamedForm(
+        "password after an option",
+        ("-p", "-a", "-w"),
+        re.compile(
+            rf"(?<![a-z0-9_.-])(?:(?:sshpass|mongo[a-z]{{0,20}}|(?:docker|podman|helm|oc|az)(?:[ \t][a-z]{{1,20}}){{0,2}}[ \t]login"
+            rf"|un(?:zip|rar)|zip|sqlcmd|htpasswd){_OTHERS}-p|redis-cli{_OTHERS}-a|ldap[a-z]{{3,10}}{_OTHERS}-w)\Z"
+        ),
+        re.compile(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
+        re.compile(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
+        reach=300,
+    ),
+    NamedForm(
+        "user and password of a client",
+        ("-u", "-user"),
+        re.compile(rf"(?<![a-z0-9_.-])(?:curl|wget|https?|xh){_OTHERS}-(?:u|-(?:proxy-)?user)\Z"),
+        re.compile(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
+        re.compile(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
+        reach=300,
+    ),
+    NamedForm(
+        "Telegram",
+        tuple(f"{digit}:" for digit in range(10)),
+        re.compile(r"(?<![0-9])[0-9]{6,12}:\Z"),
+        re.compile(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
+        re.compile(r"([A-Za-z0-9_-]{0,46}+)\Z"),
+    ),
+    NamedForm(
+        "Mailgun, Mailchimp",
+        tuple(f"{digit}-" for digit in "0123456789abcdef"),
+        re.compile(r"(?:(?<![0-9a-z_-])|(?<=\\[nrt]))([0-9a-f]{32})-\Z"),
+        re.compile(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
+        re.compile(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
+        reach=40,
+    ),
+    NamedForm(
+        "quoted value of a name",
+        _NAME_ENDS,
+        NAMES,
+        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
+        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
+    ),
+    NamedForm(
+        "bare value of a name",
+        _NAME_ENDS,
+        NAMES,
+        re.compile(rf"{_GAP}(?:{_QUOTE})?{CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
+        re.compile(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "bearer",
+        ("bearer",),
+        _ALONE,
+        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "basic",
+        ("basic",),
+        _ALONE,
+        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
+        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
+    ),
+    NamedForm(
+        "address with a password",
+        ("://",),
+        _ANYWHERE,
+        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:{PLACEHOLDER}([^/@{_ONE_WORD}]{{1,1024}}+)(?=@)"""),
+        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:([^/@{_ONE_WORD}]{{0,1024}}+)\Z"""),
+    ),
+    NamedForm(
+        "address with a token",
+        ("://",),
+        _ANYWHERE,
+        re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])([A-Za-z0-9_-]{20,256}+)(?=@)"),
+        re.compile(r"([A-Za-z0-9_-]{16,256}+)\Z"),
+    ),
+    NamedForm(
+        "connection string",
+        ("pwd",),
+        re.compile(r";[ \t]{0,4}pwd\Z"),
+        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{4,400}}+)"),
+        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{0,400}}+)\Z"),
+    ),
+    NamedForm(
+        "signed address",
+        ("sig=", "signature=", "key=", "token="),
+        re.compile(r"[?&](?:sig|key|api[_-]?key|access_token|x-(?:amz|goog)-signature)=\Z"),
+        re.compile(rf"({_SIGNED}{{16,4000}}+)"),
+        re.compile(rf"({_SIGNED}*+)\Z"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""The table of secrets that begin with fixed letters: tokens and secret addresses of known providers.
+
+Border: forms only; where they stand in a text is found by ``secret_patterns.py``. Every body is matched in
+linear time. A provider whose tokens have no letters of their own is known by the name before the value.
+"""
+
+import re
+import string
+from dataclasses import dataclass
+
+LETTERS_DIGITS = string.ascii_letters + string.digits
+WORD = LETTERS_DIGITS + "_-"
+DOTTED = WORD + "."
+LOOSE = DOTTED + "~+/="
+NOT_ALL_LOWER = r"(?=[A-Za-z0-9_-]{0,40}?[0-9A-Z]|[a-z]{16})"
+"""Words joined by hyphens are no key: a key has a digit or a capital early on, or is one long word."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenForm:
+    """A secret that begins with fixed letters."""
+
+    name: str
+    heads: tuple[str, ...]
+    body: "re.Pattern[str]"
+    """What follows the head."""
+    chars: str
+    """Every character that the body may have."""
+
+
+def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
+    return TokenForm(name, tuple(heads.split()), re.compile(body), chars)
+
+
+_W = "[A-Za-z0-9_-]"
+_A = "[A-Za-z0-9]"
+TOKENS = (
+    _token("OpenAI, Anthropic, OpenRouter, DeepSeek", "sk-", rf"{NOT_ALL_LOWER}{_W}{{16,}}+"),
+    _token("AWS key id", "AKIA ASIA ABIA ACCA", rf"[A-Z0-9]{{16}}(?!{_A})", LETTERS_DIGITS),
+    _token("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("GitHub, fine-grained", "github_pat_", r"[A-Za-z0-9_]{20,}+"),
+    _token("GitLab", "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- glffct-", r"[A-Za-z0-9_.-]{16,}+", DOTTED),
+    _token("Slack", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xwfp-", r"[A-Za-z0-9%-]{10,}+", WORD + "%"),
+    _token("Google key", "AIza", rf"{_W}{{30,}}+"),
+    _token("Google token", "ya29.", rf"{_W}{{20,}}+"),
+    _token("Hugging Face", "hf_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("Groq", "gsk_", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("xAI", "xai-", rf"{NOT_ALL_LOWER}{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("Perplexity", "pplx-", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("NVIDIA", "nvapi-", rf"{_W}{{30,}}+"),
+    _token("Replicate", "r8_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("Databricks", "dapi", rf"[0-9a-f]{{32}}(?!{_A})(?:-[0-9])?", LETTERS_DIGITS + "-"),
+    _token("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}", LETTERS_DIGITS),
+    _token("PyPI", "pypi-", rf"{NOT_ALL_LOWER}{_W}{{40,}}+"),
+    _token("npm", "npm_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("SendGrid", "SG.", rf"{_W}{{16,200}}+\.{_W}{{16,}}+", DOTTED),
+    _token("Stripe", "sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_", rf"{_A}{{16,}}+", LETTERS_DIGITS),
+    _token("Twilio", "AC SK", rf"[0-9a-f]{{32}}(?!{_A})(?::[0-9a-f]{{32}}(?!{_A}))?+", LETTERS_DIGITS + ":"),
+    _token("Mailgun", "key- pubkey-", rf"[0-9a-f]{{32}}(?!{_A})", LETTERS_DIGITS + "-"),
+    # A bot's number in Base64, the time, and the signature.
+    _token("Discord", " ".join(one + two for one in "MNO" for two in "DTjz"), rf"{_W}{{20,28}}+\.{_W}{{6}}\.{_W}{{27,}}+", DOTTED),
+    _token("Discord, second factor", "mfa.", rf"{_W}{{60,}}+", DOTTED),
+    _token("Discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", rf"[0-9]{{10,25}}+/{_W}{{40,}}+", WORD + "/"),
+    _token("Teams address", "webhook.office.com/webhookb2/", r"[A-Za-z0-9@/-]{60,}+", WORD + "@/"),
+    _token("Google client secret", "GOCSPX-", rf"{_W}{{20,}}+"),
+    _token("Square", "sq0atp- sq0csp- sq0idp-", rf"{_W}{{20,}}+"),
+    _token("Notion", "ntn_", rf"{_A}{{40,}}+", LETTERS_DIGITS),
+    _token("Linear", "lin_api_ lin_oauth_", rf"{_A}{{30,}}+", LETTERS_DIGITS),
+    _token("Sentry", "sntrys_ sntryu_", r"[A-Za-z0-9_+/=-]{40,}+", WORD + "+/="),
+    _token("Airtable", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}", DOTTED),
+    _token("Atlassian", "ATATT3x ATCTT3x", r"[A-Za-z0-9_=-]{40,}+", WORD + "="),
+    _token("Figma", "figd_ figo_", rf"{_W}{{30,}}+"),
+    _token("Postman", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}", WORD),
+    _token("New Relic", "NRAK- NRJS-", rf"{_A}{{20,}}+", LETTERS_DIGITS),
+    _token("Grafana", "glsa_ glc_", r"[A-Za-z0-9_+/=]{30,}+", WORD + "+/="),
+    _token("Supabase", "sbp_ sb_secret_", rf"{_W}{{20,}}+"),
+    _token("PlanetScale", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_.-]{30,}+", DOTTED),
+    _token("Vault", "hvs. hvb. hvr.", rf"{_W}{{24,}}+", DOTTED),
+    _token("Doppler", "dp.pt. dp.st. dp.sa. dp.ct.", r"[A-Za-z0-9_.-]{40,}+", DOTTED),
+    _token("Pulumi", "pul-", r"[0-9a-f]{40}", WORD),
+    _token("Docker", "dckr_pat_ dckr_oat_", rf"{_W}{{20,}}+"),
+    _token("RubyGems", "rubygems_", r"[0-9a-f]{40,}+", WORD),
+    _token("Tailscale", "tskey-", rf"{_W}{{20,}}+"),
+    _token("Brevo", "xkeysib- xsmtpsib-", rf"{_W}{{60,}}+"),
+    _token("LangSmith", "lsv2_pt_ lsv2_sk_", r"[0-9a-f_]{30,}+", WORD),
+    _token("Pinecone", "pcsk_", rf"{_W}{{40,}}+"),
+    _token("Tavily", "tvly-", rf"{_W}{{24,}}+"),
+    _token("Heroku", "HRKU-", rf"{_W}{{30,}}+"),
+    _token("Shopify", "shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}", LETTERS_DIGITS),
+    _token("age", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+", LETTERS_DIGITS),
+    _token("JSON web token", "eyJ", rf"{_W}{{10,1000}}+\.eyJ{_W}{{10,}}+\.{_W}{{10,}}+", DOTTED),
+    _token("Slack address", "hooks.slack.com/services/", r"[A-Za-z0-9/]{20,}+", LETTERS_DIGITS + "/"),
+)  # fmt: skip
