@@ -36,14 +36,14 @@ def tools(*names: str, **more: Any) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def serving(
-    tmp_path: Path, listed: list[dict[str, Any]], *, timeout: float = 60.0, **more: Any
+    tmp_path: Path, listed: list[dict[str, Any]], *, call_seconds: float = 60.0, **more: Any
 ) -> AsyncIterator[tuple[McpServers, ToolHarness, tuple[str, ...]]]:
     file = tmp_path / "tools.json"
     file.write_text(json.dumps({"tools": listed, **more}))
     harness = ToolHarness(tmp_path, registry=Registry(builtin_tools()))
     harness.user = ScriptedUser()
     spec = McpServerSpec(
-        "x", command=sys.executable, args=(str(SERVER), str(file)), timeout=timeout
+        "x", command=sys.executable, args=(str(SERVER), str(file)), timeout=call_seconds
     )
     found = McpServers([spec], harness.registry, {}, tmp_path)
     try:
@@ -162,7 +162,7 @@ async def test_what_nobody_asked_for_changes_nothing(tmp_path: Path, behaviour: 
 async def test_a_server_that_goes_away_in_a_call_costs_a_sentence(
     tmp_path: Path, behaviour: str, words: str
 ) -> None:
-    async with serving(tmp_path, tools(behaviour), timeout=2.0) as (_found, harness, _said):
+    async with serving(tmp_path, tools(behaviour), call_seconds=2.0) as (_found, harness, _said):
         with pytest.raises(UserError, match=words):
             await harness.call(f"x_{behaviour}")
 
