@@ -32,7 +32,7 @@ def listed(*names: str) -> ToolListing:
         ("Read", "read"),
         ("???", "!!!"),
         ("größe", "gräße"),
-        ("t\u00e9", "te\u0301"),
+        ("\u00e9", "e\u0301"),
         ("add", "add\u200b", "a\u202edd"),
         ("x" * 90 + "1", "x" * 90 + "2"),
         ("a" * 62, "A" * 62),
