@@ -59,11 +59,6 @@ def asks() -> None:
     )
 
 
-def endless() -> None:
-    while True:
-        sys.stdout.write("x" * 1_000_000)
-
-
 def exits() -> None:
     os._exit(3)
 
@@ -72,7 +67,7 @@ def hangs() -> None:
     time.sleep(3_600)
 
 
-BEHAVIOURS = {one.__name__: one for one in (garbage, storm, strange, asks, endless, exits, hangs)}
+BEHAVIOURS = {one.__name__: one for one in (garbage, storm, strange, asks, exits, hangs)}
 
 
 def main() -> None:

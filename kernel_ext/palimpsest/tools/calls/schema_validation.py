@@ -24,7 +24,7 @@ UNSEEN = frozenset({"patternProperties", "$dynamicRef"})
 TOO_MUCH = "it is too large to be checked against its schema; make it smaller"
 LONGEST_PROBLEM = 500
 
-Keyword = Callable[[Any, Any, Any, Any], Iterator[Any]]
+Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
 
 
 class _TooMuchWork(Exception):

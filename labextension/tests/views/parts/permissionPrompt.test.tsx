@@ -87,6 +87,20 @@ describe('a question', () => {
     ]);
   });
 
+  it('begins with what changed since it was always allowed', () => {
+    const changed = 'It has changed since:\n--- a\n+++ b\n@@ @@\n-old\n+new';
+    draw({ ...ASK, changed, diff: '--- c\n+++ c\n@@ @@\n+x' });
+    const drawn = screen.getAllByRole('group', {
+      name: 'What it would change'
+    });
+
+    expect(drawn[0]?.textContent).toContain('-old');
+    expect(drawn[0]?.querySelector('[data-change="added"]')?.textContent).toBe(
+      '+new'
+    );
+    expect(drawn[1]?.textContent).toContain('+x');
+  });
+
   it('offers no always where nothing could be allowed', () => {
     const reply = draw({ ...ASK, permission: 'external', always: [] });
     const once = screen.getByRole('button', { name: 'Allow once' });
