@@ -21,7 +21,7 @@ CHANGES = {
     "warnings": (
         "import warnings\nwarnings.filterwarnings('ignore')",
         "left a warning filter (ignore Warning)",
-        "__import__('warnings').filters[0][2].__name__",
+        "str(__import__('warnings').filters[:2])",
     ),
     "logging": (
         "import logging\nlogging.disable(logging.CRITICAL)",
