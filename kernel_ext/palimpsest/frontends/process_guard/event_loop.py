@@ -102,7 +102,7 @@ def tasks_without_exit(
             loop.set_task_factory(before)
 
 
-def _kept(made: Coroutine[Any, Any, Any], tell: Callable[[str], object]) -> Any:
+def _kept(made: Any, tell: Callable[[str], object]) -> Any:
     async def kept() -> Any:
         try:
             return await made

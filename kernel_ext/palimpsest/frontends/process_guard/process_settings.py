@@ -120,7 +120,10 @@ def broad_filters() -> list[tuple[str, str, int]]:
     return [
         (action, category.__name__, line)
         for action, message, category, module, line in warnings.filters
-        if message is None and module is None and category.__module__ == "builtins"
+        if message is None
+        and module is None
+        and isinstance(category, type)
+        and category.__module__ == "builtins"
     ]
 
 
