@@ -110,11 +110,11 @@ def looped(rng: random.Random) -> str:
                 "t = threading.Thread(target=f); t.start(); t.join()"
             ),
             "asyncio.get_event_loop().call_soon(found.append, 1)\nawait asyncio.sleep(0.01)",
-            "try: asyncio.run(asyncio.sleep(0))\nexcept RuntimeError as e: print(e)",
+            "c = asyncio.sleep(0)\ntry: asyncio.run(c)\nexcept RuntimeError as e: print(e)\nc.close()",
             "try: asyncio.get_event_loop().close()\nexcept RuntimeError as e: print(e)",
             (
                 "loop = asyncio.new_event_loop()\n"
-                "try: loop.run_until_complete(asyncio.sleep(0))\nexcept RuntimeError as e: print(e)\n"
+                "c = asyncio.sleep(0)\ntry: loop.run_until_complete(c)\nexcept RuntimeError as e: print(e)\nc.close()\n"
                 "loop.close()"
             ),
             (
@@ -192,9 +192,9 @@ def test_generated_code_shows_what_it_shows_in_a_cell(tmp_path: Path) -> None:
         called.load_scripted_model()
         for code in pieces:
             if "nest_asyncio2" in code:  # only the first use in a process is at risk
-                with Kernel(cwd=agent) as fresh:
-                    fresh.load_scripted_model()
-                    assert shown_by_the_agent(fresh, code) == shown_by_a_cell(cell, code), code
+                with Kernel(cwd=plain) as one, Kernel(cwd=agent) as other:
+                    other.load_scripted_model()
+                    assert shown_by_the_agent(other, code) == shown_by_a_cell(one, code), code
             else:
                 assert shown_by_the_agent(called, code) == shown_by_a_cell(cell, code), code
         assert called.run("print(6 * 7)").stream() == "42\n"

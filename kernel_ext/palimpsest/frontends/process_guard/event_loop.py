@@ -102,7 +102,7 @@ def tasks_without_exit(
             loop.set_task_factory(before)
 
 
-def _kept(made: Coroutine[Any, Any, Any], tell: Callable[[str], object]) -> Any:
+def _kept(made: Any, tell: Callable[[str], object]) -> Any:
     async def kept() -> Any:
         try:
             return await made
@@ -110,7 +110,7 @@ def _kept(made: Coroutine[Any, Any, Any], tell: Callable[[str], object]) -> Any:
             tell(TASK_EXITED)
             raise RuntimeError(f"SystemExit: {exit_.code}") from None
 
-    found = kept()
+    found: Any = kept()
     with suppress(AttributeError, TypeError):
         found.__name__, found.__qualname__ = made.__name__, made.__qualname__
     return found

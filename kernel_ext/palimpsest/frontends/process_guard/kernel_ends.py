@@ -139,7 +139,7 @@ class KernelEnds:
 
     def _magics(self, shell: Any) -> list[Callable[[], None]]:
         table = shell.magics_manager.magics["line"]
-        undo = []
+        undo: list[Callable[[], None]] = []
         for name in ("reset", "reset_selective"):
             if name in table:
                 undo.append(functools.partial(table.__setitem__, name, table[name]))

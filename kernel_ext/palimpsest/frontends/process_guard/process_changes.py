@@ -27,7 +27,9 @@ from palimpsest.frontends.process_guard.process_settings import (
 MOST_NAMES = 5
 """Names that one line lists; the rest is counted."""
 MOST_CHARS = 200
-"""Length of a value, and of the way back, in a line."""
+"""Length of a value in a line."""
+LONGEST_BACK = 800
+"""Length of the way back; a longer one would be cut into code that does not run, so it is left out."""
 EXACT = (str, int, float, bool, bytes, type(None))
 """Types whose values are compared; others are the same only if they are the same object."""
 
@@ -178,13 +180,18 @@ class ProcessState:
         pyplot, matplotlib = sys.modules.get("matplotlib.pyplot"), sys.modules.get("matplotlib")
         if pyplot is not None:
             pyplot.switch_backend(before)
+            inline = sys.modules.get("matplotlib_inline.backend_inline")
+            if (
+                inline is not None
+            ):  # it shows figures only if it was the backend when it was imported
+                inline._enable_matplotlib_integration()  # noqa: SLF001  # no public way
         elif matplotlib is not None:
             matplotlib.use(before)
         yield f"This set the figure backend to {now}; it was put back to {before}, so that figures are shown."
 
 
 def _line(what: str, back: str) -> str:
-    return f"This {what}. Back: {back[:MOST_CHARS]}"
+    return f"This {what}. Back: {back if len(back) <= LONGEST_BACK else 'restart the kernel'}"
 
 
 def _way(back: str, before: Any) -> str:

@@ -115,12 +115,15 @@ _SIGNALS = [int(one) for one in signal.Signals]
 def broad_filters() -> list[tuple[str, str, int]]:
     """Return action, category and line of the warning filters that hold for every module and message.
 
-    Libraries add narrower ones when they are imported, which is no news.
+    Libraries add narrower ones, or some for warnings of their own, when they are imported: that is no news.
     """
     return [
         (action, category.__name__, line)
         for action, message, category, module, line in warnings.filters
-        if message is None and module is None
+        if message is None
+        and module is None
+        and isinstance(category, type)
+        and category.__module__ == "builtins"
     ]
 
 
