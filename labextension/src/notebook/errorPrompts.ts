@@ -15,7 +15,18 @@ const HIDDEN = 'agent-hidden';
 /** Tells whether the user keeps a cell from the agent. */
 export function isHiddenCell(model: ICellModel): boolean {
   const tags: unknown = model.getMetadata('tags');
-  return Array.isArray(tags) && tags.includes(HIDDEN);
+  const named = typeof tags === 'string' ? [tags] : tags;
+  return (
+    Array.isArray(named) &&
+    named.some(
+      (tag: unknown) =>
+        typeof tag === 'string' &&
+        tag
+          .toLowerCase()
+          .split(/[\s,;]+/)
+          .includes(HIDDEN)
+    )
+  );
 }
 
 /** Returns the newest error among a cell's outputs; null if there is none to ask the agent about. */

@@ -1,5 +1,6 @@
 """Snapshots of the project's files restore the exact earlier state."""
 
+import json
 import os
 import shutil
 import stat
@@ -580,3 +581,28 @@ def test_any_changes_are_taken_back_to_the_same_tree(
     back(shots, after, shots.take())
     assert picture(root) == now
     shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("name", ["n.ipynb", "copy.json"])
+def test_a_difference_shows_no_cell_that_is_kept_from_the_agent(project: Path, name: str) -> None:
+    def save(hidden: str, shown: str, end: str = "") -> str:
+        cells = [
+            {"cell_type": "code", "metadata": {"tags": ["agent-hidden"]}, "source": hidden},
+            {"cell_type": "code", "metadata": {}, "source": shown},
+        ]
+        (project / name).write_text(json.dumps({"cells": cells}, indent=1) + end)
+        return shots.take()
+
+    shots = snapshots(project)
+    first, second = save("HUSH = 1", "open = 1"), save("HUSH = 2", "open = 2")
+    third, broken = save("HUSH = 3", "open = 2"), save("HUSH = 3", "open = 3", "]")
+    (both,), (hidden,), (end,) = (
+        diffs(shots, one, other)
+        for one, other in ((first, second), (second, third), (third, broken))
+    )
+
+    assert '+   "source": "open = 2"' in (both.patch or "")
+    assert "HUSH" not in f"{both} {hidden} {end}"
+    assert both.note == "cells that are kept from the agent are not shown"
+    assert hidden.note == end.note == "only cells that are kept from the agent, which are not shown"
+    assert hidden.patch is end.patch is None

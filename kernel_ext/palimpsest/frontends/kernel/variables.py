@@ -54,7 +54,7 @@ _SECRETS = KernelSecrets(os.environ)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-class _Look:
+class _NamespaceLook:
     """One look at the namespace: what is not looked at in it, and how values are written."""
 
     def __init__(self, shell: Any) -> None:
@@ -72,7 +72,7 @@ class _Look:
 
 def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
     """Describe every variable of the user in one line each, by name."""
-    look = _Look(shell)
+    look = _NamespaceLook(shell)
     fingerprints = Fingerprints(kernels=look.kernels)
     found = []
     for name, value in sorted(user_variables(shell), key=lambda one: one[0]):
@@ -85,7 +85,7 @@ def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[Variab
     return found
 
 
-def _listed(look: _Look, name: str, value: Any, shown: ShownVariables) -> VariableInfo:
+def _listed(look: _NamespaceLook, name: str, value: Any, shown: ShownVariables) -> VariableInfo:
     wanted = shown.detail == "values" or name in shown.named
     if shown.detail == "names" and not wanted:
         return VariableInfo(name, "", "")
@@ -113,14 +113,14 @@ def described(shell: Any, name: str, value: Any, max_chars: int) -> str:
     """Describe a value at length under the name by which it was found."""
     if any(is_secret_variable(one) for one in _NAME.findall(name)):
         return f"{name}: {kind_of(value)}\n{SECRET}"
-    look = _Look(shell)
+    look = _NamespaceLook(shell)
     text = look.clean(f"{name}: {kind_of(value)}\n{_at_length(look, value)}")
     if len(text) > max_chars:
         text = text[: max_chars - 20].rstrip() + "\n[shortened]"
     return text
 
 
-def _line(look: _Look, value: Any) -> str:
+def _line(look: _NamespaceLook, value: Any) -> str:
     """Return one line about a named variable."""
     value = as_plain_table(value)
     if is_written(value) or value in look.kernels:
@@ -128,7 +128,7 @@ def _line(look: _Look, value: Any) -> str:
     return cut(" ".join(_own_text(look, value).split()), SUMMARY_CHARS)
 
 
-def _at_length(look: _Look, value: Any) -> str:
+def _at_length(look: _NamespaceLook, value: Any) -> str:
     told = _told_by_its_class(value)
     if told is not None:
         return told
@@ -161,11 +161,11 @@ def _at_length(look: _Look, value: Any) -> str:
     return cut(_own_text(look, value), REPR_CHARS)
 
 
-def _item(look: _Look, key: Any, value: Any) -> str:
+def _item(look: _NamespaceLook, key: Any, value: Any) -> str:
     return REDACTED if type(key) is str and is_secret_variable(key) else look.text.line(value)
 
 
-def _own_text(look: _Look, value: Any) -> str:
+def _own_text(look: _NamespaceLook, value: Any) -> str:
     """Return what the class of a named value says of it; its attributes where that says nothing or is not asked.
 
     A class is not asked about a value from which the kernel's own objects can be reached: it would print them.

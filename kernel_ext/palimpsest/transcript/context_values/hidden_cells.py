@@ -140,7 +140,7 @@ def _looks_like_notebook(text: str, name: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Open:
+class _UnclosedBracket:
     """An object or list whose end was not met yet."""
 
     start: int
@@ -154,7 +154,7 @@ class _Open:
 def _places(text: str, hidden: HiddenRuns) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and placeholder of what is left out of a whole JSON text, the outer ones before the inner ones."""
     found: list[tuple[int, int, str]] = []
-    stack: list[_Open] = []
+    stack: list[_UnclosedBracket] = []
     for token in _TOKEN.finditer(text):
         sign = token[0][0]
         if sign == '"':
@@ -165,7 +165,7 @@ def _places(text: str, hidden: HiddenRuns) -> Iterator[tuple[int, int, str]]:
             outer = stack[-1] if stack else None
             under = (outer.key or outer.under) if outer is not None else ""
             in_cells = outer is not None and text[outer.start] == "[" and outer.under == "cells"
-            stack.append(_Open(token.start(), under, in_cells))
+            stack.append(_UnclosedBracket(token.start(), under, in_cells))
         else:
             one = stack.pop()
             if sign == "]":
