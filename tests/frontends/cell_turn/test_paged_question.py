@@ -188,3 +188,20 @@ class TestInAKernel:
         kernel.finish(run_id)
 
         assert "CYRILLIC SMALL LETTER A), which looks like another letter.\n1 once" in text
+
+    def test_what_changed_against_what_was_allowed_comes_first(self, kernel: Kernel) -> None:
+        code = "a = 1\\nb = 2\\nc = 3\\nd = 4\\n"
+        kernel.script(
+            f"calls('python', code='{code}').says('')",
+            f"calls('python', code='{code}evil = 1').says('')",
+            "says('done')",
+        )
+        run_id = kernel.send("%%agent --new\nhi", stdin=True)
+        assert "!" not in kernel.question()
+        kernel.answer("1")
+        text = kernel.question()
+        kernel.answer("3")
+        kernel.finish(run_id)
+
+        changed = "! code: almost what you allowed before, but line 5 is new: evil = 1.\n1 once"
+        assert changed in text

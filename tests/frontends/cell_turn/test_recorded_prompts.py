@@ -264,6 +264,35 @@ def test_python_that_was_not_approved_on_this_machine_asks_first(
     assert notebook.server.requests == []
 
 
+def test_recorded_code_is_shown_to_its_end_before_it_is_approved(
+    notebook: Notebook, tmp_path: Path
+) -> None:
+    lines = "".join(f"# line {number} \x1b[2J\n" for number in range(60))
+    notebook.server.script(calls("python", code=f"{lines}{CODE}").says(""), *ANSWERS[1:])
+    with notebook.kernel() as kernel:
+        for code in (LOAD[1], DATA[1]):
+            kernel.run(code)
+        kernel.run(SUM[1].replace("%%agent", "%%agent --yes"), cellId="sum")
+
+    with notebook.kernel(PALIMPSEST_STATE_DIR=str(tmp_path / "other")) as kernel:
+        for code in (LOAD[1], DATA[1]):
+            kernel.run(code)
+        sent = kernel.send(SUM[1], stdin=True, cellId="sum")
+        first = kernel.question()
+        kernel.answer("1")
+        assert "There is more to see first" in kernel.question()
+        kernel.answer("")
+        last = kernel.question()
+        kernel.answer("1")
+        kernel.finish(sent)
+        assert kernel.value("total") == "6"
+
+    assert "1 yes" not in first
+    assert "# line 0 \\x1b[2J\n" in first
+    assert f"    {CODE.splitlines()[1]}\nRun it again" in last
+    assert "! call 1, line 1, column 10;" in last
+
+
 @pytest.mark.soak
 def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     first_run(notebook)

@@ -58,14 +58,13 @@ def warning_lines(warnings: Iterable[str], scrub: Scrub) -> list[str]:
 
 def _answers(ask: Ask) -> str:
     tool = visible_line(ask.tool or "it", ALWAYS_CHARS)
-    match ask.permission:
-        case "budget":
-            return "1 go on   3 stop"
-        case "doom_loop":
-            always = f"2 go on, whenever {tool} repeats itself in this session   "
-            return f"1 go on   {always if ask.always else ''}3 stop {REASON}"
-        case "moved":
-            return "1 keep it   3 leave it"
+    if ask.permission == "budget":
+        return "1 go on   3 stop"
+    if ask.permission == "moved":
+        return "1 keep it   3 leave it"
+    if ask.permission == "doom_loop":
+        always = f"2 go on, whenever {tool} repeats itself in this session   "
+        return f"1 go on   {always if ask.always else ''}3 stop {REASON}"
     if not ask.always:
         return f"1 once   3 reject {REASON}"
     always = ", ".join(map(visible_code, ask.always)) if _fits(ask.always) else "as above"

@@ -6,7 +6,7 @@ Nothing heavy is imported before a subcommand runs, so that ``--help`` answers a
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
 from palimpsest import __version__
 from palimpsest.transcript.errors import PalimpsestError
@@ -30,7 +30,7 @@ baseline is what the column of its comparison has in the first row, or in the re
 class TerminalParser(ArgumentParser):
     """A parser whose help and errors, which quote what was given, are written as every other text."""
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: Any = None) -> None:
         from palimpsest.frontends import terminal
 
         (terminal.write if file is sys.stdout else terminal.write_error)(message.rstrip("\n"))

@@ -7,6 +7,7 @@ or for the project if the user chooses that.
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -35,6 +36,7 @@ from palimpsest.transcript.session_record.events import (
     SessionError,
     SessionUpdated,
 )
+from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -114,6 +116,8 @@ def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> Permissio
     return error
 
 
+MOST_ALLOWED = 50
+"""Calls that a person allowed, with which later ones are compared."""
 NEVER_BY_YES = {"doom_loop", "budget"}
 """Permissions whose questions ``--yes`` does not answer: they mean that something went wrong."""
 IN_SESSION_ONLY = {"doom_loop"}
@@ -168,6 +172,8 @@ class Asks:
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
+        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MOST_ALLOWED)
+        """Tool and input of calls that a person allowed here; a log's word for it counts for nothing."""
 
     def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
         """Return a function of permission and patterns that says what rules and earlier answers decide; nobody is asked."""
@@ -229,7 +235,7 @@ class Asks:
             title=title or caller.tool,
             input=given,
             diff=diff,
-            warnings=deceptions(given, command=permission == "bash") or None,
+            warnings=self._warnings(permission, caller.tool, given),
             changed=self._changed(permission, bound_to),
             message_id=caller.message_id,
             call_id=caller.call_id,
@@ -316,6 +322,8 @@ class Asks:
         if not answered:
             return False
         for (pending, future), given in answered:
+            if given.by == "person" and given.answer != "reject":
+                self._allowed.append((pending.ask.tool, pending.ask.input))
             self._log.append(PermissionReplied(ask_id=pending.ask.id, reply=given), sync=True)
             future.get_loop().call_soon_threadsafe(self._resolve, future, given)
         return True
@@ -398,6 +406,14 @@ class Asks:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))
         return in_project
+
+    def _warnings(
+        self, permission: str, tool: str, given: dict[str, Any]
+    ) -> tuple[str, ...] | None:
+        """Return what a person should know of an input: first what changed against what was allowed before."""
+        before = [allowed for name, allowed in tuple(self._allowed) if name == tool]
+        found = (*changed_lines(given, before), *deceptions(given, command=permission == "bash"))
+        return found or None
 
     def _input(self, caller: Caller) -> dict[str, Any]:
         if caller.input is not None:

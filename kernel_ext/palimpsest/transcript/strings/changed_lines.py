@@ -1,0 +1,59 @@
+"""Say in which lines a call's input is not what a person allowed before.
+
+Border: pure. Only texts of several lines that are mostly alike are compared: of others the difference says nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from palimpsest.transcript.visible_text import visible_code
+
+LEAST_LINES, MOST_LINES = 4, 1_000
+ALIKE = 0.6
+"""Share of equal lines from which one text is another form of the other."""
+SHOWN_CHARS = 80
+MOST_PLACES = 3
+
+
+def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return a sentence for each text of an input that differs from the nearest of those that were allowed before."""
+    found = []
+    for key, text in now.items():
+        texts = [one[key] for one in before if isinstance(one.get(key), str)]
+        if isinstance(text, str) and text not in texts:
+            found += [f"{key}: {words}" for words in _difference(text, texts)]
+    return tuple(found)
+
+
+def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
+    lines = text.split("\n")
+    if not LEAST_LINES <= len(lines) <= MOST_LINES:
+        return
+    matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
+    matcher.set_seq2(lines)
+    nearest, share = None, ALIKE
+    for one in before:
+        old = one.split("\n")
+        matcher.set_seq1(old)
+        if len(old) <= MOST_LINES and matcher.quick_ratio() >= share and matcher.ratio() >= share:
+            nearest, share = old, matcher.ratio()
+    if nearest is None:
+        return
+    matcher.set_seq1(nearest)
+    parts = [one for one in matcher.get_opcodes() if one[0] != "equal"]
+    places = [_place(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MOST_PLACES]]
+    more = f"; and {len(parts) - MOST_PLACES} more places" if len(parts) > MOST_PLACES else ""
+    yield f"almost what you allowed before, but {'; '.join(places)}{more}."
+
+
+def _place(old: Sequence[str], new: Sequence[str], at: int) -> str:
+    if not new:
+        return f"before line {at + 1} {_quoted(old)} is gone"
+    lines = f"line {at + 1}" if len(new) == 1 else f"lines {at + 1} to {at + len(new)}"
+    return f"{lines} {'is' if len(new) == 1 else 'are'} new: {_quoted(new)}"
+
+
+def _quoted(lines: Sequence[str]) -> str:
+    text = visible_code("\n".join(lines)).replace("\n", "\\n").strip()
+    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
