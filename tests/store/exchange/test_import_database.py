@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import struct
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from tests.store.foreign_sessions import sample
 
+from palimpsest.store import bounded_json
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_storage
 from palimpsest.store.log.memory_store import MemoryStore
@@ -178,9 +180,9 @@ def test_a_damaged_log_costs_what_it_holds(real: Path) -> None:
         import_sessions(MemoryStore(), real / "opencode.db", now)
 
 
-COMPUTES = (
-    "CREATE TABLE part (id text, session_id text, message_id text, data text AS (hex(zeroblob(9))))"
-)
+COLUMNS = "id text, session_id text, message_id text"
+LIE = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET"
+LARGE = "hex(zeroblob(30000000))"
 
 
 @pytest.mark.parametrize(
@@ -188,8 +190,14 @@ COMPUTES = (
     [
         "CREATE VIEW part AS SELECT 1 AS id",
         "CREATE VIEW part AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n",
+        f"CREATE/**/VIEW part AS SELECT '' AS id, '' AS session_id, {LARGE} AS data",
         "CREATE VIRTUAL TABLE part USING fts5(data)",
-        COMPUTES,
+        f"CREATE TABLE part ({COLUMNS}, data text AS ({LARGE}))",
+        f"CREATE TABLE part ({COLUMNS}, data text AS/**/({LARGE}))",
+        f"CREATE TABLE part ({COLUMNS}, data text GENERATED ALWAYS /* ( */ AS\n--\n({LARGE}) VIRTUAL)",
+        f"CREATE TABLE part ({COLUMNS}, a text, data text AS/**/(a||a||a||a))",
+        f"CREATE TABLE part ({COLUMNS}, a text, data text AS/**/(a + 1))",
+        f"CREATE TABLE part ({COLUMNS}, a text, data text AS/**/(CASE a WHEN 1 THEN {LARGE} ELSE {LARGE} END))",
     ],
 )
 def test_a_schema_that_would_run_something_is_no_database_of_opencode(
@@ -201,3 +209,106 @@ def test_a_schema_that_would_run_something_is_no_database_of_opencode(
 
     with pytest.raises(UserError, match="holds no sessions"):
         import_sessions(MemoryStore(), path, now)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"CREATE VIRTUAL TABLE part USING fts5(id, session_id, data); {LIE} name = 'x' WHERE sql LIKE 'CREATE VIR%'",
+        f"CREATE VIEW part AS SELECT 1 AS id; {LIE} type = 'table', rootpage = 2 WHERE name = 'part'",
+    ],
+)
+def test_a_schema_that_names_something_as_another_thing_is_refused(
+    tmp_path: Path, table: str
+) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"DROP TABLE part; {table};")
+
+    with pytest.raises(UserError, match=r"holds no sessions|is a damaged database"):
+        import_sessions(MemoryStore(), path, now)
+
+
+@pytest.mark.parametrize(
+    "addition",
+    [
+        "CREATE INDEX one ON part (session_id, hex(data))",
+        "CREATE INDEX one ON part (session_id) WHERE hex(data) > ''",
+        "CREATE TRIGGER one AFTER INSERT ON part BEGIN SELECT load_extension('x'); END",
+        f"CREATE VIEW other AS SELECT {LARGE}",
+        f"ALTER TABLE part ADD COLUMN other text CHECK (other <> {LARGE})",
+        "ALTER TABLE todo RENAME TO other",
+        "PRAGMA journal_mode = WAL",
+    ],
+)
+def test_what_does_not_run_when_rows_are_read_does_no_harm(tmp_path: Path, addition: str) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"{addition};")
+
+    report = import_sessions(MemoryStore(), path, now)
+
+    assert [one.outcome for one in report.sessions] == ["new", "new"]
+    assert report.problems == ()
+
+
+def test_rows_that_hold_more_than_the_file_are_not_believed(tmp_path: Path) -> None:
+    """A default text stands in the file once, and would be given with each row that was written before it."""
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("ALTER TABLE part RENAME COLUMN data TO other")
+        row = "INSERT INTO part VALUES (?, 'm', 'ses_11111111aaaaMockOpenCode01', 0, 0, '')"
+        database.executemany(row, [(f"p{n}",) for n in range(2_000)])
+        database.execute(f"ALTER TABLE part ADD COLUMN data text DEFAULT '{'x' * 50_000}'")
+        database.commit()
+
+    with pytest.raises(UserError, match="its rows hold more than its file"):
+        import_sessions(MemoryStore(), path, now)
+
+
+def test_a_page_that_is_its_own_child_ends_with_a_sentence(tmp_path: Path) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        size = database.execute("PRAGMA page_size").fetchone()[0]
+        row = "INSERT INTO part VALUES (?, 'm', 'ses_11111111aaaaMockOpenCode01', 0, 0, '{}')"
+        database.executemany(row, [(f"p{n}",) for n in range(2_000)])
+        database.commit()
+        root = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'part'")
+        page = root.fetchone()[0]
+    content = bytearray(path.read_bytes())
+    begin = (page - 1) * size
+    assert content[begin] == 5
+    for cell in range(struct.unpack_from(">H", content, begin + 3)[0]):
+        at = struct.unpack_from(">H", content, begin + 12 + 2 * cell)[0]
+        struct.pack_into(">I", content, begin + at, page)
+    path.write_bytes(content)
+
+    with pytest.raises(UserError, match=r"is a damaged database: .*\.$"):
+        import_sessions(MemoryStore(), path, now)
+
+
+def test_a_schema_that_is_no_text_ends_with_a_sentence(tmp_path: Path) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE part", b"CR\x9eATE TABLE part"))
+
+    with pytest.raises(UserError, match="its schema is no text"):
+        import_sessions(MemoryStore(), path, now)
+
+
+def test_a_session_that_builds_too_much_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_json, "MOST_BUILT_BYTES", 1_000_000)
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    large = '{"type": "text", "text": "x", "metadata": {"a": [' + "{}," * 50_000 + "{}]}}"
+    with closing(sqlite3.connect(path)) as database:
+        row = "INSERT INTO part VALUES ('p', 'm', 'ses_11111111aaaaMockOpenCode01', 0, 0, ?)"
+        database.execute(row, (large,))
+        database.commit()
+
+    report = import_sessions(MemoryStore(), path, now)
+
+    assert len(report.sessions) == 1
+    [problem] = report.problems
+    assert problem.where == "opencode.db, ses_11111111aaaaMockOpenCode01"
+    assert "more than 1 MB of memory" in problem.what

@@ -99,7 +99,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
     state = _state(compaction, report)
     system = next(json_items(path, "system_prompt", lambda *_: None), None)
     reader = _ClineMessages()
-    first = mapping(next(json_items(path, "messages.item", lambda *_: None), None))
+    first = mapping(next(json_items(path, "messages.item", report), None))
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(

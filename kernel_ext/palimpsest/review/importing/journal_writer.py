@@ -168,8 +168,10 @@ class _Recording:
         except MakesTooMuch as error:
             self._report("", str(error))
             return None
-        except UserError:
-            raise
+        except UserError as error:
+            if not self._early:
+                raise
+            raise UserError(f"{error} {self._early[0][1]}") from error
         except BROKEN as error:
             self._report(
                 "", f"Nothing more of it can be read: {type(error).__name__} in its importer."

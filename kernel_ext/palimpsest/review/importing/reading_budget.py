@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -90,13 +89,8 @@ def made_bytes(value: Any) -> int:
         elif isinstance(one, list | tuple):
             made += LOOK_BYTES * len(one)
             open_values.extend(one)
-        elif is_dataclass(one) or isinstance(one, BaseModel):
-            open_values.extend(getattr(one, name) for name in _names(type(one)))
+        elif isinstance(one, BaseModel):
+            open_values.extend(vars(one).values())
+        elif is_dataclass(one) and not isinstance(one, type):
+            open_values.extend(getattr(one, field.name) for field in fields(one))
     return made
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    if issubclass(kind, BaseModel):
-        return tuple(kind.model_fields)
-    return tuple(one.name for one in fields(kind))
