@@ -21,8 +21,8 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.tools.tool import ToolOutcome
+from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.messages import AssistantMessage

@@ -47,16 +47,18 @@ def _part(state: ToolCompleted | ToolFailed) -> ToolPart:
     )
 
 
-@given(st.text(), st.booleans(), st.one_of(st.none(), st.integers(0, 255)))
+@given(
+    st.text(), st.sampled_from(["completed", "error"]), st.one_of(st.none(), st.integers(0, 255))
+)
 def test_a_call_that_failed_is_never_told_as_done_and_its_reason_is_one_short_line(
-    output: str, is_error: bool, exit_code: int | None
+    output: str, status: str, exit_code: int | None
 ) -> None:
     metadata: dict[str, Any] = {"failed": True}
     if exit_code is not None:
         metadata |= {"exit_code": exit_code}
     state = (
         ToolFailed(input={}, error=output, time=SPAN)
-        if is_error
+        if status == "error"
         else ToolCompleted(input={}, output=output, metadata=metadata, time=SPAN)
     )
 

@@ -164,7 +164,7 @@ def test_tells_one_of_everything() -> None:
     for words in (
         "> *Thought for 3.2 s*",
         "· 0.2 s · *allowed once*",
-        "– **`bash`** · `1 / 0` · 1.4 s · *refused: not there*",
+        "\N{EN DASH} **`bash`** · `1 / 0` · 1.4 s · *refused: not there*",
         "> ◔ **Waiting for you:** write data/penguins_clean.csv (new file, 15.2 kB)",
         "step 1 · 12,480 in (11,020 cached) · 311 out · <span>&#36;</span>0.012 · 4.1 s",
         "23% of 200k",

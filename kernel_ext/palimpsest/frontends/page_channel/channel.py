@@ -28,6 +28,7 @@ from palimpsest.frontends.page_channel.notices import (
     choices_of,
     head_of,
     in_batches,
+    own_commands,
     records_since,
     session_states,
 )
@@ -37,6 +38,11 @@ from palimpsest.frontends.page_channel.project import ProjectChannel
 from palimpsest.frontends.page_channel.runs import RunsChannel
 from palimpsest.frontends.page_channel.sessions import SessionsChannel
 from palimpsest.frontends.page_channel.sharing import SharingChannel
+from palimpsest.frontends.page_channel.typed_commands import (
+    RefusedCommand,
+    TypedCommand,
+    typed_command,
+)
 from palimpsest.frontends.protocol.choices import ListChoices
 from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, FORMER_TYPES, Command
 from palimpsest.frontends.protocol.connection import (
@@ -281,7 +287,16 @@ class Channel:
                 return self._reply(command)
 
     async def _prompt(self, command: PromptBase) -> None:
+        text: TypedCommand | RefusedCommand | str = command.text
+        if "/" in command.text:
+            own = await asyncio.to_thread(own_commands, self._services)
+            text = typed_command(command.text, own)
+        if isinstance(text, RefusedCommand):
+            raise UserError(text.sentence)
         session = await self._session(command.session)
+        if isinstance(text, TypedCommand):
+            await self._typed(command, text, session)
+            return
         options = PromptOptions(
             model=command.model,
             variant=command.variant,
@@ -294,7 +309,40 @@ class Channel:
             origin=Origin(kind="panel", notebook=self._notebook()),
             prompt_id=command.id,
         )
-        await self._turn(command, session, session.prompt(command.text, options))
+        await self._turn(command, session, session.prompt(text, options))
+
+    async def _typed(
+        self, command: PromptBase, typed: TypedCommand, session: KernelSession
+    ) -> None:
+        """Do what a built-in command says that was typed into the panel."""
+        options, argument = typed.line.options, typed.line.argument
+        match typed.name:
+            case "compact":
+                origin = Origin(kind="panel", notebook=self._notebook())
+                summary = session.compact(
+                    argument or None, origin, model=options.model, auto=options.auto
+                )
+                await self._turn(command, session, summary)
+            case "retry":
+                await self._turn(command, session, session.retry())
+            case "stop":
+                if not session.cancel("Stopped."):
+                    raise UserError("Nothing was running.")
+                self._publish(OutcomeNotice(id=command.id))
+            case "new":
+                made = await self._services.workspace.new(self._notebook())
+                self.adopt(made)
+                self._publish(OutcomeNotice(id=command.id, session=head_of(made)))
+            case name:
+                submit = self._services.engine.submit
+                await asyncio.to_thread(
+                    reverts.run_revert_command,
+                    name,
+                    argument,
+                    session.reverts,
+                    lambda work: submit(work).result(),
+                )
+                self._publish(OutcomeNotice(id=command.id))
 
     async def _retry(self, command: Retry) -> None:
         session = await self._session(command.session)

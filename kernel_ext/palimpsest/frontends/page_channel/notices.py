@@ -97,6 +97,11 @@ def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 
+def own_commands(services: FrontendServices) -> frozenset[str]:
+    """Return the names of the commands that the project and the settings define; reads their files."""
+    return frozenset(one.name for one in _named(getattr(services, "definitions", None), "commands"))
+
+
 def choices_of(services: FrontendServices) -> Choices:
     """Return what the application offers for a prompt; the services of a test may offer less."""
     models = getattr(services, "models", None)

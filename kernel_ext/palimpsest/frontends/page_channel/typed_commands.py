@@ -1,0 +1,144 @@
+"""Recognise a command that a person typed into the panel: ``/name arguments``.
+
+A first word behind a slash that is no command is never sent, since the model would be paid for a typing error;
+the answer is a sentence, and the text returns to the panel. A path is no command, and ``--`` before a text
+sends it whatever it looks like, as with ``%agent``.
+Border: pure; works on text only. What a command does, ``channel.py`` and the magic's own parser say.
+"""
+
+import difflib
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from palimpsest.frontends.magic.line_parser import COMMANDS, MagicLine, OptionError, parse
+from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, INSTEAD
+from palimpsest.session.prompts.prompt_syntax import command_in
+
+RUN: frozenset[str] = frozenset(
+    ("compact", "retry", "stop", "revert", "unrevert", "cleanup", "new")
+)
+"""Commands that a panel runs; what others tell needs the output of a cell."""
+SAME = {
+    "undo": "revert",
+    "redo": "unrevert",
+    "clear": "new",
+    "reset": "new",
+    "quit": "stop",
+    "exit": "stop",
+    "cancel": "stop",
+}
+"""Names of these commands in other agents; they are proposed, not run."""
+WHERE = {
+    "model": "choose the model below the text",
+    "agent": "choose the agent below the text",
+    "mode": "choose the mode below the text, or write %agent mode in a cell",
+    "sessions": "the sessions are listed under the panel's title, and %agent sessions in a cell lists them",
+    "resume": "choose the session under the panel's title, or write %agent open ID in a cell",
+}
+"""What the panel has a control of its own for."""
+
+_VERBATIM = re.compile(r"\s*--\s+(?=/)")
+_NAME = re.compile(r"[^\W\d_][\w-]*")
+_MOST_QUOTED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class TypedCommand:
+    """A built-in command that the panel runs."""
+
+    name: str
+    line: MagicLine
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCommand:
+    """A text that is not sent, and why, in one sentence that says what to do."""
+
+    sentence: str
+
+
+def typed_command(text: str, own: Collection[str]) -> TypedCommand | RefusedCommand | str:
+    """Return the command in a text, why it is not sent, or the prompt to send.
+
+    Args:
+        text: What was typed.
+        own: The names of the commands that the project and the settings define.
+    """
+    if verbatim := _VERBATIM.match(text):
+        return text[verbatim.end() :]
+    stripped = text.strip()
+    if not stripped.startswith("/"):
+        return text
+    if stripped == "/":
+        return RefusedCommand(
+            "Write a command's name behind /; %agent help in a cell lists them, and %agent commands your own."
+        )
+    found = command_in(stripped)
+    if found is None or found[0] in own:
+        return text
+    word = stripped[1:].split(maxsplit=1)[0]
+    if _NAME.fullmatch(word) is None:
+        near = _near(word, own) if "/" in word.strip("/") else None
+        return _unknown(stripped, word, near) if near else text
+    name, arguments = word.lower(), " ".join(found[1].split())
+    if name in RUN or name in COMMANDS:
+        return _built_in(stripped, name, arguments)
+    if name in WHERE or name in SAME:
+        says = WHERE.get(name) or f"did you mean /{SAME[name]}?"
+        return _refused(stripped, f"/{name} is no command here: {says}")
+    near = _near(name, (*own, *COMMANDS, *RUN))
+    if near is None and name in INSTEAD:
+        return _refused(
+            stripped, f"/{name} is no command here: write %agent {INSTEAD[name]} in a cell"
+        )
+    return _unknown(stripped, word, near)
+
+
+def _built_in(text: str, name: str, arguments: str) -> TypedCommand | RefusedCommand:
+    if name == "new":
+        if arguments:
+            return _refused(text, "/new takes no words: send it alone, and then the prompt")
+        return TypedCommand(name, MagicLine())
+    if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
+        arguments = f"focus on {arguments}"
+    rest = f"{name} {arguments}".strip()
+    try:
+        line = parse(rest)
+    except OptionError as error:
+        said = (
+            str(error)
+            .partition(" To send ")[0]
+            .replace("%agent ", "/" if name in RUN else "%agent ")
+        )
+        return _refused(text, said)
+    if line.command != name:
+        what = (
+            "is a prompt of a cell"
+            if line.command is None and line.prompt
+            else "takes no such words"
+        )
+        return _refused(text, f"/{name} {what}: %agent {name} in a cell does it ({COMMANDS[name]})")
+    if name in RUN and "--preview" not in arguments:
+        return TypedCommand(name, line)
+    where = WHERE.get(name) or f"write %agent {rest} in a cell"
+    return _refused(text, f"The panel does not show what /{name} tells: {where}")
+
+
+def _near(word: str, names: Collection[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word, sorted(set(names)), 1, CLOSE_ENOUGH)), None)
+
+
+def _unknown(text: str, word: str, near: str | None) -> RefusedCommand:
+    proposal = f" Did you mean /{near}?" if near else ""
+    return _refused(text, f"There is no command /{_short(word)}.{proposal}")
+
+
+def _refused(text: str, why: str) -> RefusedCommand:
+    end = "" if why.endswith((".", "?")) else "."
+    return RefusedCommand(f"{why}{end} To send it as a prompt, write -- {_short(text)}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_QUOTED else f"{line[: _MOST_QUOTED - 1]}…"
