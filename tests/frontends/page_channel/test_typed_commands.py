@@ -48,8 +48,8 @@ def test_runs_what_the_magic_runs(text: str, name: str, argument: str) -> None:
     [
         ("/compcat", "There is no command /compcat. Did you mean /compact?"),
         ("/compcat please", "Did you mean /compact?"),
-        ("/reviw", "Did you mean /review?"),
-        ("/git/comit", "Did you mean /git/commit?"),
+        ("/reviewx", "Did you mean /review?"),
+        ("/git/commitx", "Did you mean /git/commit?"),
         ("/undo", "did you mean /revert?"),
         ("/clear", "did you mean /new?"),
         ("/model gpt", "choose the model below the text"),
