@@ -13,7 +13,7 @@ export function promptActions(
   target: ICommandTarget,
   switches: PendingSwitches,
   words: TranslationBundle,
-  fail: (sentence: string) => void
+  fail: (sentence: string | null) => void
 ): IPromptActions {
   const withdraw = async (prompt_id: string) => {
     const { link, session } = target;
@@ -38,6 +38,8 @@ export function promptActions(
   return {
     send: async (text, chosen) => {
       const { link } = target;
+      // What was said of the prompt before is over.
+      fail(null);
       // A prompt sent right after “New session” belongs to the new session.
       await switches.over;
       // The same holds after a cell that switched the session, before a frame was drawn.

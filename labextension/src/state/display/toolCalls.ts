@@ -8,6 +8,7 @@ import type {
   ToolPart
 } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
+import { visible } from './visibleText';
 
 /** Inputs that name the subject of a call; the first one present is used. */
 const SUBJECTS = [
@@ -58,7 +59,7 @@ export function subject(part: ToolPart): string {
     value => typeof value === 'string' && value.trim() !== ''
   );
   const text = title !== '' ? title : typeof named === 'string' ? named : '';
-  return oneLine(text);
+  return visible(oneLine(text));
 }
 
 function oneLine(text: string): string {
