@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -51,6 +51,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.fixture(autouse=True)
-def no_held_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the keys of settings, which one test held for its whole process."""
-    monkeypatch.setattr("palimpsest.transcript.redaction.held_secrets._held", frozenset())
+def no_held_secrets() -> Iterator[None]:
+    """Forget the keys of settings afterwards, which a test held for its whole process."""
+    yield
+    held = sys.modules.get("palimpsest.transcript.redaction.held_secrets")
+    if held is not None:
+        held.HELD.clear()

@@ -323,7 +323,7 @@ def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(
 
     with opened(here, SHELL, DONE, DONE, state=state) as kernel:
         run = kernel.client.send("%%agent\nGo on.", stdin=True)
-        question = kernel.client.question()
+        question = kernel.client.question().replace("\n↪ ", "")
         assert f"This project moved here from {project}. Keep what you allowed there:" in question
         assert "bash: touch" in question
         assert "bash: mkdir" in question

@@ -8,7 +8,7 @@ arguments; those in ``BEHAVIOURS`` do something hostile first. Written without t
 import json
 import os
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def exits() -> None:
 
 
 def hangs() -> None:
-    time.sleep(3_600)
+    threading.Event().wait()
 
 
 BEHAVIOURS = {one.__name__: one for one in (garbage, storm, strange, asks, exits, hangs)}

@@ -62,6 +62,7 @@ from palimpsest.transcript.parts import (
     CompactionPart,
     StepStartPart,
     SubtaskPart,
+    TextPart,
     ToolFailed,
     ToolPart,
 )
@@ -217,6 +218,8 @@ class Turn:
             again = ask_for_form_again(self._run_context, setup, user, self.asked)
             self.asked += again
             return again
+        if not _ends_in_a_mark(self._run_context.log.state.messages()[-1]):
+            return False
         may_ask = not self._asked_for_call and self._steps < setup.max_steps
         again = ask_for_real_call(self._run_context, setup, user, may_ask=may_ask)
         self._asked_for_call = self._asked_for_call or again
@@ -317,6 +320,12 @@ def _prune_at_end(run_context: RunContext, setup: StepSetup) -> None:
 def _asked_a_model(messages: Messages) -> bool:
     """Return whether a model request was made for any of these messages."""
     return any(isinstance(part, StepStartPart) for one in messages for part in one.parts)
+
+
+def _ends_in_a_mark(message: Message) -> bool:
+    """Return whether a message's last text ends as a tool call in words does; few answers in words do."""
+    texts = [part.text for part in message.parts if isinstance(part, TextPart)]
+    return bool(texts) and texts[-1].rstrip().endswith((">", "}", "]", "`"))
 
 
 def newest_user(messages: Messages) -> UserMessage | None:

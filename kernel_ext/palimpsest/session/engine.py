@@ -24,7 +24,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.redaction.held_secrets import held_secrets
+from palimpsest.transcript.redaction.held_secrets import HELD
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
@@ -315,13 +315,13 @@ class KernelSecrets:
         self._now = now
         self._read_at: float | None = None
         self._values: tuple[str, ...] = ()
-        self._held = held_secrets()
+        self._held = len(HELD)
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now, held = self._now(), held_secrets()
+        now, held = self._now(), len(HELD)
         old = self._read_at is None or now - self._read_at > FRESH_SECONDS
-        if old or held is not self._held:
+        if old or held != self._held:
             self._read_at, self._held = now, held
             # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):

@@ -142,9 +142,9 @@ def test_help_that_the_agent_asks_for_goes_to_the_agent(kernel: Kernel) -> None:
 
 
 def test_a_semicolon_hides_a_value(kernel: Kernel) -> None:
-    kernel.script("calls('python', code='6 * 7;').says('')", "says('done')")
+    kernel.script("calls('python', code='6 * 1000003;').says('')", "says('done')")
 
-    assert "42" not in kernel.run("%%agent -y\nhi").markdown()
+    assert "6000018" not in kernel.run("%%agent -y\nhi").markdown()
 
 
 def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:

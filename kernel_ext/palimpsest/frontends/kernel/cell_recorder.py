@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
 )
-from palimpsest.transcript.context_values.hidden_cells import has_hidden_tag
+from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 
 if TYPE_CHECKING:
     from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook

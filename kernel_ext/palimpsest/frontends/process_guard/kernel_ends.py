@@ -18,9 +18,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from IPython.core import interactiveshell
-from IPython.core.error import UsageError
 
 from palimpsest.frontends.process_guard.attribute_patches import patch
+from palimpsest.frontends.usage_errors import usage_error
 
 KEPT = (
     "The code ended here. The kernel is the user's and was not ended: its variables are all there, and exit() "
@@ -135,7 +135,7 @@ class KernelEnds:
         raise Kept(words)
 
     def _refuse_reset(self, *_arguments: Any, **_options: Any) -> None:
-        raise UsageError(NO_RESET.format(name="reset"))
+        raise usage_error(NO_RESET.format(name="reset"))
 
     def _magics(self, shell: Any) -> list[Callable[[], None]]:
         table = shell.magics_manager.magics["line"]
@@ -262,7 +262,7 @@ _OURS: list[Any] = []
 
 
 def _refuse(words: str, *_arguments: Any) -> None:
-    raise UsageError(words)
+    raise usage_error(words)
 
 
 def _without_advice(warn: Callable[..., None]) -> Callable[..., None]:

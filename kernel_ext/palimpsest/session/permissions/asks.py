@@ -27,7 +27,7 @@ from palimpsest.tools.permission_rules.permissions import (
     rules_of,
 )
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.errors import Aborted, PermissionDenied, UnknownError
+from palimpsest.transcript.errors import Aborted, PermissionDenied, UnknownError, UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (
@@ -118,6 +118,8 @@ def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> Permissio
 
 MOST_ALLOWED = 50
 """Calls that a person allowed, with which later ones are compared."""
+MAY_END_THE_KERNEL = {"python", "bash"}
+"""Permissions of calls after which this kernel may not be there any more."""
 NEVER_BY_YES = {"doom_loop", "budget"}
 """Permissions whose questions ``--yes`` does not answer: they mean that something went wrong."""
 IN_SESSION_ONLY = {"doom_loop"}
@@ -217,7 +219,7 @@ class Asks:
         match verdict:
             case Allowed():
                 if permission not in NEVER_BY_YES or self._said_always(permission, patterns):
-                    return
+                    return await self._on_disk(permission, abort)
             case Denied() as denied:
                 raise _with_diff(
                     PermissionDenied(denied.message, stops=False, why=denied.why), diff
@@ -246,6 +248,13 @@ class Asks:
         if reply.answer == "reject":
             by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if by_stop else permission_refusal(reply), diff)
+        return await self._on_disk(permission, abort)
+
+    async def _on_disk(self, permission: str, abort: Abort) -> None:
+        """Wait until a call that may end this process is on disk with its answer, for the next kernel to name it."""
+        unwritten = await self._log.kept(abort.is_set) if permission in MAY_END_THE_KERNEL else ""
+        if unwritten:
+            raise UserError(unwritten)
 
     async def question(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort

@@ -23,10 +23,10 @@ from palimpsest.transcript.context_values.cell_runs import (
 )
 from palimpsest.transcript.context_values.hidden_cells import (
     HiddenRuns,
-    has_hidden_tag,
     hidden_runs,
     is_hidden_cell,
 )
+from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 
 MOST_FILE_BYTES = 64_000_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.held_secrets import held_secrets, hold_settings
+from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub
 
 TIMEOUT_SECONDS = 60.0
@@ -133,7 +133,7 @@ def in_one_line(text: str, longest: int = 200) -> str:
 
     Keys are removed before it is cut, since of one that is cut only the rest would be recognised.
     """
-    text = scrub(text, held_secrets())
+    text = scrub(text, tuple(HELD))
     words = "".join(sign if sign.isprintable() else " " for sign in text[: longest * 8])
     line = " ".join(words.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

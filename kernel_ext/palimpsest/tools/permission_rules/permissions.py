@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from palimpsest.tools.file_access.paths import is_protected
 from palimpsest.tools.permission_rules import shell_rules
-from palimpsest.tools.permission_rules.bound_approvals import answers_bound, is_bound
+from palimpsest.tools.permission_rules.bound_approvals import PREFIX, answers_bound, is_bound
 from palimpsest.tools.permission_rules.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.strings.relative_paths import comparable_path
@@ -349,7 +349,7 @@ def _answered(
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):
         return next((rule for rule in approved if is_total(rule)), None)
-    if is_bound(pattern):
+    if pattern.startswith(PREFIX) and is_bound(pattern):
         counts = answers_bound
     return _found(names, pattern, approved, counts)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG, CellRun, NotebookRuns
+from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag, names_hidden_tag
 from palimpsest.transcript.errors import UserError
 
 LEFT_OUT = "(a cell that is kept from you)"
@@ -21,9 +22,6 @@ BROKEN = (
     "{name} is a broken notebook that names the tag agent-hidden or a cell that the user keeps from you, so which of its "
     "text you may read cannot be told, and none is shown. The user can save it anew in Jupyter."
 )
-DEPTH = 5
-"""How deep tags are looked for in a cell's metadata."""
-_SEPARATOR = re.compile(r"[\s,;]+")
 _TAG = re.compile(re.escape(HIDDEN_TAG), re.IGNORECASE)
 _TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
@@ -57,27 +55,9 @@ def hidden_runs(recorded: NotebookRuns) -> HiddenRuns:
     )
 
 
-def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
-    """Tell whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
-    if not isinstance(metadata, Mapping) or depth == 0:
-        return False
-    return any(
-        (key == "tags" and _names_tag(value)) or has_hidden_tag(value, depth - 1)
-        for key, value in metadata.items()
-    )
-
-
-def _names_tag(tags: Any) -> bool:
-    texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
-    return any(
-        isinstance(one, str) and HIDDEN_TAG in _SEPARATOR.split(one.strip().lower())
-        for one in texts
-    )
-
-
 def is_hidden_cell(cell: Mapping[str, Any], hidden: HiddenRuns = NONE_HIDDEN) -> bool:
     """Tell whether a cell of a notebook file is kept from the agent."""
-    if has_hidden_tag(cell.get("metadata")) or _names_tag(cell.get("tags")):
+    if has_hidden_tag(cell.get("metadata")) or names_hidden_tag(cell.get("tags")):
         return True
     named = cell.get("id")
     if isinstance(named, str) and named in hidden.ids:

@@ -22,7 +22,8 @@ _RANDOM = re.compile(
 )
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 
-_held: frozenset[str] = frozenset()
+HELD: set[str] = set()
+"""All values that are held; it only grows."""
 
 
 def is_worth_hiding(value: str) -> bool:
@@ -57,10 +58,4 @@ def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> N
         }
         if secret and len(words) > 1 and len(value) >= SHORTEST_SECRET:
             found.add(value)
-    global _held
-    _held |= found
-
-
-def held_secrets() -> frozenset[str]:
-    """Return all values that are held; the same object until another is added."""
-    return _held
+    HELD.update(found)

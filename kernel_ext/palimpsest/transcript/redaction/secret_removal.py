@@ -17,8 +17,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.transcript.redaction.held_secrets import (
+    HELD,
     SHORTEST_SECRET,
-    held_secrets,
     is_worth_hiding,
 )
 from palimpsest.transcript.redaction.secret_names import is_secret_name
@@ -98,7 +98,7 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
         if (found or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
             # The password alone may be too short to be looked for; the address with it is not.
             held.add(value)
-    return tuple(sorted(named | held | held_secrets(), key=lambda value: (-len(value), value)))
+    return tuple(sorted(named | held | HELD, key=lambda value: (-len(value), value)))
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:

@@ -51,7 +51,11 @@ export function buttonOfKey(
     return null;
   }
   // Only the first question that can be answered: a key never presses a button of one behind it.
-  const question = [...place.querySelectorAll('.plm-Answers')].find(
+  const questions =
+    place instanceof Element && place.matches('.plm-Answers')
+      ? [place]
+      : [...place.querySelectorAll('.plm-Answers')];
+  const question = questions.find(
     one => one.querySelector('button[data-answer]:enabled') !== null
   );
   const answer = answerOfKey(event);

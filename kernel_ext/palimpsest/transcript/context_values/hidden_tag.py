@@ -1,0 +1,33 @@
+"""Tell whether a cell's metadata has the tag that keeps the cell from the agent.
+
+Border: pure, and loaded with ``%load_ext``, so nothing heavy is imported.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
+
+DEPTH = 5
+"""How deep tags are looked for in a cell's metadata."""
+_SEPARATOR = re.compile(r"[\s,;]+")
+
+
+def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
+    """Tell whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
+    if not isinstance(metadata, Mapping) or depth == 0:
+        return False
+    return any(
+        (key == "tags" and names_hidden_tag(value)) or has_hidden_tag(value, depth - 1)
+        for key, value in metadata.items()
+    )
+
+
+def names_hidden_tag(tags: Any) -> bool:
+    """Tell whether a list of tags, or one text of them, names the tag."""
+    texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    return any(
+        isinstance(one, str) and HIDDEN_TAG in _SEPARATOR.split(one.strip().lower())
+        for one in texts
+    )
