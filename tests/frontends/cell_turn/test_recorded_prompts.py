@@ -293,6 +293,29 @@ def test_recorded_code_is_shown_to_its_end_before_it_is_approved(
     assert "! call 1, line 1, column 10;" in last
 
 
+def test_recorded_code_that_is_not_as_it_was_approved_says_in_which_line(
+    notebook: Notebook,
+) -> None:
+    lines = "".join(f"# line {number}\n" for number in range(6))
+    notebook.server.script(calls("python", code=f"{lines}{CODE}").says(""), *ANSWERS[1:])
+    with notebook.kernel() as kernel:
+        for code in (LOAD[1], DATA[1]):
+            kernel.run(code)
+        kernel.run(SUM[1].replace("%%agent", "%%agent --yes"), cellId="sum")
+    for log in notebook.project.glob(".palimpsest/sessions/*/*.jsonl"):
+        log.write_text(log.read_text("utf-8").replace("# line 3", "mark = 3"), "utf-8")
+
+    with notebook.kernel() as kernel:
+        for code in (LOAD[1], DATA[1]):
+            kernel.run(code)
+        sent = kernel.send(SUM[1], stdin=True, cellId="sum")
+        question = kernel.question()
+        kernel.answer("3")
+        kernel.finish(sent)
+
+    assert "! call 1: almost what you allowed before, but line 4 is new: mark = 3." in question
+
+
 @pytest.mark.soak
 def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     first_run(notebook)

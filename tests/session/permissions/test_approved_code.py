@@ -36,8 +36,19 @@ def test_what_was_approved_is_known_in_the_next_kernel_and_nothing_else(
     assert later.has("ses_1", CODE)
     assert not later.has("ses_1", CODE + " ")
     assert not later.has("ses_2", CODE)
+    assert (later.texts("ses_1"), later.texts("ses_2")) == ((CODE,), ())
     later.forget("ses_1")
     assert not opened(project, tmp_path / "state").has("ses_1", CODE)
+    assert opened(project, tmp_path / "state").texts("ses_1") == ()
+
+
+def test_the_text_is_kept_without_keys(project: Path, tmp_path: Path) -> None:
+    key = "sk-" + "ant-api03-abcDEF0123456789_-x"
+    opened(project, tmp_path / "state").add("ses_1", f"key = '{key}'")
+
+    assert opened(project, tmp_path / "state").has("ses_1", f"key = '{key}'")
+    assert not any(key in file.read_text() for file in (tmp_path / "state").rglob("*.t*"))
+    assert opened(project, tmp_path / "state").texts("ses_1")
 
 
 def test_a_copy_and_another_project_at_the_same_path_have_nothing(

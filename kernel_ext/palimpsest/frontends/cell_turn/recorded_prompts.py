@@ -34,6 +34,7 @@ from palimpsest.session.interfaces.recorded_answers import (
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
+from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
 from palimpsest.transcript.visible_text import visible
 
@@ -291,7 +292,12 @@ class RecordedPrompts:
         """Ask whether recorded code may run; what the user approves is remembered on this machine."""
         clean = scrubber(os.environ)
         code = "\n\n".join("\n".join(quoted(call.code, clean, "    ")) for call in calls)
-        warnings = deceptions({f"call {at}": call.code for at, call in enumerate(calls, 1)})
+        warnings: list[str] = []
+        for at, call in enumerate(calls, 1):
+            name = f"call {at}"
+            before = self._services.workspace.replay.approved_texts(call)
+            warnings += changed_lines({name: clean(call.code)}, [{name: text} for text in before])
+        warnings += deceptions({f"call {at}": call.code for at, call in enumerate(calls, 1)})
         end = "\n".join([*warning_lines(warnings, clean), RUNS])
         answer = self._question(MAY_RUN.format(code=code), end)
         if answer not in (1, 2):

@@ -123,6 +123,10 @@ class ReplayOperations(Protocol):
         """Return whether a recorded call may run again."""
         ...
 
+    def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
+        """Return the newest code of the call's session that the user approved on this machine, without keys."""
+        ...
+
     def approve(self, call: RecordedCall) -> None:
         """Record that the user approved a recorded call on this machine."""
         ...

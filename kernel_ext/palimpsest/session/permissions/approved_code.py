@@ -3,10 +3,12 @@
 A session's log may come from anybody, so that it says of a call that it was approved counts for nothing: only
 code that this user approved in this project on this machine is run again without a question.
 
-Border: stores checksums in ``<state>/palimpsest/approved_code``; asks nothing and runs nothing of its own.
+Border: stores checksums in ``<state>/palimpsest/approved_code``, and beside them the texts, without keys, with which
+other code is compared when it is asked about; asks nothing and runs nothing of its own.
 """
 
 import hashlib
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -20,7 +22,12 @@ from palimpsest.session.config.state_folder import (
 )
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
+from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 
+LONGEST_TEXT = 40_000
+"""Characters of code whose text is stored."""
+MOST_TEXTS = 50
+"""The newest texts of a session that are read."""
 LARGEST_FILE = 10_000_000
 """A file of one session that is larger is not read; its code is asked about again."""
 
@@ -53,7 +60,18 @@ class ApprovedCode:
                 return
             self._here.add((session_id, mark))
             with suppress(OSError):
-                self._append(session_id, mark)
+                self._append(session_id, mark, ".txt")
+                text = scrub(code, secret_values(os.environ))
+                if len(text) <= LONGEST_TEXT:
+                    self._append(session_id, json.dumps(text), ".texts")
+
+    def texts(self, session_id: str) -> tuple[str, ...]:
+        """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
+        with suppress(OSError, ValueError):
+            lines = self._read(session_id, ".texts").splitlines()[-MOST_TEXTS:]
+            found = [json.loads(line) for line in lines]
+            return tuple(one for one in found if isinstance(one, str))
+        return ()
 
     def has(self, session_id: str, code: str) -> bool:
         """Return whether exactly this code ran in the session with the user's approval."""
@@ -61,28 +79,29 @@ class ApprovedCode:
         if (session_id, mark) in self._here:
             return True
         with suppress(OSError, ValueError):
-            return mark in self._read(session_id)
+            return mark in self._read(session_id, ".txt").split()
         return False
 
     def forget(self, session_id: str) -> None:
         """Remove what is recorded of a session that is deleted."""
         self._here = {one for one in self._here if one[0] != session_id}
-        path = self._path(session_id)
-        if path is not None:
-            with suppress(OSError):
-                path.unlink()
+        for suffix in (".txt", ".texts"):
+            path = self._path(session_id, suffix)
+            if path is not None:
+                with suppress(OSError):
+                    path.unlink()
 
-    def _path(self, session_id: str, *, number: str = "") -> Path | None:
+    def _path(self, session_id: str, suffix: str, *, number: str = "") -> Path | None:
         number = number or (self._number.known() if self._number is not None else "")
         if self._project is None or not number or not session_id.replace("_", "").isalnum():
             return None
         project = hashlib.sha256(os.fsencode(self._project)).hexdigest()
-        return self._folder / f"{project[:32]}-{number}" / f"{session_id}.txt"
+        return self._folder / f"{project[:32]}-{number}" / f"{session_id}{suffix}"
 
-    def _append(self, session_id: str, mark: str) -> None:
+    def _append(self, session_id: str, line: str, suffix: str) -> None:
         if self._number is None:
             return
-        path = self._path(session_id, number=self._number.make())
+        path = self._path(session_id, suffix, number=self._number.make())
         if path is None:
             return
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,18 +112,18 @@ class ApprovedCode:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
             if not distrusted_status(os.fstat(file.fileno()), path):
-                file.write(f"{mark}\n".encode())
+                file.write(f"{line}\n".encode())
 
-    def _read(self, session_id: str) -> frozenset[str]:
-        path = self._path(session_id)
+    def _read(self, session_id: str, suffix: str) -> str:
+        path = self._path(session_id, suffix)
         if path is None or self._distrusted(path):
-            return frozenset()
+            return ""
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
             if distrusted_status(os.fstat(file.fileno()), path):
-                return frozenset()
+                return ""
             content = file.read(LARGEST_FILE + 1)
-        return frozenset() if len(content) > LARGEST_FILE else frozenset(content.decode().split())
+        return "" if len(content) > LARGEST_FILE else content.decode()
 
     def _distrusted(self, path: Path) -> bool:
         """Return whether another user could have written here: also a folder above can be replaced."""

@@ -157,6 +157,10 @@ class RecordedAnswers:
         approved = not asking or yes or services.approved_code.has(call.session_id, call.code)
         return "yes" if approved else "ask"
 
+    def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
+        """Return the newest code of the call's session that the user approved on this machine, without keys."""
+        return self._services.approved_code.texts(call.session_id)
+
     def approve(self, call: RecordedCall) -> None:
         """Record that the user approved a recorded call on this machine."""
         self._services.approved_code.add(call.session_id, call.code)
