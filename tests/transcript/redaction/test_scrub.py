@@ -80,6 +80,15 @@ def test_only_values_of_secret_names_are_collected() -> None:
     assert secret_values(environment) == (KEYS[3], "key-of-openai-1")
 
 
+def test_a_password_with_blanks_is_hidden_whole() -> None:
+    values = secret_values(
+        {"DB_PASSWORD": "correct horse battery", "GIT_ASKPASS": "/usr/bin/ask me"}
+    )
+
+    assert values == ("correct horse battery",)
+    assert "horse" not in scrub("it says correct horse battery here", values)
+
+
 def test_the_longest_value_goes_first() -> None:
     values = secret_values({"A_KEY": "abcdefgh1", "B_KEY": "abcdefgh1-longer"})
 

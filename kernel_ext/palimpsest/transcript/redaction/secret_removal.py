@@ -88,9 +88,18 @@ def holds_secret(value: str) -> bool:
     return looks_secret(value) or holds_password(value)
 
 
+def _is_passphrase(value: str) -> bool:
+    """Tell whether a value of a secret name consists of words: a password with blanks, and no path or command."""
+    return len(value) >= SHORTEST_SECRET and " " in value.strip() and value[0] not in "/~.-"
+
+
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
-    named = {v for k, v in environment.items() if is_secret_name(k) and is_worth_hiding(v)}
+    named = {
+        value
+        for name, value in environment.items()
+        if is_secret_name(name) and (is_worth_hiding(value) or _is_passphrase(value))
+    }
     held: set[str] = set()
     for value in environment.values():
         found = [value[begin:end] for begin, end in secret_spans(value)]
