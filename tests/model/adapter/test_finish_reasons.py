@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.model.adapter_requests import info, request, run
+from tests.model.openai_chunks import END, HEAD, chunk
 from tests.model.raw_server import answer, serving
 from tests.sample_size import sample_size
 
@@ -41,22 +42,9 @@ CALL = {
 TRIED = list(FINISHES)[: sample_size(1, len(FINISHES))]
 
 
-def _chunk(finish: str | None = None, **delta: object) -> str:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    value = {
-        "id": "x",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-    }
-    return f"data: {json.dumps(value)}\n\n"
-
-
 def _usage() -> str:
     used = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    value = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    return f"data: {json.dumps({**value, 'choices': [], 'usage': used})}\n\n"
+    return f"data: {json.dumps({**HEAD, 'choices': [], 'usage': used})}\n\n"
 
 
 @pytest.mark.slow
@@ -64,10 +52,10 @@ def _usage() -> str:
 @pytest.mark.parametrize("finish", TRIED)
 async def test_the_finish_is_the_providers_own(*, finish: str, calls: bool) -> None:
     """The library ends most of these streams with a chunk of its own that says "stop"."""
-    written = _chunk(tool_calls=[CALL]) if calls else _chunk(content=" there.")
-    body = _chunk(role="assistant", content="Hi") + written + _chunk(finish) + _usage()
+    written = chunk(tool_calls=[CALL]) if calls else chunk(content=" there.")
+    body = chunk(role="assistant", content="Hi") + written + chunk(finish) + _usage()
     told = {}
-    async with serving(answer(f"{body}data: [DONE]\n\n", kind="text/event-stream")) as host:
+    async with serving(answer(body + END, kind="text/event-stream")) as host:
         for route in ROUTES:
             events, error = await run(request(info(route, api_base=f"http://{host}/v1")))
             ended = events[-1] if events else None
@@ -79,7 +67,7 @@ async def test_the_finish_is_the_providers_own(*, finish: str, calls: bool) -> N
 
 @pytest.mark.parametrize("route", ["openai", "deepseek", "mistral", "xai"])
 async def test_an_answer_without_any_finish_is_none(route: str) -> None:
-    body = _chunk(role="assistant", content="Hi")
+    body = chunk(role="assistant", content="Hi")
     async with serving(answer(body, kind="text/event-stream")) as host:
         events, error = await run(request(info(route, api_base=f"http://{host}/v1")))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.model.adapter_requests import info, request, run
+from tests.model.openai_chunks import END, chunk
 from tests.model.raw_server import answer, serving
 
 from palimpsest.model.adapter.stream_joiner import StreamJoiner
@@ -19,20 +20,6 @@ from palimpsest.model.interface import (
 from palimpsest.transcript.errors import ApiError, ErrorValue
 
 pytestmark = pytest.mark.usefixtures("litellm")
-
-END = "data: [DONE]\n\n"
-
-
-def chunk(finish: str | None = None, **delta: Any) -> str:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    value = {
-        "id": "x",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-    }
-    return f"data: {json.dumps(value)}\n\n"
 
 
 async def streamed(*pieces: str) -> tuple[list[StreamEvent], ErrorValue | None]:
