@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.kernel.input_checksums import input_checksums
 
@@ -33,7 +34,7 @@ def made() -> dict[str, object]:
 
 def test_another_process_makes_the_same_checksums() -> None:
     ask = f"{MAKE}\nimport json\nfrom {input_checksums.__module__} import input_checksums\n"
-    ask += f"print(json.dumps(input_checksums({CODE!r}, values)))"
+    ask += f"print(json.dumps(input_checksums({CODE!r}, values, seconds={LAST_RESORT_SECONDS})))"
     found = [
         json.loads(
             subprocess.run(
@@ -46,7 +47,7 @@ def test_another_process_makes_the_same_checksums() -> None:
         for seed in ("1", "2")
     ]
 
-    assert found[0] == found[1] == input_checksums(CODE, made())
+    assert found[0] == found[1] == input_checksums(CODE, made(), seconds=LAST_RESORT_SECONDS)
     assert set(NAMES) - set(found[0]) <= {"frame"}  # categories have no lasting checksum
 
 

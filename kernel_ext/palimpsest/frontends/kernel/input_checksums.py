@@ -16,14 +16,20 @@ SECONDS = 0.02
 
 
 def input_checksums(
-    code: str, variables: Mapping[str, Any], kernels: Container[object] = ()
+    code: str,
+    variables: Mapping[str, Any],
+    kernels: Container[object] = (),
+    *,
+    seconds: float = SECONDS,
 ) -> dict[str, str]:
     """Return checksums of the variables that code reads and that exist, by name; not of the kernel's own objects.
+
+    What is not looked at within ``seconds`` has none.
 
     >>> input_checksums("x + y", {"x": 1})
     {'x': 'f8a93d6b'}
     """
-    look = Fingerprints(SECONDS, lasting=True, kernels=kernels)
+    look = Fingerprints(seconds, lasting=True, kernels=kernels)
     found: dict[str, str] = {}
     for name in _names(code)[:MOST_NAMES]:
         if name not in variables:
