@@ -83,6 +83,8 @@ def fork_server(prepared: tuple[str, ...], *options: str) -> str:
 
 def start(address: str, *arguments: str) -> None:
     """Run as the process that a test or Jupyter started, until the forked one ends."""
+    # Known before the forked process can tell anybody that it is there.
+    parent = os.getppid()
     # A signal that comes before the forked process is known waits, and is then passed on.
     signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     order = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
@@ -103,7 +105,7 @@ def start(address: str, *arguments: str) -> None:
             signal.signal(number, pass_on)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
         if KERNEL_OF in os.environ:
-            _end_with_parent(line)
+            _end_with_parent(line, parent)
         ended = received_number(line)
     if ended is None:
         sys.exit(1)
@@ -113,13 +115,12 @@ def start(address: str, *arguments: str) -> None:
     sys.exit(ended)
 
 
-def _end_with_parent(line: socket.socket) -> None:
-    """Wait until the forked process ended; exit, and so have it killed, where the one that started this has ended.
+def _end_with_parent(line: socket.socket, parent: int) -> None:
+    """Wait until the forked process ended; exit, and so have it killed, where ``parent``, which started this, has ended.
 
     A kernel looks for its parent itself, but that of a forked one is the process that forks. Jupyter's server leaves a
     kernel behind that it restarts while it is told to end, and such a kernel held the server's output open.
     """
-    parent = os.getppid()
     while not select.select([line], [], [], PARENT_SECONDS)[0]:
         if os.getppid() != parent:
             sys.exit(1)
