@@ -24,11 +24,13 @@ from palimpsest.testing import ScriptedModel, calls, says
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
-MOST_MODULES = 100
+MOST_MODULES = 104
+"""A hundred, and four guards that every prompt needs: pieces of calls are joined, a report of usage that cannot be true is
+replaced, names of secrets and cells that are kept from the agent are looked for."""
 LEFT_OUT = ("testing/", "frontends/", "model/script")
 
 
-def test_a_prompt_with_one_read_enters_at_most_a_hundred_modules() -> None:
+def test_a_prompt_with_one_read_enters_few_modules() -> None:
     paths = os.pathsep.join(str(path) for path in (ROOT / "kernel_ext", ROOT))
     found = subprocess.run(
         [sys.executable, __file__],
