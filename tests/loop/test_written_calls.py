@@ -38,7 +38,7 @@ async def test_it_is_asked_for_once(tmp_path: Path, model: ScriptedModel) -> Non
 
     assert len(model.requests) == 2
     notices = [user_notice_text(part) for one in answer.messages for part in one.parts]
-    assert any("as text again" in words for words in notices if words)
+    assert any("as text, so it was not run" in words for words in notices if words)
 
 
 async def test_a_recorded_agents_policy_ends_there(tmp_path: Path, model: ScriptedModel) -> None:

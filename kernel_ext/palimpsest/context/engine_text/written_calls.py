@@ -14,7 +14,7 @@ AGAIN = (
     "without it."
 )
 STAYED = (
-    "The model wrote a call of the tool {tool} as text again, so it was not run. Its server may lack a parser for the "
+    "The model wrote a call of the tool {tool} as text, so it was not run. Its server may lack a parser for the "
     "calls of this model: switch that on there, or choose another model with --model."
 )
 
