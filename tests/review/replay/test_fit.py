@@ -1,14 +1,20 @@
 """A ruler is fitted to the reported usage, and its three rows add up to it at every request."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.policies.pi_session import pi_timeline
 
 from palimpsest.review.replay.fit import added_up, fit_ruler
 from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
 
 
@@ -58,3 +64,75 @@ def test_a_session_whose_reported_prompts_never_grew_is_counted_by_the_estimate(
 
     assert ruler.factor == 1.0
     assert ruler.low > 0
+
+
+def appending(usages: list[int], tmp_path: Path, *, restarts: int = 0) -> Timeline:
+    """Return a session of pi whose requests report these prompts; before one of them it was compacted."""
+    lines: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "p", "timestamp": at(0), "cwd": "/w"}
+    ]
+    last = None
+    for place, prompt in enumerate(usages):
+        if place and place == restarts:
+            lines.append(
+                {
+                    "type": "compaction", "id": "c", "parentId": last, "timestamp": at(place), "summary": "so far",
+                    "firstKeptEntryId": f"u{place - 1}", "tokensBefore": 1,
+                }
+            )  # fmt: skip
+            last = "c"
+        lines += [
+            message(f"u{place}", last, place, role="user", content=text("abcd" * 3_000)),
+            message(
+                f"a{place}", f"u{place}", place, role="assistant", content=text("wxyz" * 100), provider="anthropic",
+                model="claude-opus-4-5", api="x", stopReason="stop", usage={"input": 10, "output": 9, "cacheRead": prompt - 10},
+            ),
+        ]  # fmt: skip
+        last = f"a{place}"
+    path = tmp_path / "made.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    store, report = bring(path)
+    return timeline_of(store, report.sessions[0].id)
+
+
+def at(place: int) -> str:
+    return f"2026-08-01T10:{place // 60:02d}:{place % 60:02d}.000Z"
+
+
+def text(words: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": words}]
+
+
+def message(id_: str, parent: str | None, place: int, **value: object) -> dict[str, Any]:
+    return {"type": "message", "id": id_, "parentId": parent, "timestamp": at(place), "message": {"timestamp": 0, **value}}  # fmt: skip
+
+
+def test_a_report_that_falls_late_after_a_compaction_is_left_out_and_named(tmp_path: Path) -> None:
+    whole = [6_000 + 4_500 * place for place in range(31)]
+    timeline = appending([*whole, *whole[1:10]], tmp_path, restarts=30)
+
+    ruler = fit_ruler(timeline)
+
+    assert ruler.odd == (30,)
+    assert ruler.factor == pytest.approx(4_500 / 3_100)  # for what each turn adds
+    assert "What request 31 reported contradicts the requests around it" in ruler.words
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(
+    where=st.sets(st.integers(1, 29), min_size=1, max_size=3),
+    times=st.sampled_from([0.0, 0.1, 3.0, 50.0]),
+)
+def test_a_few_wrong_reports_move_neither_factor_nor_band(
+    where: set[int], times: float, tmp_path: Path
+) -> None:
+    right = [6_000 + 4_500 * place for place in range(30)]
+    wrong = [max(20, int(one * times)) if at in where else one for at, one in enumerate(right)]
+
+    clean = fit_ruler(appending(right, tmp_path))
+    fitted = fit_ruler(appending(wrong, tmp_path))
+
+    assert set(fitted.odd) == where
+    assert fitted.factor == pytest.approx(clean.factor, rel=0.01)
+    assert fitted.low <= 1 <= fitted.high
+    assert fitted.high / fitted.low < 3

@@ -149,6 +149,7 @@ class PolicyComparison(ShownAsTable):
                 "measured": self.ruler.measured,
                 "low": self.ruler.low,
                 "high": self.ruler.high,
+                "odd": list(self.ruler.odd),
             },
             "price": {
                 "name": self.price.name,

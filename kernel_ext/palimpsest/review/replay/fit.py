@@ -1,12 +1,14 @@
 """Fit a ruler to the usage that a session reported: tokens = unseen + factor x estimate + remainder.
 
 ``unseen`` comes from the first request, ``factor`` from the growth of requests that only appended; what is
-left at each request is its remainder, and the band of the factor says how far it varies.
+left at each request is its remainder, and the band of the factor says how far it varies. A report that
+contradicts those around it is left out of the fit, and named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from statistics import median
 
 from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.ruler import Prefix, Ruler
@@ -16,6 +18,15 @@ from palimpsest.transcript.timeline import CHARS4, Timeline
 
 LEAST_GROWTH = 1_000
 """Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
+
+LEAST_SEGMENT = 3
+"""Requests that only appended, one model's, among which one can be told that contradicts the others."""
+
+ODD_SHARE = 0.5
+"""The share of a request's tokens by which its report must be away from what the others make of it."""
+
+ODD_SPREADS = 10
+"""How many times the segment's median deviation it must be away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +88,100 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
 def _fitted(timeline: Timeline, plain: Ruler) -> Ruler:
     sizes = recorded(timeline, plain).sizes
     known = [
-        (request, size, float(reported))
+        _Report(request.index, request.model, size.total, size.first_changed is None, reported)
         for request, size, reported in zip(timeline.requests, sizes, timeline.reported, strict=True)
         if reported is not None
     ]
     if not known:
         return plain
-    grown = estimated = 0.0
-    for (before, had, was), (after, has, now) in pairwise(known):
-        if before.model == after.model and has.first_changed is None and has.total > had.total:
-            estimated += has.total - had.total
-            grown += now - was
+    odd = _odd(known)
+    fitting = [one for one in known if one.request not in odd]
+    grown, estimated = _growth(fitting)
     factor = grown / estimated if grown > 0 and estimated >= LEAST_GROWTH else 1.0
-    _, first, reported = known[0]
-    unseen = max(reported - first.total * min(factor, 1.0), 0.0)
-    ratios = [(now - unseen) / had.total for _, had, now in known if had.total >= LEAST_GROWTH]
+    first = fitting[0]
+    unseen = max(first.reported - first.estimated * min(factor, 1.0), 0.0)
+    ratios = [
+        (one.reported - unseen) / one.estimated for one in fitting if one.estimated >= LEAST_GROWTH
+    ]
     return replace(
         plain,
         unseen=unseen,
         factor=factor,
         measured=True,
-        low=min(ratios, default=factor) / factor,
-        high=max(ratios, default=factor) / factor,
+        low=min(*ratios, factor, factor) / factor,
+        high=max(*ratios, factor, factor) / factor,
+        odd=tuple(sorted(odd)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What one request reported, beside the unscaled estimate of its items."""
+
+    request: int
+    model: str
+    estimated: int
+    appended: bool
+    """It holds all that the request before it held."""
+    reported: int
+
+
+def _segments(known: Sequence[_Report]) -> Iterator[list[_Report]]:
+    """Yield the runs of requests that one model answered and that only appended."""
+    run: list[_Report] = []
+    for one in known:
+        if run and not (one.appended and one.model == run[-1].model):
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
+
+
+def _growth(known: Sequence[_Report]) -> tuple[float, float]:
+    """Return the reported and the estimated tokens by which requests grew that only appended."""
+    pairs = [
+        (after.reported - before.reported, after.estimated - before.estimated)
+        for run in _segments(known)
+        for before, after in pairwise(run)
+        if after.estimated > before.estimated
+    ]
+    return float(sum(one for one, _ in pairs)), float(sum(one for _, one in pairs))
+
+
+def _odd(known: Sequence[_Report]) -> set[int]:
+    """Return the requests whose report contradicts the others of their segment.
+
+    Within a segment the reported tokens less the scaled estimate hardly change, whatever the session does
+    not show. A report is odd that is away from the segment's median of this by more than half of itself and of what
+    was to be expected, and ten times further than most: a client that sends the old context once more after a compaction, or a usage that was
+    lost and told with the next one. The scale is the median of all growth, each weighted by its estimate, so
+    that a few odd reports do not move it.
+    """
+    runs = [run for run in _segments(known) if len(run) >= LEAST_SEGMENT]
+    ratios = sorted(
+        ((after.reported - before.reported) / growth, growth)
+        for run in runs
+        for before, after in pairwise(run)
+        if (growth := after.estimated - before.estimated) > 0
+    )
+    if not ratios:
+        return set()
+    passed = accumulate(weight for _, weight in ratios)
+    half = sum(weight for _, weight in ratios) / 2
+    scale = next(ratio for (ratio, _), at in zip(ratios, passed, strict=True) if at >= half)
+    odd: set[int] = set()
+    for run in runs:
+        rest = [one.reported - scale * one.estimated for one in run]
+        middle = median(rest)
+        spread = ODD_SPREADS * median(abs(one - middle) for one in rest)
+        for one, left in zip(run, rest, strict=True):
+            expected = scale * one.estimated + middle
+            if abs(left - middle) > max(
+                ODD_SHARE * max(one.reported, expected), spread, LEAST_GROWTH
+            ):
+                odd.add(one.request)
+    return odd
 
 
 def added_up(timeline: Timeline, ruler: Ruler) -> tuple[AddedUp, ...]:

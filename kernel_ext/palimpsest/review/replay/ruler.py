@@ -12,6 +12,9 @@ from palimpsest.transcript.timeline import CHARS4
 
 Prefix = Literal["message", "item"]
 
+MOST_ODD_NAMED = 5
+"""Requests with a contradicting report that a sentence names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
@@ -32,15 +35,30 @@ class Ruler:
     low: float = 1.0
     high: float = 1.0
     """The band of the factor: reported tokens divided by what this ruler says, over all requests."""
+    odd: tuple[int, ...] = ()
+    """Requests whose report contradicts those around it, so that nothing was fitted to it."""
 
     @property
     def words(self) -> str:
         """How it counts, in a sentence."""
         items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"
         if self.measured:
-            return f"{items} + {self.unseen:,.0f} not seen (fitted to the reported usage)."
+            return f"{items} + {self.unseen:,.0f} not seen (fitted to the reported usage).{self._odd_words}"
         beside = f" + {self.unseen:,.0f} of system prompt and tools" if self.unseen else ""
         return f"{items}{beside} (assumed)."
+
+    @property
+    def _odd_words(self) -> str:
+        if not self.odd:
+            return ""
+        named = ", ".join(str(one + 1) for one in self.odd[:MOST_ODD_NAMED])
+        if len(self.odd) > MOST_ODD_NAMED:
+            named += f" and {len(self.odd) - MOST_ODD_NAMED:,} more"
+        one = len(self.odd) == 1
+        return (
+            f" What request{'' if one else 's'} {named} reported contradicts the requests around {'it' if one else 'them'}"
+            " and is left out of that."
+        )
 
 
 @dataclass(frozen=True, slots=True)
