@@ -10,12 +10,14 @@ from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
 
 from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.policy_comparison import REPORTED
+from palimpsest.review.comparison.session_figures import session_figures
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.ruler import Ruler, money_words
+from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline, Transition
-from palimpsest.transcript.values import Price, Usage
+from palimpsest.transcript.values import Price, PriceTier, Usage
 
 PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
 OPUS = Price(input=5, output=25, cache_read=0.5, cache_write=6.25)
@@ -148,11 +150,60 @@ def test_the_result_is_a_table_in_every_form() -> None:
 
 
 def test_money_is_in_units_where_no_price_is_known() -> None:
-    compared = SessionReview(pi_timeline(), get, lambda _model: None).compare(["raw"])
+    pi = pi_timeline()
+    without = replace(pi, requests=tuple(replace(one, cost=None) for one in pi.requests))
+    compared = SessionReview(without, get, lambda _model: None).compare(["raw"])
 
     assert compared.price.unit == "units"
     assert compared.table.records()[0]["cost"] is None
     assert any("The price is not known" in note for note in compared.table.notes)
+
+
+def test_recorded_costs_are_dollars_also_where_no_list_knows_the_model() -> None:
+    pi = pi_timeline()
+    known = [one for one in pi.requests if one.cost]
+
+    review = SessionReview(pi, get, lambda _model: None)
+    figures, rows = session_figures(review), review.compare(["recorded"]).table.records()
+
+    assert (figures.unit, figures.cost_basis) == ("USD", "fact")
+    assert figures.cost == pytest.approx(sum(one.cost or 0 for one in known))
+    assert rows[0]["cost"] == figures.cost
+    assert "from the recorded costs" in figures.price
+
+
+def test_each_request_is_at_the_price_of_its_own_model_and_length() -> None:
+    """Beside the sum by hand: half of the requests of another model, which is dearer for long prompts."""
+    pi = pi_timeline()
+    requests = tuple(
+        replace(one, model="a/cheap" if one.index % 2 else "b/dear", cost=None)
+        for one in pi.requests
+    )
+    long = Price(input=40, output=80, cache_read=4, cache_write=50)
+    prices = {
+        "a/cheap": Price(input=1, output=5, cache_read=0.1, cache_write=1.25),
+        "b/dear": Price(
+            input=10, output=50, cache_read=1, cache_write=12, tiers=(PriceTier(above=100_000, price=long),)
+        ),
+    }  # fmt: skip
+    review = SessionReview(replace(pi, requests=requests), get, prices.get)
+
+    by_hand = sum(
+        one.usage.cost(prices[one.model]) or 0 for one in requests if one.usage is not None
+    )
+
+    assert session_figures(review).cost == pytest.approx(by_hand)
+    compared = review.compare(["recorded", "raw"])
+    facts, recorded, raw = compared.table.records()
+    assert facts["cost"] == pytest.approx(by_hand)
+    track = recorded_track(review, review.price())
+    assert track.facts is not None
+    assert track.facts.cost == pytest.approx(by_hand)
+    assert sum(track.cost) == pytest.approx(recorded["cost"], rel=1e-3)
+    assert raw["cost"] != recorded["cost"] or compared[0].sizes == compared[1].sizes
+    told = review.price().sentence
+    assert "Prices of b/dear: 10 / 1 / 12 / 50 (40 / 4 / 50 / 80 above 100,000 tokens) USD" in told
+    assert "; of a/cheap: 1 / 0.1 / 1.25 / 5, from" in told
 
 
 def test_a_price_that_is_not_known_and_a_policy_that_does_not_exist_get_one_sentence() -> None:

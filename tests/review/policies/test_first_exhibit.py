@@ -113,7 +113,7 @@ def figures(replay: Simulation) -> Row:
         cached=1 - written / total,
         breaks=sum(one.first_changed is not None and one.read > 0 for one in sizes),
         rewrite=written / peak,
-        cost=SONNET.cost(0, total - written + asked, written, output + summarised),
-        cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised),
+        cost=SONNET.cost(0, total - written + asked, written, output + summarised, model=""),
+        cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised, model=""),
         fired=len(replay.fired),
     )

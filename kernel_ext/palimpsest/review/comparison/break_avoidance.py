@@ -33,7 +33,7 @@ def avoided_by(
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it as long again.
     times = math.ceil((started - ended) / 1000 / lifetime) - 1
-    cost = times * price.cost(0, broken.expected, 0, 0)
+    cost = times * price.cost(0, broken.expected, 0, 0, model=request.model)
     if not 0 < times <= MOST_WARMINGS or cost >= broken.cost:
         return ""
     requests = "a request" if times == 1 else f"{times} requests"

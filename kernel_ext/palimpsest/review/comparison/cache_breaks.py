@@ -242,7 +242,8 @@ def _follower(
     expected, read = lost
     cause, words = _cause(timeline, before, request, lifetime)
     usage = request.usage
-    write = price.write if usage is not None and usage.cache_write else price.input
+    its = price.at(request.model, request.reported or 0)
+    write = its.write if usage is not None and usage.cache_write else its.input
     broken = CacheBreak(
         request=request.index,
         before=before.index,
@@ -252,7 +253,7 @@ def _follower(
         expected=expected,
         read=read,
         loss=expected - read,
-        cost=(expected - read) * (write - price.read) / 1_000_000,
+        cost=(expected - read) * (write - its.read) / 1_000_000,
         first_of_turn=first,
         written=usage is not None and usage.cache_write > 0,
     )

@@ -226,10 +226,19 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
             "prompt": lambda one: 0 if one.usage is None else one.usage.prompt,
             "read": lambda one: 0 if one.usage is None else one.usage.cache_read,
             "written": lambda one: 0 if one.usage is None else one.usage.cache_write,
-            "output": lambda one: (
-                0 if one.usage is None else one.usage.output + one.usage.reasoning
+            "uncached": lambda one: (
+                0
+                if one.usage is None
+                else price.cost(
+                    one.usage.prompt,
+                    0,
+                    0,
+                    one.usage.output + one.usage.reasoning,
+                    model=one.model,
+                )
             ),
         },
+        price,
     )
     total = sum(usage["prompt"])
     if not total:
@@ -241,7 +250,6 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
     cost = recorded_cost(timeline, price, asked=not is_own) if price.unit == "USD" else None
     is_fact = cost_is_fact(timeline, price, asked=not is_own)
     end = "." if is_fact or cost is None else "; the cost is an estimate."
-    output = sum(usage["output"])
     return (
         (
             REPORTED,
@@ -255,7 +263,7 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
             cost,
             None,
             None,
-            price.cost(total, 0, 0, output),
+            sum(usage["uncached"]),
             None,
             None,
             None,

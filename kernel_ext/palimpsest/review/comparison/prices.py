@@ -4,7 +4,6 @@ Tokens are facts where they were reported; what they cost is a fact only where t
 costs that are at the same prices.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -21,6 +20,9 @@ COMPARED_COSTS = 20
 MOST_APART = 0.01
 """Share by which recorded costs may differ from the prices and still be at these: programs round."""
 OWN_PRICES = "the settings"
+BY_COSTS = (
+    "the recorded costs (a read at a tenth, a write at 1.25 times and output at 5 times the input)"
+)
 
 
 def profile(price: Price, name: str) -> PriceProfile | None:
@@ -29,7 +31,9 @@ def profile(price: Price, name: str) -> PriceProfile | None:
         return None
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
-    return PriceProfile(price.input, price.output, read, write, name=name)
+    tiers = ((one.above, profile(one.price, name)) for one in price.tiers)
+    longer = tuple((above, found) for above, found in tiers if found is not None)
+    return PriceProfile(price.input, price.output, read, write, name=name, longer=longer)
 
 
 def profile_of(
@@ -44,23 +48,89 @@ def profile_of(
     if price == "units":
         return UNITS
     if price is not None:
-        known = price_of(price)
-        found = _sourced(known, price) if known is not None else None
+        asked = price_of(price)
+        found = _sourced(asked, price) if asked is not None else None
         if found is None:
             raise ValueError(
                 f'The price of {price!r} is not known; give price="units" or another model.'
             )
         return found
-    models = Counter(one.model for one in timeline.requests)
-    for model in sorted(models, key=lambda one: -models[one]):
-        recorded = next(
-            (one.price for one in timeline.requests if one.model == model and one.price), None
-        )
-        for known in (recorded, price_of(model)):
-            found = _sourced(known, model) if known is not None else None
-            if found is not None and found.input > 0:
-                return replace(found, recorded=_is_recorded(timeline.requests, found))
-    return replace(UNITS)
+    known, unknown = _by_model(timeline.requests, price_of)
+    if not known:
+        return replace(UNITS)
+    return replace(
+        known[0],
+        others=tuple(known[1:]),
+        unknown=tuple(unknown),
+        recorded=not unknown and all(_is_at(one, timeline.requests) for one in known),
+    )
+
+
+def with_models_of(profile: PriceProfile, timeline: Timeline, price_of: PriceOf) -> PriceProfile:
+    """Return a session's prices with those of the models that only its subagent's timeline holds."""
+    if profile.unit != "USD":
+        return profile
+    held = {one.name for one in (profile, *profile.others)}
+    known, unknown = _by_model(
+        [one for one in timeline.requests if one.model not in held], price_of
+    )
+    return replace(
+        profile,
+        others=(*profile.others, *known),
+        unknown=(*profile.unknown, *(one for one in unknown if one not in profile.unknown)),
+        recorded=profile.recorded
+        and not unknown
+        and all(_is_at(one, timeline.requests) for one in known),
+    )
+
+
+def _by_model(
+    requests: Sequence[TimelineRequest], price_of: PriceOf
+) -> tuple[list[PriceProfile], list[str]]:
+    """Return the prices of the models of requests, the one with most of them first, and the models without."""
+    by_model: dict[str, list[TimelineRequest]] = {}
+    for one in requests:
+        by_model.setdefault(one.model, []).append(one)
+    known: list[PriceProfile] = []
+    unknown: list[str] = []
+    for model, those in sorted(by_model.items(), key=lambda one: -len(one[1])):
+        found = _of_model(model, those, price_of)
+        if found is not None:
+            known.append(found)
+        else:
+            unknown.append(model or "a model without a name")
+    return known, unknown
+
+
+def _of_model(
+    model: str, requests: Sequence[TimelineRequest], price_of: PriceOf
+) -> PriceProfile | None:
+    """Return the prices of one model: as recorded with its requests, of a list, or as its recorded costs make them."""
+    given = next((one.price for one in requests if one.price), None)
+    for price in (given, price_of(model)):
+        found = _sourced(price, model) if price is not None else None
+        if found is not None and found.input > 0:
+            return replace(found, recorded=_is_recorded(requests, found))
+    return _by_costs(model, requests)
+
+
+def _by_costs(model: str, requests: Sequence[TimelineRequest]) -> PriceProfile | None:
+    """Return prices in the proportions of ``UNITS`` at which the recorded costs come out; None without such costs."""
+    costs = [(one.cost, UNITS.cost_of(one)) for one in requests if one.cost and not one.listed]
+    # The largest power of two of them, so that the prices of a session that grows change seldom.
+    costs = costs[: 1 << len(costs).bit_length() - 1] if costs else []
+    units = sum(one for _, one in costs)
+    if not units:
+        return None
+    factor = sum(cost for cost, _ in costs if cost) / units
+    return PriceProfile(
+        factor * UNITS.input,
+        factor * UNITS.output,
+        factor * UNITS.read,
+        factor * UNITS.write,
+        name=model,
+        source=BY_COSTS,
+    )
 
 
 def cost_is_fact(timeline: Timeline, profile: PriceProfile, *, asked: bool = False) -> bool:
@@ -80,19 +150,25 @@ def _sourced(price: Price, model: str) -> PriceProfile | None:
     return replace(found, source=litellm_table.list_words() if is_listed else OWN_PRICES)
 
 
+def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
+    """Return whether the costs of a model's requests are at its prices; so are those of a model that reported no usage."""
+    return profile.recorded or all(
+        one.reported is None for one in requests if one.model == profile.name
+    )
+
+
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
     """Return whether the costs that a session recorded for a model are at these prices."""
     recorded = islice(
         (
-            (one.cost, one.usage)
+            (one.cost, one)
             for one in requests
-            if one.cost and not one.listed and one.usage is not None and one.model == profile.name
+            if one.cost and not one.listed and one.usage is not None
         ),
         COMPARED_COSTS,
     )
     told = computed = 0.0
-    for cost, usage in recorded:
+    for cost, request in recorded:
         told += cost
-        output = usage.output + usage.reasoning
-        computed += profile.cost(usage.input, usage.cache_read, usage.cache_write, output)
+        computed += profile.cost_of(request)
     return told > 0 and abs(told - computed) <= MOST_APART * told

@@ -62,7 +62,7 @@ def estimated_sizes(timeline: Timeline, ruler: Ruler) -> list[tuple[float, float
 def estimated_cost(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> float:
     """Return what the requests cost by the ruler."""
     return sum(
-        profile.cost(0, one.read, one.written, one.output)
+        profile.cost(0, one.read, one.written, one.output, model=one.model)
         for one in recorded(timeline, ruler).sizes
     )
 
@@ -76,8 +76,4 @@ def request_cost(request: TimelineRequest, profile: PriceProfile, *, asked: bool
     """Return what a request cost; 0 where nothing is known of it."""
     if request.cost and not asked and profile.unit == "USD":
         return request.cost
-    usage = request.usage
-    if usage is None:
-        return 0.0
-    output = usage.output + usage.reasoning
-    return profile.cost(usage.input, usage.cache_read, usage.cache_write, output)
+    return profile.cost_of(request)

@@ -14,7 +14,7 @@ from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
     compare_policies,
 )
-from palimpsest.review.comparison.prices import PriceOf, profile_of
+from palimpsest.review.comparison.prices import PriceOf, profile_of, with_models_of
 from palimpsest.review.comparison.problem_sentences import problem_sentences
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.session_tables import (
@@ -25,6 +25,7 @@ from palimpsest.review.comparison.session_tables import (
 )
 from palimpsest.review.comparison.subagents import (
     ChildrenOf,
+    ProfileOf,
     SubagentRun,
     Subagents,
     no_children,
@@ -187,12 +188,20 @@ class SessionReview:
     def subagents_at(self, price: str | PriceProfile | None = None) -> Subagents:
         """Return the subagents at other prices than the recorded ones."""
         profile, asked = self.price(price), _is_asked(price)
-        return subagents_of(self.timeline, self._children_of, profile, asked=asked)
+        prices = self._prices(profile, asked=asked)
+        return subagents_of(self.timeline, self._children_of, profile, prices, asked=asked)
 
     def subagent_runs(self, price: str | PriceProfile | None = None) -> tuple[SubagentRun, ...]:
         """Return the subagents alone, without the totals of the session."""
         profile, asked = self.price(price), _is_asked(price)
-        return subagent_runs(self.timeline, self._children_of, profile, asked=asked)
+        prices = self._prices(profile, asked=asked)
+        return subagent_runs(self.timeline, self._children_of, prices, asked=asked)
+
+    def _prices(self, profile: PriceProfile, *, asked: bool) -> ProfileOf:
+        """Return the prices of a subagent's session: its models' own, unless prices were asked for."""
+        if asked:
+            return lambda _child: profile
+        return lambda child: with_models_of(profile, child, self._price_of)
 
     @property
     def requests_with_subagents(self) -> ReportTable:

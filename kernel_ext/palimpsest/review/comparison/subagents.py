@@ -5,7 +5,7 @@ A subagent is a session of its own, with its own window and cache; its parent se
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from palimpsest.render.content.phrases import some
@@ -19,6 +19,8 @@ from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session began."""
+ProfileOf = Callable[[Timeline], PriceProfile]
+"""Returns the prices of a subagent's session, in the money of the session that began it."""
 DEEPEST = 8
 """Levels of subagents that are followed; nobody nests deeper."""
 RETURNED_CHARS = 80
@@ -164,15 +166,16 @@ def subagents_of(
     timeline: Timeline,
     children_of: ChildrenOf,
     profile: PriceProfile,
+    prices: ProfileOf,
     *,
     asked: bool = False,
 ) -> Subagents:
     """Return the subagents of a session, those of subagents behind the one that began them.
 
-    All are counted at one price profile; recorded costs are taken where there are some, unless prices were ``asked``.
+    Each request is at its own model's price; recorded costs are taken where there are some, unless prices were ``asked``.
     """
-    own = request_totals(timeline, fit_ruler(timeline), profile, asked=asked)
-    runs = subagent_runs(timeline, children_of, profile, asked=asked)
+    own = _totals(timeline, profile, asked=asked)
+    runs = subagent_runs(timeline, children_of, prices, asked=asked)
     title = timeline.title or timeline.session
     return Subagents(timeline.session, title, profile.unit, own, runs)
 
@@ -180,18 +183,18 @@ def subagents_of(
 def subagent_runs(
     timeline: Timeline,
     children_of: ChildrenOf,
-    profile: PriceProfile,
+    prices: ProfileOf,
     *,
     asked: bool = False,
 ) -> tuple[SubagentRun, ...]:
     """Return the subagents of a session, as ``subagents_of`` does, without what the session itself took."""
-    return tuple(_runs(timeline, children_of, profile, asked, (timeline.session,), None))
+    return tuple(_runs(timeline, children_of, prices, asked, (timeline.session,), None))
 
 
 def _runs(
     parent: Timeline,
     children_of: ChildrenOf,
-    profile: PriceProfile,
+    prices: ProfileOf,
     asked: bool,  # noqa: FBT001
     above: tuple[str, ...],
     request: int | None,
@@ -211,6 +214,7 @@ def _runs(
     for begun, _, child, calls in sorted(found, key=lambda one: one[:2]):
         result = _result(parent, child, calls)
         at = begun if request is None else request
+        profile = prices(child)
         yield SubagentRun(
             timeline=child,
             depth=depth,
@@ -219,7 +223,7 @@ def _runs(
             request=at,
             totals=child.derived(
                 f"totals {profile} {asked}",
-                lambda one: request_totals(one, fit_ruler(one), profile, asked=asked),
+                partial(_totals, profile=profile, asked=asked),
             ),
             result=result,
             returned=0
@@ -227,7 +231,7 @@ def _runs(
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
             words="" if result is None else _beginning(parent.read(result.index)),
         )
-        yield from _runs(child, children_of, profile, asked, (*above, child.session), at)
+        yield from _runs(child, children_of, prices, asked, (*above, child.session), at)
 
 
 def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
@@ -367,3 +371,7 @@ def _facts(timeline: Timeline, index: int) -> tuple[Cell, ...]:
         None if usage is None else usage.output,
         one.cost,
     )
+
+
+def _totals(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> RequestTotals:
+    return request_totals(timeline, fit_ruler(timeline), profile, asked=asked)

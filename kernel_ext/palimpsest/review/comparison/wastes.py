@@ -211,8 +211,7 @@ def _aborted(timeline: Timeline, price: PriceProfile) -> Iterator[_Found]:
     for request in timeline.requests:
         usage = request.usage
         if request.status != "ok" and usage is not None:
-            output = usage.output + usage.reasoning
-            cost = price.cost(usage.input, usage.cache_read, usage.cache_write, output)
+            cost = price.cost_of(request)
             yield _Found(
                 "aborted", cost, cost_is_fact=price.recorded, make=partial(waste, request, cost)
             )
@@ -264,6 +263,11 @@ def _results(
             cost, f"{_what(item)} {end}", link, item.entered, is_fact=False, cost_is_fact=False
         )
 
+    def priced(item: TimelineItem, read: float, written: float) -> float:
+        # It is carried by many requests; the one at which it entered stands for them.
+        first = timeline.requests[item.entered]
+        return price.cost(0, read, written, 0, model=first.model, prompt=first.reported or 0)
+
     def took(item: TimelineItem) -> str:
         return f"{weights[item.index] * factor:,.0f} tokens"
 
@@ -287,13 +291,13 @@ def _results(
         seen[item.hash] = item
         if same is not None and timeline.at(same.index, item.entered) is None:
             carried = _carried(timeline, item)
-            cost = price.cost(0, tokens * max(carried - 1, 0), tokens, 0)
+            cost = priced(item, tokens * max(carried - 1, 0), tokens)
             yield _Found("again", cost, cost_is_fact=False, make=partial(again, item, cost, same))
             continue
         found = _not_needed(timeline, references, item, is_large=tokens > LARGE_TOKENS)
         if found is not None:
             kind, written, read, end = found
-            cost = price.cost(0, tokens * read, tokens * written, 0)
+            cost = priced(item, tokens * read, tokens * written)
             yield _Found(kind, cost, cost_is_fact=False, make=partial(large, item, cost, end))
 
 

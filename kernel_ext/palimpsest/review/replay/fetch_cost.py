@@ -11,5 +11,5 @@ def fetch_cost(simulation: Simulation, request: int, item: int, price: PriceProf
     """Return what it would cost to fetch an item again at a request; an estimate."""
     ruler = simulation.ruler
     tokens = simulation.timeline.weights(ruler.estimator)[item] * ruler.factor
-    total = simulation.sizes[request].total
-    return price.cost(0, total, tokens + FETCH_TOKENS, FETCH_TOKENS)
+    size = simulation.sizes[request]
+    return price.cost(0, size.total, tokens + FETCH_TOKENS, FETCH_TOKENS, model=size.model)

@@ -67,11 +67,12 @@ def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
         size = sizes[place]
         total, output = unseen + factor * size.total, size.output * factor
         if not place:
-            return RequestSize(total, 0, 0, output)
+            return RequestSize(total, 0, 0, output, model=size.model)
         changed = size.first_changed
         prefix = rows[place - 1].total if changed is None else unseen + factor * size.prefix
         warm = is_warm(requests[place - 1], requests[place], prefix, ruler)
-        return RequestSize(total, prefix, prefix if warm else 0, output, 0, 0, changed)
+        read = prefix if warm else 0
+        return RequestSize(total, prefix, read, output, 0, 0, changed, size.model)
 
     grown: GrownRows[RequestSize] = plain.timeline.earlier.setdefault("measured", GrownRows())
     return grown.of(row, requests, sizes, about=ruler)
@@ -120,7 +121,7 @@ class _Report:
 
     request: int
     model: str
-    estimated: int
+    estimated: float
     appended: bool
     """It holds all that the request before it held."""
     reported: int

@@ -8,7 +8,7 @@ from typing import Literal
 
 from palimpsest.render.content.phrases import usd_text
 from palimpsest.render.reports.table import ESTIMATED, Basis
-from palimpsest.transcript.timeline import CHARS4
+from palimpsest.transcript.timeline import CHARS4, TimelineRequest
 
 Prefix = Literal["message", "item"]
 
@@ -75,6 +75,20 @@ class PriceProfile:
     """The list that the prices are from, with its date; empty where they were given."""
     recorded: bool = False
     """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
+    longer: tuple[tuple[int, "PriceProfile"], ...] = ()
+    """Prices of requests whose prompt is longer than so many tokens, the lowest threshold first."""
+    others: tuple["PriceProfile", ...] = ()
+    """Prices of the session's other models; a request is at the prices of its own."""
+    unknown: tuple[str, ...] = ()
+    """Models of the session whose price is not known: their requests are at these prices."""
+
+    def at(self, model: str, prompt: float) -> "PriceProfile":
+        """Return the prices of a request to a model with so many tokens in its prompt."""
+        found = next((one for one in self.others if one.name == model), self)
+        for above, longer in found.longer:
+            if prompt > above:
+                found = longer
+        return found
 
     @property
     def basis(self) -> Basis:
@@ -86,17 +100,48 @@ class PriceProfile:
         """Which prices these are, and what that makes of the amounts; empty where the recording holds them."""
         if self.unit != "USD":
             return "The price is not known: one unit is the price of an uncached input token."
-        rates = " / ".join(f"{one:g}" for one in (self.input, self.read, self.write, self.output))
-        told = f"Prices of {self.name}: {rates} USD per million tokens in, read, written, out"
+        others = "".join(f"; of {one.name}: {one.rates}" for one in self.others)
+        told = f"Prices of {self.name}: {self.rates} USD per million tokens in, read, written, out{others}"
         if self.recorded:
             return f"{told}; the recorded costs are at these."
-        return f"{told}{f', from {self.source}' if self.source else ''}. What they give is an estimate, marked {ESTIMATED}."
+        sources = dict.fromkeys(one.source for one in (self, *self.others) if one.source)
+        told += f", from {' and '.join(sources)}" if sources else ""
+        if self.unknown:
+            told += f". The price of {', '.join(self.unknown)} is not known and taken to be that of {self.name}"
+        return f"{told}. What they give is an estimate, marked {ESTIMATED}."
 
-    def cost(self, uncached: float, read: float, write: float, output: float) -> float:
-        """Return what a request costs."""
+    @property
+    def rates(self) -> str:
+        """The four prices, and those for long prompts."""
+        told = " / ".join(f"{one:g}" for one in (self.input, self.read, self.write, self.output))
+        more = [f"{longer.rates} above {above:,} tokens" for above, longer in self.longer]
+        return f"{told} ({', '.join(more)})" if more else told
+
+    def cost(
+        self,
+        uncached: float,
+        read: float,
+        write: float,
+        output: float,
+        *,
+        model: str,
+        prompt: float | None = None,
+    ) -> float:
+        """Return what tokens of a request cost; ``prompt`` is the length of its whole prompt, if they are a part of it."""
+        its = self.at(model, uncached + read + write if prompt is None else prompt)
         return (
-            uncached * self.input + read * self.read + write * self.write + output * self.output
+            uncached * its.input + read * its.read + write * its.write + output * its.output
         ) / 1_000_000
+
+    def cost_of(self, request: TimelineRequest) -> float:
+        """Return what the reported usage of a request costs; 0 where none was reported."""
+        usage = request.usage
+        if usage is None:
+            return 0.0
+        output = usage.output + usage.reasoning
+        return self.cost(
+            usage.input, usage.cache_read, usage.cache_write, output, model=request.model
+        )
 
     def words(self, value: float) -> str:
         """Return what reported tokens cost at these prices in words, marked where that is an estimate."""

@@ -54,6 +54,8 @@ class RequestSize:
     """Tokens that those calls wrote."""
     first_changed: int | None = None
     """The first item that was sent before and is shown otherwise now; None where the request only grew."""
+    model: str = ""
+    """Whose price it is at."""
 
     @property
     def written(self) -> float:
@@ -338,7 +340,7 @@ class TimelineReplay:
         if written:
             self._asked = [0.0, 0.0]
         if before is None:
-            return RequestSize(total, 0, 0, output, asked, written)
+            return RequestSize(total, 0, 0, output, asked, written, None, request.model)
         changed = self._places.lowest
         if changed is None:
             prefix = self._trace.sizes[-1].total
@@ -346,7 +348,8 @@ class TimelineReplay:
             held = self._places.before(changed, whole_messages=ruler.prefix == "message")
             prefix = ruler.unseen + ruler.factor * held
         warm = is_warm(before, request, prefix, ruler)
-        return RequestSize(total, prefix, prefix if warm else 0, output, asked, written, changed)
+        read = prefix if warm else 0
+        return RequestSize(total, prefix, read, output, asked, written, changed, request.model)
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace

@@ -200,6 +200,7 @@ def request_difference(
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
+    its = price.at(simulation.timeline.requests[second].model, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,
@@ -210,7 +211,7 @@ def request_difference(
         prefix_tokens=prefix,
         first_differing=differing,
         rewritten_tokens=rewritten,
-        rewritten_cost=rewritten * (price.write - price.read) / 1_000_000,
+        rewritten_cost=rewritten * (its.write - its.read) / 1_000_000,
         tokens=sizes,
         price=price,
         follows=second == first + 1 and (until is None or second < until),

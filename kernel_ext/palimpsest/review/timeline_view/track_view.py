@@ -122,8 +122,9 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
 
 
 def _cost(one: RequestSize, price: PriceProfile) -> float:
-    sent = price.cost(0, one.read, one.written, one.output)
-    return round(sent + price.cost(0, one.summary_input, 0, one.summary_output), 6)
+    sent = price.cost(0, one.read, one.written, one.output, model=one.model)
+    asked = price.cost(0, one.summary_input, 0, one.summary_output, model=one.model)
+    return round(sent + asked, 6)
 
 
 def _probe(simulation: Simulation) -> ProbeView | None:
