@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage
@@ -78,6 +78,17 @@ class TimelineItem:
     """The engine wrote it to go on after a recorded summary; another policy would not have had it."""
 
 
+class Terms(NamedTuple):
+    """What the price of a request depends on beside its tokens."""
+
+    model: str = ""
+    service_tier: str = ""
+
+
+STANDARD = Terms()
+"""Of a request of which nothing is known: the session's price, the provider's standard tier."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimelineRequest:
     """One model call of the session's own turns."""
@@ -127,6 +138,11 @@ class TimelineRequest:
     """Ratio of reported to estimated tokens, as the engine knew it then."""
     assumed: Usage | None = None
     """The engine's own estimate of its usage, where nothing was reported."""
+
+    @property
+    def terms(self) -> Terms:
+        """What its price depends on beside its tokens."""
+        return Terms(self.model, self.usage.service_tier if self.usage is not None else "")
 
     @property
     def reported(self) -> int | None:

@@ -31,13 +31,17 @@ class Price(Value):
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
+    cache_write_hour: float | None = None
+    """For what the cache keeps an hour instead of minutes."""
     tiers: tuple["PriceTier", ...] = ()
     """Other prices for long prompts, lowest threshold first."""
+    services: tuple["ServicePrice", ...] = ()
+    """Other prices by the provider's service tier."""
 
-    def at(self, prompt_tokens: int) -> "Price":
-        """Return the prices that hold for a prompt of so many tokens."""
-        found = self
-        for tier in self.tiers:
+    def at(self, prompt_tokens: float, service_tier: str = "") -> "Price":
+        """Return the prices that hold for a prompt of so many tokens in a service tier."""
+        found = next((one.price for one in self.services if one.service_tier == service_tier), self)
+        for tier in found.tiers:
             if prompt_tokens > tier.above:
                 found = tier.price
         return found
@@ -47,6 +51,14 @@ class PriceTier(Value):
     """Prices of requests whose prompt is longer than ``above`` tokens."""
 
     above: int
+    price: Price
+
+
+class ServicePrice(Value):
+    """Prices of requests that were answered in a service tier."""
+
+    service_tier: str
+    """``batch``, ``flex`` or ``priority``."""
     price: Price
 
 
@@ -82,7 +94,16 @@ class ModelInfo(Value):
         return capacity(self.window)
 
 
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
+SERVICE_TIERS = ("batch", "flex", "priority")
+"""Service tiers of providers that have a price of their own (OpenAI, Anthropic and Google, 2026)."""
+
+
+def priced_tier(told: object) -> str:
+    """Return the service tier that a provider told, if it has a price of its own; else an empty text."""
+    return told if isinstance(told, str) and told in SERVICE_TIERS else ""
+
+
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_hour")
 """The fields of ``Usage`` that hold tokens."""
 MOST_TOKENS = 1_000_000_000
 """Tokens of one request; a report of more is no number of tokens."""
@@ -98,6 +119,10 @@ class Usage(Value):
     reasoning: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    cache_write_hour: int = 0
+    """Tokens of ``cache_write`` that the cache keeps for an hour."""
+    service_tier: str = ""
+    """In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``."""
     total: int | None = None
     estimated: bool = False
     """The provider reported nothing; these numbers are our own estimate."""
@@ -125,6 +150,8 @@ class Usage(Value):
             reasoning=self.reasoning + other.reasoning,
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
+            cache_write_hour=self.cache_write_hour + other.cache_write_hour,
+            service_tier=self.service_tier if self.service_tier == other.service_tier else "",
             estimated=self.estimated or other.estimated,
         )
 
@@ -134,15 +161,17 @@ class Usage(Value):
         Cache reads and writes without a price of their own are charged as ordinary input, which is
         what providers without such a price do. Thinking is charged as output.
         """
-        rates = price.at(self.prompt)
+        rates = price.at(self.prompt, self.service_tier)
         if rates.input is None or rates.output is None:
             return None
         read = rates.input if rates.cache_read is None else rates.cache_read
         write = rates.input if rates.cache_write is None else rates.cache_write
+        hour = write if rates.cache_write_hour is None else rates.cache_write_hour
         dollars = (
             self.input * rates.input
             + self.cache_read * read
-            + self.cache_write * write
+            + (self.cache_write - self.cache_write_hour) * write
+            + self.cache_write_hour * hour
             + (self.output + self.reasoning) * rates.output
         )
         return dollars / 1_000_000

@@ -510,6 +510,14 @@ export interface Usage {
   reasoning: number;
   cache_read: number;
   cache_write: number;
+  /**
+   * Tokens of ``cache_write`` that the cache keeps for an hour.
+   */
+  cache_write_hour: number;
+  /**
+   * In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``.
+   */
+  service_tier: string;
   total?: number;
   /**
    * The provider reported nothing; these numbers are our own estimate.
@@ -2205,15 +2213,33 @@ export interface Price {
   cache_read?: number;
   cache_write?: number;
   /**
+   * For what the cache keeps an hour instead of minutes.
+   */
+  cache_write_hour?: number;
+  /**
    * Other prices for long prompts, lowest threshold first.
    */
   tiers: PriceTier[];
+  /**
+   * Other prices by the provider's service tier.
+   */
+  services: ServicePrice[];
 }
 /**
  * Prices of requests whose prompt is longer than ``above`` tokens.
  */
 export interface PriceTier {
   above: number;
+  price: Price;
+}
+/**
+ * Prices of requests that were answered in a service tier.
+ */
+export interface ServicePrice {
+  /**
+   * ``batch``, ``flex`` or ``priority``.
+   */
+  service_tier: string;
   price: Price;
 }
 /**

@@ -12,6 +12,7 @@ from palimpsest.review.policies.masking import GeminiMask, MaskWindow, SweAgentL
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.summarising import GeminiCompress, PiCompact
 from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.transcript.timeline import STANDARD
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def figures(replay: Simulation) -> Row:
         cached=1 - written / total,
         breaks=sum(one.first_changed is not None and one.read > 0 for one in sizes),
         rewrite=written / peak,
-        cost=SONNET.cost(0, total - written + asked, written, output + summarised, model=""),
-        cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised, model=""),
+        cost=SONNET.cost(0, total - written + asked, written, output + summarised, terms=STANDARD),
+        cost_uncached=SONNET.cost(total + asked, 0, 0, output + summarised, terms=STANDARD),
         fired=len(replay.fired),
     )

@@ -9,7 +9,7 @@ An unknown price makes the cost unknown, never zero.
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.transcript.values import MOST_TOKENS, Usage
+from palimpsest.transcript.values import MOST_TOKENS, Usage, priced_tier
 
 
 def field(value: Any, *path: str) -> Any:
@@ -21,6 +21,8 @@ def field(value: Any, *path: str) -> Any:
     return value
 
 
+HOUR = ("prompt_tokens_details", "cache_creation_token_details", "ephemeral_1h_input_tokens")
+"""What of the tokens written to the cache it keeps for an hour."""
 PATHS = (
     ("prompt_tokens",),
     ("completion_tokens",),
@@ -31,6 +33,7 @@ PATHS = (
     ("prompt_tokens_details", "cached_tokens"),
     ("prompt_tokens_details", "cache_creation_tokens"),
     ("prompt_tokens_details", "cache_write_tokens"),
+    HOUR,
     ("completion_tokens_details", "reasoning_tokens"),
 )
 """Where a report has numbers of tokens."""
@@ -90,6 +93,8 @@ def normalise(report: Any) -> Usage | None:
         reasoning=reasoning,
         cache_read=read,
         cache_write=write,
+        cache_write_hour=min(write, _count(field(report, *HOUR))),
+        service_tier=priced_tier(field(report, "service_tier")),
         total=total or None,
     )
 

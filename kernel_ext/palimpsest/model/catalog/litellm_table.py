@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.model.providers import FAMILIES, NUMBERED, PUBLISHED, ROUTED, ROUTES
-from palimpsest.transcript.values import ModelRef, Price, PriceTier
+from palimpsest.transcript.values import SERVICE_TIERS, ModelRef, Price, PriceTier, ServicePrice
 
 TABLE_FILE = "model_prices_and_context_window_backup.json"
 ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{$', re.MULTILINE)
@@ -181,19 +181,29 @@ ASIDE = re.compile(
 
 def price(found: dict[str, Any]) -> Price:
     """Return the prices of an entry, in dollars per million tokens."""
+    services = tuple(
+        ServicePrice(service_tier=tier, price=_tiered(found, suffix))
+        for tier, suffix in zip(SERVICE_TIERS, ("_batches", "_flex", "_priority"), strict=True)
+        if f"input_cost_per_token{suffix}" in found
+    )
+    return _tiered(found, "").model_copy(update={"services": services})
+
+
+def _tiered(found: dict[str, Any], service: str) -> Price:
     tiers = []
     for name in found:
         match = LONG_PROMPT.match(name)
         if match:
             above = f"_above_{match[1]}k_tokens"
-            tiers.append(PriceTier(above=int(match[1]) * 1000, price=_rates(found, above)))
+            tiers.append(PriceTier(above=int(match[1]) * 1000, price=_rates(found, above, service)))
     ordered = tuple(sorted(tiers, key=lambda tier: tier.above))
-    return _rates(found, "").model_copy(update={"tiers": ordered})
+    return _rates(found, "", service).model_copy(update={"tiers": ordered})
 
 
-def _rates(found: dict[str, Any], suffix: str) -> Price:
+def _rates(found: dict[str, Any], above: str, service: str) -> Price:
     def rate(name: str) -> float | None:
-        value = found.get(name + suffix, found.get(name))
+        names = (name + above + service, name + service, name + above, name)
+        value = next((found[one] for one in names if one in found), None)
         return round(float(value) * MILLION, 6) if isinstance(value, int | float) else None
 
     return Price(
@@ -201,4 +211,5 @@ def _rates(found: dict[str, Any], suffix: str) -> Price:
         output=rate("output_cost_per_token"),
         cache_read=rate("cache_read_input_token_cost"),
         cache_write=rate("cache_creation_input_token_cost"),
+        cache_write_hour=rate("cache_creation_input_token_cost_above_1hr"),
     )

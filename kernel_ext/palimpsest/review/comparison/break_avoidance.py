@@ -4,6 +4,7 @@ import math
 
 from palimpsest.review.comparison.cache_breaks import CacheBreak
 from palimpsest.review.comparison.recorded_clock import behind_the_clock
+from palimpsest.review.replay.cache_lifetime import cache_lifetime
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.transcript.timeline import Timeline
 
@@ -21,9 +22,7 @@ _WORDS = {
 }
 
 
-def avoided_by(
-    timeline: Timeline, broken: CacheBreak, price: PriceProfile, lifetime: float = 300
-) -> str:
+def avoided_by(timeline: Timeline, broken: CacheBreak, price: PriceProfile) -> str:
     """Return what would have avoided a break; empty where nothing is known to, or it would cost more."""
     if broken.cause != "idle":
         return _WORDS.get(broken.cause, "")
@@ -32,8 +31,9 @@ def avoided_by(
     if started is None or ended is None or before.index in behind_the_clock(timeline):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it as long again.
+    lifetime = cache_lifetime(timeline).seconds
     times = math.ceil((started - ended) / 1000 / lifetime) - 1
-    cost = times * price.cost(0, broken.expected, 0, 0, model=request.model)
+    cost = times * price.cost(0, broken.expected, 0, 0, terms=request.terms)
     if not 0 < times <= MOST_WARMINGS or cost >= broken.cost:
         return ""
     requests = "a request" if times == 1 else f"{times} requests"

@@ -16,6 +16,7 @@ from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.recorded_clock import behind_the_clock
+from palimpsest.review.replay.cache_lifetime import cache_lifetime
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -171,11 +172,12 @@ class CacheBreaks(ShownAsTable):
         return (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
 
 
-def cache_breaks(timeline: Timeline, price: PriceProfile, lifetime: float = 300) -> CacheBreaks:
+def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     """Return where a session lost the cache; none where no usage was reported.
 
     A break is a loss over 1,024 tokens and over 5 per cent of what was expected.
     """
+    lifetime = cache_lifetime(timeline).seconds
     known = [
         one
         for one, reported in zip(timeline.requests, timeline.reported, strict=True)
@@ -242,7 +244,7 @@ def _follower(
     expected, read = lost
     cause, words = _cause(timeline, before, request, lifetime)
     usage = request.usage
-    its = price.at(request.model, request.reported or 0)
+    its = price.at(request.terms, request.reported or 0)
     write = its.write if usage is not None and usage.cache_write else its.input
     broken = CacheBreak(
         request=request.index,

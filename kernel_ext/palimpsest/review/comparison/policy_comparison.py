@@ -150,6 +150,7 @@ class PolicyComparison(ShownAsTable):
                 "low": self.ruler.low,
                 "high": self.ruler.high,
                 "odd": list(self.ruler.odd),
+                "lifetime_seconds": self.ruler.lifetime_seconds,
             },
             "price": {
                 "name": self.price.name,
@@ -170,6 +171,8 @@ class PolicyComparison(ShownAsTable):
         if ruler.measured:
             low, high = ruler.factor * ruler.low, ruler.factor * ruler.high
             notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
+        if ruler.lifetime_words:
+            notes.append(ruler.lifetime_words)
         notes.append(price.sentence)
         notes.append(COUNTERFACTUAL)
         stubs = [
@@ -234,7 +237,7 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
                     0,
                     0,
                     one.usage.output + one.usage.reasoning,
-                    model=one.model,
+                    terms=one.terms,
                 )
             ),
         },

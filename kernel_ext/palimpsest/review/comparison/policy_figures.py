@@ -103,15 +103,15 @@ def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[fl
         {
             "total": lambda one: one.total,
             "read": lambda one: one.read,
-            "cost": lambda one: price.cost(0, one.read, one.written, one.output, model=one.model),
+            "cost": lambda one: price.cost(0, one.read, one.written, one.output, terms=one.terms),
             "summaries": lambda one: (
-                price.cost(0, one.summary_input, 0, one.summary_output, model=one.model)
+                price.cost(0, one.summary_input, 0, one.summary_output, terms=one.terms)
                 if one.summary_output
                 else 0.0
             ),
             "cost_uncached": lambda one: (
-                price.cost(one.total, 0, 0, one.output, model=one.model)
-                + price.cost(one.summary_input, 0, 0, one.summary_output, model=one.model)
+                price.cost(one.total, 0, 0, one.output, terms=one.terms)
+                + price.cost(one.summary_input, 0, 0, one.summary_output, terms=one.terms)
             ),
         },
         price,

@@ -10,7 +10,8 @@ from itertools import islice
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.review.comparison.offline_prices import offline_price
-from palimpsest.review.replay.ruler import UNITS, PriceProfile
+from palimpsest.review.replay.cache_lifetime import keeps_an_hour
+from palimpsest.review.replay.ruler import UNITS, PriceProfile, rates_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Price
 
@@ -25,15 +26,12 @@ BY_COSTS = (
 )
 
 
-def profile(price: Price, name: str) -> PriceProfile | None:
+def profile(price: Price, name: str, *, writes_hour: bool = False) -> PriceProfile | None:
     """Return a model's price as a profile; None where it is not known."""
-    if price.input is None or price.output is None:
+    rates = rates_of(price, writes_hour=writes_hour)
+    if rates is None:
         return None
-    read = price.input if price.cache_read is None else price.cache_read
-    write = price.input if price.cache_write is None else price.cache_write
-    tiers = ((one.above, profile(one.price, name)) for one in price.tiers)
-    longer = tuple((above, found) for above, found in tiers if found is not None)
-    return PriceProfile(price.input, price.output, read, write, name=name, longer=longer)
+    return PriceProfile(*rates, name=name, model_price=price, writes_hour=writes_hour)
 
 
 def profile_of(
@@ -49,7 +47,8 @@ def profile_of(
         return UNITS
     if price is not None:
         asked = price_of(price)
-        found = _sourced(asked, price) if asked is not None else None
+        hour = keeps_an_hour(timeline.requests)
+        found = _sourced(asked, price, writes_hour=hour) if asked is not None else None
         if found is None:
             raise ValueError(
                 f'The price of {price!r} is not known; give price="units" or another model.'
@@ -108,7 +107,8 @@ def _of_model(
     """Return the prices of one model: as recorded with its requests, of a list, or as its recorded costs make them."""
     given = next((one.price for one in requests if one.price), None)
     for price in (given, price_of(model)):
-        found = _sourced(price, model) if price is not None else None
+        hour = keeps_an_hour(requests)
+        found = _sourced(price, model, writes_hour=hour) if price is not None else None
         if found is not None and found.input > 0:
             return replace(found, recorded=_is_recorded(requests, found))
     return _by_costs(model, requests)
@@ -141,9 +141,9 @@ def cost_is_fact(timeline: Timeline, profile: PriceProfile, *, asked: bool = Fal
     return bool(known) and all(one.cost and not one.listed for one in known)
 
 
-def _sourced(price: Price, model: str) -> PriceProfile | None:
+def _sourced(price: Price, model: str, *, writes_hour: bool = False) -> PriceProfile | None:
     """Return a model's prices with the list that they are from."""
-    found = profile(price, model)
+    found = profile(price, model, writes_hour=writes_hour)
     if found is None:
         return None
     is_listed = offline_price(model) == price

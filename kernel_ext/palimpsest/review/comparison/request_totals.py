@@ -62,7 +62,7 @@ def estimated_sizes(timeline: Timeline, ruler: Ruler) -> list[tuple[float, float
 def estimated_cost(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> float:
     """Return what the requests cost by the ruler."""
     return sum(
-        profile.cost(0, one.read, one.written, one.output, model=one.model)
+        profile.cost(0, one.read, one.written, one.output, terms=one.terms)
         for one in recorded(timeline, ruler).sizes
     )
 

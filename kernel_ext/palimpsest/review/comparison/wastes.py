@@ -266,7 +266,7 @@ def _results(
     def priced(item: TimelineItem, read: float, written: float) -> float:
         # It is carried by many requests; the one at which it entered stands for them.
         first = timeline.requests[item.entered]
-        return price.cost(0, read, written, 0, model=first.model, prompt=first.reported or 0)
+        return price.cost(0, read, written, 0, terms=first.terms, prompt=first.reported or 0)
 
     def took(item: TimelineItem) -> str:
         return f"{weights[item.index] * factor:,.0f} tokens"

@@ -5,7 +5,7 @@ from typing import Any
 
 from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text, tokens
 from palimpsest.review.importing.recorded import Call, CompactionRead, Media, Text, Thinking
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import Usage, priced_tier
 
 Json = dict[str, Any]
 
@@ -29,11 +29,15 @@ def usage_of(value: Json) -> Usage | None:
     """Return the usage of an answer; None where nothing was recorded."""
     if not value:
         return None
+    written = tokens(value, "cache_creation_input_tokens")
+    kept = mapping(value.get("cache_creation"))
     return Usage(
         input=tokens(value, "input_tokens"),
         output=tokens(value, "output_tokens"),
         cache_read=tokens(value, "cache_read_input_tokens"),
-        cache_write=tokens(value, "cache_creation_input_tokens"),
+        cache_write=written,
+        cache_write_hour=min(written, tokens(kept, "ephemeral_1h_input_tokens")),
+        service_tier=priced_tier(value.get("service_tier")),
     )
 
 

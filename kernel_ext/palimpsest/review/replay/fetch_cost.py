@@ -12,4 +12,4 @@ def fetch_cost(simulation: Simulation, request: int, item: int, price: PriceProf
     ruler = simulation.ruler
     tokens = simulation.timeline.weights(ruler.estimator)[item] * ruler.factor
     size = simulation.sizes[request]
-    return price.cost(0, size.total, tokens + FETCH_TOKENS, FETCH_TOKENS, model=size.model)
+    return price.cost(0, size.total, tokens + FETCH_TOKENS, FETCH_TOKENS, terms=size.terms)

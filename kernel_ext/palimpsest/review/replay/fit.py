@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from statistics import median
 
+from palimpsest.review.replay.cache_lifetime import cache_lifetime
 from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.ruler import Prefix, Ruler
 from palimpsest.review.replay.simulation import RequestSize, Simulation, is_warm
@@ -67,12 +68,12 @@ def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
         size = sizes[place]
         total, output = unseen + factor * size.total, size.output * factor
         if not place:
-            return RequestSize(total, 0, 0, output, model=size.model)
+            return RequestSize(total, 0, 0, output, terms=size.terms)
         changed = size.first_changed
         prefix = rows[place - 1].total if changed is None else unseen + factor * size.prefix
         warm = is_warm(requests[place - 1], requests[place], prefix, ruler)
         read = prefix if warm else 0
-        return RequestSize(total, prefix, read, output, 0, 0, changed, size.model)
+        return RequestSize(total, prefix, read, output, 0, 0, changed, size.terms)
 
     grown: GrownRows[RequestSize] = plain.timeline.earlier.setdefault("measured", GrownRows())
     return grown.of(row, requests, sizes, about=ruler)
@@ -80,10 +81,14 @@ def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
 
 def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
     """Return the ruler of a session; where it reported no usage, the estimate itself, marked as assumed."""
-    return timeline.derived(
-        f"ruler {estimator} {prefix}",
-        lambda one: _fitted(one, Ruler(estimator=estimator, prefix=prefix)),
+    lifetime = cache_lifetime(timeline)
+    plain = Ruler(
+        estimator=estimator,
+        prefix=prefix,
+        lifetime_seconds=lifetime.seconds,
+        lifetime_words=lifetime.words,
     )
+    return timeline.derived(f"ruler {estimator} {prefix}", lambda one: _fitted(one, plain))
 
 
 def _fitted(timeline: Timeline, plain: Ruler) -> Ruler:

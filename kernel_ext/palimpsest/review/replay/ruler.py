@@ -3,12 +3,13 @@
 One ruler holds for all policies of a table, whatever estimator each of them decides by.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from palimpsest.render.content.phrases import usd_text
 from palimpsest.render.reports.table import ESTIMATED, Basis
-from palimpsest.transcript.timeline import CHARS4, TimelineRequest
+from palimpsest.transcript.timeline import CHARS4, Terms, TimelineRequest
+from palimpsest.transcript.values import Price
 
 Prefix = Literal["message", "item"]
 
@@ -28,6 +29,8 @@ class Ruler:
     """What the cache is cut to: whole messages of the provider, or single items."""
     lifetime_seconds: float = 300
     """How long the provider keeps a prefix after it was used last."""
+    lifetime_words: str = ""
+    """How that is known, a sentence; empty where it was given."""
     minimum: int = 0
     """Tokens below which nothing is cached."""
     measured: bool = False
@@ -61,6 +64,15 @@ class Ruler:
         )
 
 
+class Rates(NamedTuple):
+    """Prices per million tokens."""
+
+    input: float
+    output: float
+    read: float
+    write: float
+
+
 @dataclass(frozen=True, slots=True)
 class PriceProfile:
     """Prices per million tokens, in US dollars or in units of one uncached input token."""
@@ -75,20 +87,25 @@ class PriceProfile:
     """The list that the prices are from, with its date; empty where they were given."""
     recorded: bool = False
     """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
-    longer: tuple[tuple[int, "PriceProfile"], ...] = ()
-    """Prices of requests whose prompt is longer than so many tokens, the lowest threshold first."""
+    model_price: Price | None = None
+    """All prices of the model, where they depend on the length of a prompt, its service tier and its cache."""
+    writes_hour: bool = False
+    """The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly."""
     others: tuple["PriceProfile", ...] = ()
     """Prices of the session's other models; a request is at the prices of its own."""
     unknown: tuple[str, ...] = ()
     """Models of the session whose price is not known: their requests are at these prices."""
 
-    def at(self, model: str, prompt: float) -> "PriceProfile":
-        """Return the prices of a request to a model with so many tokens in its prompt."""
-        found = next((one for one in self.others if one.name == model), self)
-        for above, longer in found.longer:
-            if prompt > above:
-                found = longer
-        return found
+    def at(self, terms: Terms, prompt: float) -> "PriceProfile":
+        """Return the prices of a request with so many tokens in its prompt."""
+        found = self._of(terms.model)
+        if found.model_price is None:
+            return found
+        price = found.model_price.at(prompt, terms.service_tier)
+        if price is found.model_price and not found.writes_hour:
+            return found
+        rates = rates_of(price, writes_hour=found.writes_hour)
+        return found if rates is None else replace(found, **rates._asdict(), model_price=price)
 
     @property
     def basis(self) -> Basis:
@@ -113,9 +130,19 @@ class PriceProfile:
     @property
     def rates(self) -> str:
         """The four prices, and those for long prompts."""
-        told = " / ".join(f"{one:g}" for one in (self.input, self.read, self.write, self.output))
-        more = [f"{longer.rates} above {above:,} tokens" for above, longer in self.longer]
+        more = []
+        price = self.model_price
+        if price is not None and self.writes_hour:
+            more.append("written for an hour")
+        for tier in price.tiers if price is not None else ():
+            rates = rates_of(tier.price, writes_hour=self.writes_hour)
+            if rates is not None:
+                more.append(f"{_told(rates)} above {tier.above:,} tokens")
+        told = _told(Rates(self.input, self.output, self.read, self.write))
         return f"{told} ({', '.join(more)})" if more else told
+
+    def _of(self, model: str) -> "PriceProfile":
+        return next((one for one in self.others if one.name == model), self)
 
     def cost(
         self,
@@ -124,11 +151,11 @@ class PriceProfile:
         write: float,
         output: float,
         *,
-        model: str,
+        terms: Terms,
         prompt: float | None = None,
     ) -> float:
         """Return what tokens of a request cost; ``prompt`` is the length of its whole prompt, if they are a part of it."""
-        its = self.at(model, uncached + read + write if prompt is None else prompt)
+        its = self.at(terms, uncached + read + write if prompt is None else prompt)
         return (
             uncached * its.input + read * its.read + write * its.write + output * its.output
         ) / 1_000_000
@@ -138,14 +165,33 @@ class PriceProfile:
         usage = request.usage
         if usage is None:
             return 0.0
+        price = self._of(request.model).model_price
+        known = None if price is None else usage.cost(price)
+        if known is not None:
+            return known
         output = usage.output + usage.reasoning
         return self.cost(
-            usage.input, usage.cache_read, usage.cache_write, output, model=request.model
+            usage.input, usage.cache_read, usage.cache_write, output, terms=request.terms
         )
 
     def words(self, value: float) -> str:
         """Return what reported tokens cost at these prices in words, marked where that is an estimate."""
         return money_words(value, self.unit, self.basis)
+
+
+def rates_of(price: Price, *, writes_hour: bool = False) -> Rates | None:
+    """Return the four prices of a model; None where they are not known."""
+    if price.input is None or price.output is None:
+        return None
+    write = price.input if price.cache_write is None else price.cache_write
+    if writes_hour and price.cache_write_hour is not None:
+        write = price.cache_write_hour
+    read = price.input if price.cache_read is None else price.cache_read
+    return Rates(price.input, price.output, read, write)
+
+
+def _told(rates: Rates) -> str:
+    return " / ".join(f"{one:g}" for one in (rates.input, rates.read, rates.write, rates.output))
 
 
 def money_words(value: float, unit: str, basis: Basis = "fact") -> str:

@@ -26,6 +26,8 @@ from palimpsest.review.replay.replay_view import ReplayView, TokenScale
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
+    STANDARD,
+    Terms,
     Timeline,
     TimelineRequest,
     Transition,
@@ -54,8 +56,8 @@ class RequestSize:
     """Tokens that those calls wrote."""
     first_changed: int | None = None
     """The first item that was sent before and is shown otherwise now; None where the request only grew."""
-    model: str = ""
-    """Whose price it is at."""
+    terms: Terms = STANDARD
+    """What its price depends on."""
 
     @property
     def written(self) -> float:
@@ -340,7 +342,7 @@ class TimelineReplay:
         if written:
             self._asked = [0.0, 0.0]
         if before is None:
-            return RequestSize(total, 0, 0, output, asked, written, None, request.model)
+            return RequestSize(total, 0, 0, output, asked, written, None, request.terms)
         changed = self._places.lowest
         if changed is None:
             prefix = self._trace.sizes[-1].total
@@ -349,7 +351,7 @@ class TimelineReplay:
             prefix = ruler.unseen + ruler.factor * held
         warm = is_warm(before, request, prefix, ruler)
         read = prefix if warm else 0
-        return RequestSize(total, prefix, read, output, asked, written, changed, request.model)
+        return RequestSize(total, prefix, read, output, asked, written, changed, request.terms)
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace

@@ -200,7 +200,7 @@ def request_difference(
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    its = price.at(simulation.timeline.requests[second].model, sizes[1])
+    its = price.at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,

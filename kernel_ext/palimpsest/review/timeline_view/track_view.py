@@ -122,8 +122,8 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
 
 
 def _cost(one: RequestSize, price: PriceProfile) -> float:
-    sent = price.cost(0, one.read, one.written, one.output, model=one.model)
-    asked = price.cost(0, one.summary_input, 0, one.summary_output, model=one.model)
+    sent = price.cost(0, one.read, one.written, one.output, terms=one.terms)
+    asked = price.cost(0, one.summary_input, 0, one.summary_output, terms=one.terms)
     return round(sent + asked, 6)
 
 
