@@ -3,6 +3,7 @@
 from typing import Any
 
 from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog.gateway_names import meant_model
 from palimpsest.model.catalog.model_info import parse
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Price
@@ -20,8 +21,18 @@ def offline_window(model: str) -> int:
     return limit if isinstance(limit, int) else 0
 
 
-def _entry(model: str) -> dict[str, Any] | None:
+def offline_name(model: str) -> str | None:
+    """Return the name by which the table knows a model that it does not name itself; None for all others."""
     try:
-        return litellm_table.find_model(parse(model))
+        ref = parse(model)
     except ConfigError:
         return None
+    return meant_model(ref).key if litellm_table.find_model(ref) is None else None
+
+
+def _entry(model: str) -> dict[str, Any] | None:
+    try:
+        ref = parse(model)
+    except ConfigError:
+        return None
+    return litellm_table.find_model(ref) or meant_model(ref).facts or None

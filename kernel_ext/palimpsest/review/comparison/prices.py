@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.comparison.offline_prices import offline_name, offline_price
 from palimpsest.review.replay.ruler import UNITS, PriceProfile
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Price
@@ -76,8 +76,11 @@ def _sourced(price: Price, model: str) -> PriceProfile | None:
     found = profile(price, model)
     if found is None:
         return None
-    is_listed = offline_price(model) == price
-    return replace(found, source=litellm_table.list_words() if is_listed else OWN_PRICES)
+    if offline_price(model) != price:
+        return replace(found, source=OWN_PRICES)
+    known_as = offline_name(model)
+    by_name = f"the name {known_as} of " if known_as is not None else ""
+    return replace(found, source=by_name + litellm_table.list_words())
 
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
