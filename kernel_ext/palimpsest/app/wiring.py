@@ -34,6 +34,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.model.adapter.litellm_model import LitellmModel, preload
 from palimpsest.model.catalog import discovery, local_servers, model_info
+from palimpsest.model.catalog.gateway_names import remark
 from palimpsest.model.catalog.local_servers import LocalModels
 from palimpsest.model.catalog.model_check import check_model, listed_by
 from palimpsest.model.interface import Model
@@ -377,7 +378,7 @@ class App:
             )
         }
         rows = [
-            (name, window_text(info, self.services.policy.guard), because)
+            (name, window_text(info, self.services.policy.guard), _with_remark(because, info))
             for name, (info, because) in found.items()
         ]
         rows += [
@@ -397,7 +398,7 @@ class App:
         except ConfigError as problem:
             return name, "", f"configured as the default, but: {problem}"
         window = window_text(info, self.services.policy.guard)
-        return name, window, "configured as the default"
+        return name, window, _with_remark("configured as the default", info)
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
@@ -489,6 +490,11 @@ def tool(function: ToolFunction) -> ToolFunction:
 
 def _told_nothing(_provider: str) -> str:
     return ""
+
+
+def _with_remark(because: str, info: ModelInfo) -> str:
+    """Return why a model is listed, and from where its limits and price are if the list does not name it."""
+    return "; ".join(one for one in (because, remark(info)) if one)
 
 
 def _now_ms() -> int:

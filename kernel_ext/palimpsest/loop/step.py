@@ -16,6 +16,7 @@ from palimpsest.loop.model_requests.answer_stream import (
 )
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.own_policy import run_own_policy
+from palimpsest.loop.model_requests.provider_window import with_provider_window
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -148,6 +149,7 @@ async def _run_request(
         error = suspected_overflow(
             failure.error, assembled.route, setup.policy.overflow, before, message.parent_id
         )
+        error = with_provider_window(error, setup, assembled.route, before, message.parent_id)
     except asyncio.CancelledError:
         files.cancel()
         processor.close(AbortedError())

@@ -32,7 +32,6 @@ from palimpsest.processor.stream_services import StreamServices
 from palimpsest.processor.tool_call_runner import UserWaitTime
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.call_outcomes import ABORTED
-from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
@@ -263,9 +262,7 @@ class StreamProcessor:
             time=self._ended(part.state.time),
             attachments=attachments,
         )
-        decision: Decision | None = None
-        if not outcome.metadata.get("truncated"):
-            decision = self._desk.truncate(part.message_id, part.id, output)
+        decision = self._desk.truncate(part.message_id, part.id, output, outcome.metadata)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:
             self._desk.recorder.append(DecisionMade(decision=decision))

@@ -1,8 +1,8 @@
 """The services that the stream processor uses: the recorder, ids, a clock, blobs and truncation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
@@ -39,7 +39,7 @@ class StreamServices:
     """Put a long output into a blob; returns what stays in the journal and the reference."""
     keep_attachment: Callable[[str], str]
     """Put a long ``data:`` url into a blob; returns the url to store."""
-    truncate: Callable[[str, str, str], Decision | None]
+    truncate: Callable[[str, str, str, Mapping[str, Any]], Decision | None]
     """``(message id, part id, whole output)``: decides what the model will be shown of it."""
     clean: Callable[[str], str] = scrub
     """Redact secrets in an output, before it is stored, cut or counted."""

@@ -119,7 +119,8 @@ class TimelineRequest:
     cost: float | None = None
     """US dollars, as recorded or from the price; None where unknown."""
     listed: bool = False
-    """``cost`` is the reported usage at the prices of a list, and so an estimate: the recording has none."""
+    """``cost`` is the reported usage at the prices of a list, and so an estimate: the recording has none, or only by the name
+    of a model behind a gateway."""
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""

@@ -82,6 +82,8 @@ class ModelInfo(Value):
     input_limit: int | None = None
     output_limit: int
     price: Price = Price()
+    listed_as: str | None = None
+    """The name in litellm's list by which limits and price were found, where it is not the model's own: they are estimates."""
     tools: bool = True
     vision: bool = False
     reasoning: bool = False

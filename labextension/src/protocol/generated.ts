@@ -2198,6 +2198,10 @@ export interface ModelInfo {
   input_limit?: number;
   output_limit: number;
   price: Price;
+  /**
+   * The name in litellm's list by which limits and price were found, where it is not the model's own: they are estimates.
+   */
+  listed_as?: string;
   tools: boolean;
   vision: boolean;
   reasoning: boolean;
@@ -3001,6 +3005,7 @@ export interface TruncatePolicy {
   max_lines: number;
   max_bytes: number;
   window_share?: number;
+  share_counted: 'tokens' | 'bytes';
   direction: 'head' | 'tail' | 'auto';
   form: 'ends' | 'lines';
   recall: boolean;

@@ -191,9 +191,9 @@ def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
                 return max(0, model.input_limit - reserved)
             return max(0, model.window - answer)
         case "precheck" | "estimate":
-            # A window too small for its reserve still leaves half of itself to the request.
+            # A window too small for its reserve still leaves the most of itself to the request.
             whole = min(model.input_limit or model.window, model.window)
-            return max(0, whole - min(reserved, whole // 2))
+            return max(0, whole - min(reserved, whole // _share(policy)))
 
 
 def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
@@ -224,9 +224,19 @@ def cut_in_silence(
     return policy.silent == "all" and finish == "length" and not usage.output and full
 
 
-def reserve(policy: Policy, model: ModelInfo) -> int:
-    """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window.
+ANSWER_SHARE = 4
+"""An answer needs a quarter of a small window at most, which is also what OpenClaw keeps free (spec/context-stability.md 1.10)."""
 
+
+def reserve(policy: Policy, model: ModelInfo) -> int:
+    """Return the tokens kept free for the answer: the policy's, the model's limit, at most a quarter of the window.
+
+    A limit as long as the window says only that prompt and answer share it. A number that a person set may take half of the window.
     It is 0 for a window without a limit.
     """
-    return min(policy.reserved, model.output_limit, model.window // 2)
+    return min(policy.reserved, model.output_limit, model.window // _share(policy.overflow))
+
+
+def _share(policy: OverflowPolicy) -> int:
+    """Return which part of a window may be kept free at most: its fourth, or the half of it where a person set a number."""
+    return ANSWER_SHARE if policy.reserved is None else 2

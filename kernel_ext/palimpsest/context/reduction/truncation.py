@@ -1,6 +1,7 @@
 """Shorten one tool output at a cap, when the tool ends.
 
-Whole lines are kept, up to a number of lines and of UTF-8 bytes; the whole text stays stored,
+Whole lines are kept, up to a number of lines and of UTF-8 bytes, and up to a share of the window, which is counted in
+tokens: a printed frame of numbers takes a token for two bytes. The whole text stays stored,
 so the decision only records how much of its head and tail is shown. A single long line is cut
 inside. Limits follow spec/session-engine.md 1.15; keeping head and tail when the tail holds
 an error is ours, since a traceback at the end is what the model needs most.
@@ -9,7 +10,7 @@ an error is ours, since a traceback at the end is what the model needs most.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
 from palimpsest.transcript.context_values.policies import TruncatePolicy
@@ -28,7 +29,14 @@ ERROR_PATTERN = re.compile(
 )
 
 BYTES_PER_TOKEN = 4
-"""Converts a share of the window to bytes before any tokens are counted."""
+"""Converts a share of the window to bytes for policies that count none of its tokens."""
+
+NARROWINGS = 16
+"""Times that a cap in bytes is tried until a text is within its share of the window; two suffice mostly."""
+ENOUGH = 0.75
+"""Part of its share that a text takes at least, where it is long enough for more."""
+NARROWER = 0.97
+"""Factor by which it gets smaller than the tokens of what was kept ask for, since these are not spread evenly."""
 
 HINT = (
     "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
@@ -88,11 +96,34 @@ def measure(
 
 
 def caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
-    """Return the caps in lines and bytes for one output, given the window."""
+    """Return the caps in lines and bytes for one output, before its tokens are counted."""
     max_bytes = policy.max_bytes
-    if policy.window_share is not None:
+    if policy.window_share is not None and policy.share_counted == "bytes":
         max_bytes = min(max_bytes, int(facts.capacity * policy.window_share * BYTES_PER_TOKEN))
     return policy.max_lines, max(max_bytes, 1)
+
+
+def most_tokens(policy: TruncatePolicy, facts: Facts) -> int | None:
+    """Return the tokens that one output may take by the session's estimator; None where none are counted."""
+    if policy.window_share is None or policy.share_counted == "bytes":
+        return None
+    return max(int(facts.capacity * policy.window_share), 1)
+
+
+def left_to_tool(metadata: Mapping[str, Any], policy: TruncatePolicy) -> bool:
+    """Tell whether an output that its tool shortened itself stays as it is; its share of the window holds where it is counted."""
+    shares = policy.window_share is not None and policy.share_counted == "tokens"
+    return bool(metadata.get("truncated")) and not shares
+
+
+def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:
+    """Tell whether a text is within all caps without a count of its tokens: no text takes more of them than bytes."""
+    lines, size = caps(policy, facts)
+    most = most_tokens(policy, facts)
+    size = size if most is None else min(size, most)
+    if text.count("\n") >= lines or len(text) > size:
+        return False
+    return len(text.encode("utf-8", "surrogatepass")) <= size
 
 
 def truncate(
@@ -105,7 +136,62 @@ def truncate(
     count: Callable[[str], int],
 ) -> Decision | None:
     """Decide how much of a tool output the model is shown; None leaves it whole."""
+    if fits_surely(text, policy, facts):
+        return None
     max_lines, max_bytes = caps(policy, facts)
+    most = most_tokens(policy, facts)
+    whole = count(text)
+    numbers = _numbers(text, policy, part_id, max_lines, max_bytes)
+    shown = count(shorten(text, numbers)) if numbers is not None else whole
+    if most is not None and shown > most:
+        numbers = _within(most, shown, max_bytes, text, policy, part_id, count)
+        shown = count(shorten(text, numbers))
+    if numbers is None:
+        return None
+    return Decision(
+        id=decision_id,
+        action="truncate",
+        rule=RULE,
+        message_id=message_id,
+        part_id=part_id,
+        numbers=numbers,
+        tokens_before=whole,
+        tokens_after=shown,
+    )
+
+
+def _within(
+    most: int,
+    shown: int,
+    max_bytes: int,
+    text: str,
+    policy: TruncatePolicy,
+    part_id: str,
+    count: Callable[[str], int],
+) -> dict[str, int | str]:
+    """Return the numbers of a decision that shows ``most`` tokens of a text at most, where it shows too many of them now."""
+    low, high = 0, min(max_bytes, len(text.encode("utf-8", "surrogatepass")))
+    size = int(high * most / shown * NARROWER)
+    best = _numbers(text, policy, part_id, policy.max_lines, 1) or {}
+    for _ in range(NARROWINGS):
+        size = min(max(size, low + 1), high - 1)
+        if size <= low:
+            break
+        numbers = _numbers(text, policy, part_id, policy.max_lines, size) or {}
+        shown = count(shorten(text, numbers))
+        if shown > most:
+            high, size = size, (low + size) // 2 if low else int(size * most / shown * NARROWER)
+            continue
+        best, low, size = numbers, size, (size + high) // 2
+        if shown >= most * ENOUGH:
+            break
+    return best | {"max_bytes": max_bytes, "max_tokens": most}
+
+
+def _numbers(
+    text: str, policy: TruncatePolicy, part_id: str, max_lines: int, max_bytes: int
+) -> dict[str, int | str] | None:
+    """Return the numbers of a decision that keeps so much of a text; None where that is all of it."""
     both = policy.direction == "auto" and _tail_holds_error(text)
     kept = _both_ends(text, max_lines, max_bytes) if both else None
     if kept is None:
@@ -128,16 +214,7 @@ def truncate(
         numbers["hand_to"] = "task"
     if policy.form == "lines":
         numbers["lines_of"] = "tail" if policy.direction == "tail" else "head"
-    return Decision(
-        id=decision_id,
-        action="truncate",
-        rule=RULE,
-        message_id=message_id,
-        part_id=part_id,
-        numbers=numbers,
-        tokens_before=count(text),
-        tokens_after=count(shorten(text, numbers)),
-    )
+    return numbers
 
 
 def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
@@ -195,11 +272,25 @@ def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
 
 def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
     raw = text.encode("utf-8", "surrogatepass")
-    piece = raw[-max_bytes:] if from_end else raw[:max_bytes]
-    chars = len(piece.decode("utf-8", "ignore"))
+    if from_end:
+        start = max(len(raw) - max_bytes, 0)
+        while start < len(raw) and _continues(raw[start]):
+            start += 1
+        piece = raw[start:]
+    else:
+        end = min(max_bytes, len(raw))
+        while 0 < end < len(raw) and _continues(raw[end]):
+            end -= 1
+        piece = raw[:end]
+    chars = len(piece.decode("utf-8", "surrogatepass"))
     return KeptEnds(
         head=0 if from_end else chars,
         tail=chars if from_end else 0,
         omitted=len(raw) - len(piece),
         unit="bytes",
     )
+
+
+def _continues(byte: int) -> bool:
+    """Tell whether a byte of UTF-8 goes on with a character."""
+    return byte & 0xC0 == 0x80

@@ -32,6 +32,7 @@ from palimpsest.loop.context_management.summary_writer import TAKEN_BACK, Summar
 from palimpsest.loop.model_requests.answer_stream import add_to_session, write_notices
 from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
+from palimpsest.loop.model_requests.provider_window import with_refused_window
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
@@ -163,7 +164,10 @@ async def _summarise(
         if unfit is not None and unfit.lacks and run_context.compactions.may_write_again:
             await summary_system_prompt.write_again(unfit.lacks)
             unfit = await judge(run_context, setup, summary_system_prompt.message, before)
-        error = UnknownError(message=unfit.problem, explained=True) if unfit is not None else None
+        if unfit is not None:
+            told = run_context.log.state.messages()
+            problem = with_refused_window(unfit.problem, setup, told, marker_id)
+            error = UnknownError(message=problem, explained=True)
     except Aborted:
         error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:

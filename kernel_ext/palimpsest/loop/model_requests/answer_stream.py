@@ -8,10 +8,11 @@ reload and a compaction.
 
 import asyncio
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.context.budget.window_guard import window_warning
-from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -62,7 +63,11 @@ def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
 def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
     """Return the functions with which a stream processor writes."""
 
-    def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
+    def shorten(
+        message_id: str, part_id: str, text: str, metadata: Mapping[str, Any]
+    ) -> Decision | None:
+        if left_to_tool(metadata, setup.policy.truncate):
+            return None
         return truncate(
             run_context.ids.new("dec"),
             part_id,

@@ -75,8 +75,13 @@ def find_model(ref: ModelRef) -> dict[str, Any] | None:
     for key in _spellings(ref):
         found = entry(key)
         if found is not None and _is_of(found, ref.provider):
-            return {**_general(key, str(found.get("litellm_provider"))), **found}
+            return completed(key, found)
     return None
+
+
+def completed(key: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry with what the list says of the model's whole family, where its own entry lacks it."""
+    return {**_general(key, str(found.get("litellm_provider"))), **found}
 
 
 RULES = "fallback_generalizations"
@@ -161,6 +166,16 @@ def _models() -> dict[str, tuple[str, ...]]:
             if value.get("supports_function_calling"):
                 found.setdefault(f"{provider} tools", []).append(name)
     return {provider: tuple(sorted(set(names))) for provider, names in found.items()}
+
+
+@cache
+def chat_models() -> tuple[tuple[str, str], ...]:
+    """Return the keys of all models that chat, with the provider that the list says for each."""
+    return tuple(
+        (key, str(value.get("litellm_provider") or ""))
+        for key, value in json.loads(_text() or "{}").items()
+        if value.get("mode") in {"chat", "responses"}
+    )
 
 
 def every_name(provider: str) -> tuple[str, ...]:

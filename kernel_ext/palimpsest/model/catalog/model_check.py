@@ -13,6 +13,7 @@ from pathlib import Path
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
+from palimpsest.model.catalog.gateway_names import meant_model
 from palimpsest.model.providers import (
     FAMILIES,
     KEY_VARIABLES,
@@ -58,8 +59,8 @@ def known_effort(variant: str | None) -> str | None:
 def _takes(variant: str, ref: ModelRef | None) -> bool:
     if variant not in EFFORTS:
         return False
-    found = litellm_table.find_model(ref) if ref is not None else None
-    said = (found or {}).get(f"supports_{variant}_reasoning_effort")
+    found = (litellm_table.find_model(ref) or meant_model(ref).facts) if ref is not None else {}
+    said = found.get(f"supports_{variant}_reasoning_effort")
     return said is not False or variant not in UNUSUAL
 
 

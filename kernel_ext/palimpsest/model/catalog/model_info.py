@@ -1,7 +1,7 @@
 """Look up what is known about a model: its limits, abilities and price.
 
-Facts come from the user's configuration, then litellm's offline table, then defaults that are
-marked as assumed. An unknown price stays unknown. Keys are only checked for presence, never stored.
+Facts come from the user's configuration, then litellm's offline table, there by the model's own name or else by the name that
+it has behind a gateway, then defaults that are marked as assumed. An unknown price stays unknown. Keys are only checked for presence, never stored.
 """
 
 import difflib
@@ -12,7 +12,13 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
-from palimpsest.model.providers import BASE_VARIABLES, DEFAULT_MODELS, is_loopback
+from palimpsest.model.catalog.gateway_names import meant_model
+from palimpsest.model.providers import (
+    BASE_VARIABLES,
+    DEFAULT_MODELS,
+    LOCAL_PROVIDERS,
+    is_loopback,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
@@ -80,7 +86,9 @@ def model_info(
     ref = parse(model_id, variant)
     if holds_address(model_id) and model_id not in vouched:
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
-    return _overridden(_facts(ref, variables), _settings(ref, model_id, overrides or {}))
+    settings = _settings(ref, model_id, overrides or {})
+    base = settings.get("api_base") or base_of(ref.provider, variables)
+    return _overridden(_facts(ref, base, variables), settings)
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
@@ -91,7 +99,7 @@ def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     return environment[variable].strip().rstrip("/") if variable is not None else None
 
 
-def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
+def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
     if ref.provider == REHEARSAL.provider:
         return ModelInfo(
             ref=ref,
@@ -101,11 +109,14 @@ def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
             vision=False,
             caching=True,
         )
-    base = base_of(ref.provider, environment)
     if ref.provider in local.PROVIDERS:
         return _local(ref, base, environment)
     found = litellm_table.find_model(ref)
-    if found is None:
+    if found is not None:
+        return _from_table(ref, found, base)
+    own_server = ref.provider in LOCAL_PROVIDERS or is_loopback(base)
+    meant = meant_model(ref, own_server=own_server)
+    if meant.key is None:
         return ModelInfo(
             ref=ref,
             window=ASSUMED_WINDOW,
@@ -113,7 +124,7 @@ def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
             output_limit=ASSUMED_OUTPUT,
             api_base=base,
         )
-    return _from_table(ref, found, base)
+    return _from_table(ref, meant.facts, base).model_copy(update={"listed_as": meant.key})
 
 
 def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
@@ -196,6 +207,7 @@ def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
         changes.setdefault("input_limit", None)
     if "price" in settings:
         changes["price"] = _price(facts, settings["price"])
+        changes["listed_as"] = None
     for name in ("api_base", "tools", "vision", "reasoning", "caching"):
         if name in settings:
             changes[name] = settings[name]

@@ -160,7 +160,11 @@ def _truncate(numbers: Numbers) -> str:
     lines, limit = number(numbers, "max_lines"), number(numbers, "max_bytes")
     if not lines or not limit:
         return kept_ends_text(numbers)
-    longer = f"When the tool ended, its output was longer than {lines} lines or {limit} bytes."
+    tokens = number(numbers, "max_tokens")
+    sizes = (
+        f"{tokens} tokens, its share of the window" if tokens else f"{lines} lines or {limit} bytes"
+    )
+    longer = f"When the tool ended, its output was longer than {sizes}."
     return joined_sentences(longer, kept_ends_text(numbers))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.review.comparison.offline_prices import offline_window
+from palimpsest.review.comparison.offline_prices import offline_name, offline_window
 from palimpsest.transcript.timeline import Timeline
 
 
@@ -35,6 +35,13 @@ def listed_limits(timeline: Timeline) -> ListedLimits:
 
 
 def _words(limits: Mapping[str, int]) -> str:
-    named = ", ".join(f"{limit:,} tokens of {model}" for model, limit in limits.items())
+    named = ", ".join(
+        f"{limit:,} tokens of {model}{_by_name(model)}" for model, limit in limits.items()
+    )
     word = "limit is" if len(limits) == 1 else "limits are"
     return f"The {word} not in the recording, but from {litellm_table.list_words()}: {named}."
+
+
+def _by_name(model: str) -> str:
+    name = offline_name(model)
+    return f" (by the name {name})" if name is not None else ""

@@ -1,17 +1,28 @@
-"""What a model costs and how much it takes, from litellm's table on the disk: no network, no key, and litellm is not imported."""
+"""What a model costs and how much it takes, from the lists on the disk (litellm's, and ours of retired models): no network, no key, and litellm is not imported."""
 
 from typing import Any
 
 from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog.gateway_names import meant_model
 from palimpsest.model.catalog.model_info import parse
+from palimpsest.model.catalog.retired_prices import RETIRED_SOURCE, retired_price
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Price
 
 
 def offline_price(model: str) -> Price | None:
-    """Return a model's price; None where the table does not know the model."""
+    """Return a model's price; None where no list knows the model."""
     found = _entry(model)
-    return litellm_table.price(found) if found is not None else None
+    return litellm_table.price(found) if found is not None else retired_price(model)
+
+
+def offline_source(model: str) -> str:
+    """Return the list that a known price is from, with its day."""
+    if _entry(model) is None:
+        return RETIRED_SOURCE
+    known_as = offline_name(model)
+    by_name = f"the name {known_as} of " if known_as is not None else ""
+    return by_name + litellm_table.list_words()
 
 
 def offline_window(model: str) -> int:
@@ -20,8 +31,18 @@ def offline_window(model: str) -> int:
     return limit if isinstance(limit, int) else 0
 
 
-def _entry(model: str) -> dict[str, Any] | None:
+def offline_name(model: str) -> str | None:
+    """Return the name by which the table knows a model that it does not name itself; None for all others."""
     try:
-        return litellm_table.find_model(parse(model))
+        ref = parse(model)
     except ConfigError:
         return None
+    return meant_model(ref).key if litellm_table.find_model(ref) is None else None
+
+
+def _entry(model: str) -> dict[str, Any] | None:
+    try:
+        ref = parse(model)
+    except ConfigError:
+        return None
+    return litellm_table.find_model(ref) or meant_model(ref).facts or None

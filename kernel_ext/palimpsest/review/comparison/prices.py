@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from palimpsest.model.catalog import litellm_table
-from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.comparison.offline_prices import offline_price, offline_source
 from palimpsest.review.replay.cache_lifetime import keeps_an_hour
 from palimpsest.review.replay.ruler import UNITS, PriceProfile, rates_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -146,8 +145,8 @@ def _sourced(price: Price, model: str, *, writes_hour: bool = False) -> PricePro
     found = profile(price, model, writes_hour=writes_hour)
     if found is None:
         return None
-    is_listed = offline_price(model) == price
-    return replace(found, source=litellm_table.list_words() if is_listed else OWN_PRICES)
+    listed = offline_price(model) == price
+    return replace(found, source=offline_source(model) if listed else OWN_PRICES)
 
 
 def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:

@@ -186,7 +186,7 @@ class CounterfactualReplay:
     def _tool_ended(self, part: ToolPart) -> None:
         known = self._state.part(part.message_id, part.id)
         ended = isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted)
-        whole = isinstance(part.state, ToolCompleted) and not part.state.metadata.get("truncated")
+        whole = isinstance(part.state, ToolCompleted)
         # A subtask of a prompt runs before the first request of its turn.
         request = self._past.following.get(part.message_id)
         if whole and not ended and request is not None:

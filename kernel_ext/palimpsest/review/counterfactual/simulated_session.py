@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
-from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.request_assembly.fit import FitInputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
@@ -143,6 +143,10 @@ class SimulatedSession:
     def truncate(self, part: ToolPart, asking: StepInputs) -> None:
         """Truncate an output when its tool ends."""
         policy = asking.policy
+        if isinstance(part.state, ToolCompleted) and left_to_tool(
+            part.state.metadata, policy.truncate
+        ):
+            return
         found = truncate(
             self.new_id(),
             part.id,

@@ -46,7 +46,7 @@ from palimpsest.context.reduction.superseded_reads import (
     superseded_calls,
 )
 from palimpsest.context.reduction.truncation import RULE as TRUNCATE
-from palimpsest.context.reduction.truncation import caps, shorten, truncate
+from palimpsest.context.reduction.truncation import caps, most_tokens, shorten, truncate
 from palimpsest.context.request_assembly.fit import fit_action
 from palimpsest.review.policies.engine_sizes import char_sizes, file_calls
 from palimpsest.review.policies.engine_step import EngineStep, ItemOutput
@@ -68,6 +68,10 @@ def truncate_new_outputs(step: EngineStep) -> int:
     facts = step.facts()
     policy = step.policy.truncate
     lines, size = caps(policy, facts)
+    most = most_tokens(policy, facts)
+    size = size if most is None else min(size, most)
+    # Where no tokens are asked for, what an item takes is counted where it is shown.
+    count = _no_count if most is None else step.sizes.count
     outputs = step.outputs
     for item in outputs[step.state.seen :]:
         chars = step.view.item(item).chars
@@ -76,10 +80,8 @@ def truncate_new_outputs(step: EngineStep) -> int:
         if step.view.item(item).kind != "output" or step.item_state(item) != "whole":
             continue
         text = step.view.read(item)
-        if text.count("\n") < lines and len(text.encode("utf-8", "surrogatepass")) <= size:
-            continue
         name = step.part_id(item)
-        made = truncate("", name, step.view.item(item).message, text, policy, facts, _no_count)
+        made = truncate("", name, step.view.item(item).message, text, policy, facts, count)
         if made is not None:
             numbers = made.numbers | {"rule": TRUNCATE}
             step.reduce(item, "truncated", shorten(text, made.numbers), numbers)
@@ -87,7 +89,6 @@ def truncate_new_outputs(step: EngineStep) -> int:
 
 
 def _no_count(_text: str) -> int:
-    """Count nothing: what an item takes is counted where it is shown."""
     return 0
 
 

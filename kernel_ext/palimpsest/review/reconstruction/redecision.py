@@ -7,8 +7,9 @@ a turn that ended, a compaction that was requested. Decisions of the user (pin, 
 restore) are only applied, not made again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
@@ -17,7 +18,7 @@ from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import truncate_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
-from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
@@ -162,7 +163,7 @@ class _LogReplay:
         """Handle a part that is about to change: a tool ends, a marker names its tail."""
         known = self.state.part(part.message_id, part.id)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-            self._completed(seq, part, part.state)
+            self._completed(seq, part)
         elif isinstance(part, CompactionPart) and known is not None:
             self._plans.planned(seq, part, self._view())
 
@@ -198,20 +199,24 @@ class _LogReplay:
 
     # Tools
 
-    def _completed(self, seq: int, part: ToolPart, state: ToolCompleted) -> None:
+    def _completed(self, seq: int, part: ToolPart) -> None:
         known = self.state.part(part.message_id, part.id)
         if isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted):
             return
-        if not state.metadata.get("truncated"):
-            self._ended[part.id] = _Ended(seq, part)
+        self._ended[part.id] = _Ended(seq, part)
 
     def _tools_ended(self) -> Iterator[DecisionPoint]:
         ended, self._ended = self._ended, {}
         for one in ended.values():
             recorded = (one.decision,) if one.decision is not None else ()
             request = self._made_for.get(one.part.message_id)
+            if request is None and _metadata(one.part).get("truncated") and not recorded:
+                continue
             if request is None:
                 yield DecisionPoint("truncate", one.seq, "", recorded, (), NO_POLICY)
+                continue
+            policy = self._policy(request).truncate
+            if left_to_tool(_metadata(one.part), policy):
                 continue
             whole = self._whole(one.part)
             if whole is None:
@@ -222,7 +227,7 @@ class _LogReplay:
                 one.part.id,
                 one.part.message_id,
                 whole,
-                self._policy(request).truncate,
+                policy,
                 request.facts,
                 self._counter(request.facts.estimator),
             )
@@ -312,6 +317,10 @@ class _LogReplay:
         if sha256 not in self._blobs:
             self._blobs[sha256] = self._store.get_blob(sha256)
         return self._blobs[sha256]
+
+
+def _metadata(part: ToolPart) -> Mapping[str, Any]:
+    return part.state.metadata if isinstance(part.state, ToolCompleted) else {}
 
 
 def _decides(request: StepRequest) -> bool:

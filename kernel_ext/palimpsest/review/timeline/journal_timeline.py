@@ -258,6 +258,7 @@ class TimelineBuilder:
             window=request.facts.window,
             reserve=request.facts.reserve,
             price=request.model.price,
+            listed=request.model.listed_as is not None,
             seen="partial" if request.opaque is not None else "exact",
             started=ts,
             system_hash=request.system.sha256,

@@ -86,7 +86,7 @@ class RequestList:
             made,
             usage=usage,
             cost=cost,
-            listed=cost is not None and info.cost is None,
+            listed=cost is not None and (info.cost is None or made.listed),
             status=status,
             ended=ended,
             assumed=info.tokens if info.tokens.estimated else None,

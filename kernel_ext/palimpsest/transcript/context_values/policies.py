@@ -21,6 +21,8 @@ class TruncatePolicy(Value):
     """Bytes of UTF-8 shown of one tool output at most."""
     window_share: float | None = 0.25
     """At most this share of the window for a single output; None means no such cap."""
+    share_counted: Literal["tokens", "bytes"] = "tokens"
+    """``tokens``: the share is measured by the policy's estimator; ``bytes``: four bytes count as a token."""
     direction: Literal["head", "tail", "auto"] = "auto"
     """``auto`` keeps head and tail when the tail holds an error, else the head."""
     form: Literal["ends", "lines"] = "ends"
@@ -34,9 +36,9 @@ class TruncatePolicy(Value):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        """Switch ``task`` off in a policy that was recorded, complete but for it, before it existed."""
+        """Complete a policy that was recorded, whole but for newer values, with what held before they existed."""
         whole = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
-        return {"task": False} | data if whole else data
+        return {"task": False, "share_counted": "bytes"} | data if whole else data
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]

@@ -1,0 +1,95 @@
+"""Say that a provider's context window is smaller than the one that is set here, with both numbers and the setting.
+
+A server that was started with less than its model can take refuses what fits by our numbers: a summary makes room for one
+request, and the next ones are refused again, until the setting is right.
+"""
+
+from palimpsest.context.budget.request_tokens import BudgetCheck
+from palimpsest.context.visible_messages import turn_of
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.model.errors.response_body import read_body
+from palimpsest.model.errors.stated_window import stated_window
+from palimpsest.transcript.errors import ContextOverflowError, ErrorValue
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.values import ModelInfo
+
+IN_A_ROW = 2
+"""Refusals in one turn after which the configured window is named, also where the provider gives no number: the second one is of
+a request that was made smaller."""
+KEEP = 0.9
+"""Share of a refused request that is advised as the window, where the provider gives no number."""
+ROUND = 1_000
+
+SAYS = "its provider takes {limit:,} tokens, as it says"
+SHOWS = "its provider takes at most {limit:,} tokens, which it refused"
+BEGINS = "The context window of {model} is smaller than is set here: "
+SMALLER = (
+    BEGINS + "{takes}, and the window here is {window}. Write "
+    'window = {advised} below [models."{model}"] in palimpsest.toml, and ask again.'
+)
+
+
+def with_provider_window(
+    error: ErrorValue, setup: StepSetup, estimate: BudgetCheck, before: Messages, prompt_id: str
+) -> ErrorValue:
+    """Return the error of a refused request, with the provider's window where it is smaller than ours.
+
+    ``before`` are the messages before the refused answer. It is smaller where the provider says so, or where it refused
+    several requests of one turn that fit by our numbers. A recorded agent's words stay as they are.
+    """
+    if not isinstance(error, ContextOverflowError) or setup.policy.overflow.refusals != "union":
+        return error
+    error = error.model_copy(update={"tokens": error.tokens or estimate.tokens})
+    advice = _advice(error, setup.info, certain=bool(refusals_of(before, prompt_id)))
+    return error.model_copy(update={"message": _joined(error.message, advice)})
+
+
+def with_refused_window(problem: str, setup: StepSetup, messages: Messages, marker_id: str) -> str:
+    """Return why a summary failed, with the provider's window if it had refused a request in this turn as too long."""
+    refused = refusals_of(messages, marker_id)
+    if not refused or setup.policy.overflow.refusals != "union":
+        return problem
+    return _joined(problem, _advice(refused[-1], setup.info, certain=True))
+
+
+def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowError]:
+    """Return the errors of requests that a provider refused as too long, in the turn of a message."""
+    infos = [one.info for one in turn_of(messages, message_id)]
+    return [
+        info.error
+        for info in infos
+        if isinstance(info, AssistantMessage)
+        and isinstance(info.error, ContextOverflowError)
+        and info.error.budget is None
+    ]
+
+
+def _advice(error: ContextOverflowError, info: ModelInfo, *, certain: bool) -> str:
+    body = error.response_body
+    # An earlier refusal's message may hold this advice already.
+    own = error.message.partition(BEGINS.format(model=info.ref.id))[0]
+    said = " ".join((own, read_body(body).message if body else "", body or ""))
+    window, tokens = info.capacity, error.tokens or 0
+    limit = stated_window(said, tokens)
+    if limit is not None and limit < window:
+        takes, advised = SAYS.format(limit=limit), limit
+    elif limit is None and certain and 0 < tokens < window:
+        takes = SHOWS.format(limit=tokens)
+        advised = max(int(tokens * KEEP) // ROUND * ROUND, ROUND)
+    else:
+        return ""
+    here = f"{info.window:,}" if info.window else "not limited"
+    assumed = " (assumed)" if info.window_assumed else ""
+    return SMALLER.format(
+        model=info.ref.id, takes=takes, window=f"{here}{assumed}", advised=advised
+    )
+
+
+def _joined(said: str, advice: str) -> str:
+    said = said.rstrip()
+    if not advice or advice in said:
+        return said
+    return f"{said if said.endswith(ENDS) else f'{said}.'} {advice}"
+
+
+ENDS = (".", "!", "?", "…")

@@ -1,0 +1,189 @@
+"""Find the one model of litellm's list that a name behind a gateway means, such as ``inf-codex/gpt-5.4``.
+
+Only names that are not in the list themselves come here. What is found is an estimate: the gateway may ask another
+price or take less. So it is looked up by whole names alone, never by similar ones, and a name that several models could mean,
+at different prices or with different windows, means none. A model whose weights anybody may run is priced by whoever runs it: it
+is found only where the name says who that is.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+MAKERS = (
+    "openai", "anthropic", "gemini", "vertex_ai-language-models", "xai", "mistral", "codestral", "deepseek", "cohere_chat",
+    "cohere", "moonshot", "zai", "minimax", "dashscope", "amazon_nova", "ai21", "perplexity", "meta_llama", "inception",
+)  # fmt: skip
+"""Providers in litellm's list that sell models of their own, under names that mean these models anywhere."""
+CLOSED = frozenset({"openai", "anthropic", "gemini", "vertex_ai-language-models", "xai"})
+"""Makers whose models nobody else runs: a server of this machine with such a name is a gateway."""
+VENDORS = {
+    "google": "gemini", "x-ai": "xai", "mistralai": "mistral", "moonshotai": "moonshot", "z-ai": "zai", "zai-org": "zai",
+    "deepseek-ai": "deepseek", "qwen": "dashscope", "alibaba": "dashscope", "amazon": "bedrock", "aws": "bedrock",
+    "google-vertex": "vertex_ai", "vertex": "vertex_ai", "codex": "openai",
+}  # fmt: skip
+"""Words of gateways for a maker or a server, with the list's word for it."""
+COPY_DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|20\d{6})$")
+"""The day of a dated copy of a model: it costs what the model costs."""
+VERSION = re.compile(r":(?:latest|\d+)$")
+"""What may be left out behind a colon; other words there (``:free``, ``:online``) change the price."""
+WORD_END = re.compile(r"--|[-._:]")
+"""What joins a provider's name and a model's within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
+MODES = ("chat", "responses")
+
+
+@dataclass(frozen=True, slots=True)
+class MeantModel:
+    """The model that a name behind a gateway means; no key where it is not known, or could be several."""
+
+    key: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    """Its entry in litellm's list."""
+    several: bool = False
+    """The list has the name, but of models with different prices or windows."""
+
+
+NONE = MeantModel()
+
+
+def meant_model(ref: ModelRef, *, own_server: bool = False) -> MeantModel:
+    """Return the model of litellm's list that a name means which is not in the list itself.
+
+    On a server of this machine that is one of a maker whose models nobody else runs, or none.
+    """
+    found = _meant(ref)
+    if own_server and found.facts.get("litellm_provider") not in CLOSED:
+        return NONE
+    return found
+
+
+@cache
+def _meant(ref: ModelRef) -> MeantModel:
+    found = next(_by_provider(ref.id.split("/")), None)
+    if found is not None:
+        return found
+    several = False
+    for name in _spellings(ref.name.rpartition("/")[2]):
+        found = _of_makers(name) or _named_in_one_word(name)
+        if found is not None and found.key is not None:
+            return found
+        several = several or found is not None
+    return MeantModel(several=several or _is_sold_elsewhere(ref.name.rpartition("/")[2]))
+
+
+def remark(info: ModelInfo) -> str:
+    """Return from where limits and price of a model are that the list does not name; empty where it does, or has nothing."""
+    if info.listed_as is not None:
+        return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
+    unknown = info.window_assumed and info.price.input is None
+    if unknown and litellm_table.find_model(info.ref) is None and meant_model(info.ref).several:
+        return (
+            "window and price are not known: litellm's list has this name at other servers with different prices or "
+            f'windows; set them below [models."{info.ref.id}"]'
+        )
+    return ""
+
+
+def _by_provider(pieces: list[str]) -> Iterator[MeantModel]:
+    """Yield what a tail of the name means that begins with a provider's name: ``gw/groq/llama`` as ``groq/llama``."""
+    for at in range(len(pieces) - 1):
+        provider = VENDORS.get(pieces[at].lower(), pieces[at].lower())
+        for name in _spellings("/".join(pieces[at + 1 :])):
+            ref = ModelRef(provider=provider, name=name)
+            found = litellm_table.find_model(ref)
+            if found is not None and found.get("mode") in MODES:
+                yield MeantModel(_key(ref), found)
+
+
+def _key(ref: ModelRef) -> str:
+    bare = litellm_table.entry(ref.id) is None and litellm_table.entry(ref.name) is not None
+    return ref.name if bare else ref.id
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """Yield a name as it stands, and without what makes no other model of it: capitals, a region, a version, a date."""
+    seen = set()
+    plain = litellm_table.REGION.sub("", name.lower())
+    at_sign = plain.replace("@", "-")
+    undated = COPY_DATE.sub("", VERSION.sub("", plain))
+    for one in (name, name.lower(), plain, at_sign, VERSION.sub("", at_sign), undated):
+        if one and one not in seen:
+            seen.add(one)
+            yield one
+
+
+def _of_makers(name: str) -> MeantModel | None:
+    """Return the model that its maker, or nobody but one provider, sells under exactly this name."""
+    own = litellm_table.entry(name)
+    if own is not None and own.get("mode") in MODES:
+        return MeantModel(name, litellm_table.completed(name, own))
+    return _one_of(_makers_names().get(_folded(name), ()))
+
+
+def _named_in_one_word(name: str) -> MeantModel | None:
+    """Return what ``azure-gpt-4o`` means: a provider's name, and the whole name of a model of its."""
+    for joint in WORD_END.finditer(name):
+        word, rest = name[: joint.start()], name[joint.end() :]
+        provider = VENDORS.get(word, word)
+        if not rest or not _is_provider(provider):
+            continue
+        ref = ModelRef(provider=provider, name=rest)
+        found = litellm_table.find_model(ref)
+        if found is not None and found.get("mode") in MODES:
+            return MeantModel(_key(ref), found)
+        if (meant := _of_makers(rest)) is not None:
+            return meant
+    return None
+
+
+def _one_of(keys: tuple[str, ...]) -> MeantModel | None:
+    """Return the one model that keys mean: several mean one where price and window are the same."""
+    if not keys:
+        return None
+    entries = [(key, litellm_table.entry(key) or {}) for key in keys]
+    kinds = {(litellm_table.price(one), one.get("max_input_tokens")) for _, one in entries}
+    if len(kinds) > 1:
+        return MeantModel(several=True)
+    key, facts = entries[0]
+    return MeantModel(key, litellm_table.completed(key, facts))
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace(".", "-").replace("_", "-")
+
+
+@cache
+def _makers_names() -> dict[str, tuple[str, ...]]:
+    """Return the keys of models that their makers sell, by their names without the difference of dots and dashes."""
+    found: dict[str, list[str]] = {}
+    ordered = sorted(
+        (MAKERS.index(provider), key)
+        for key, provider in litellm_table.chat_models()
+        if provider in MAKERS and key.count("/") <= 1
+    )
+    for _, key in ordered:
+        found.setdefault(_folded(key.rpartition("/")[2]), []).append(key)
+    return {name: tuple(keys) for name, keys in found.items()}
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(_folded(key.rpartition("/")[2]) for key, _ in litellm_table.chat_models())
+
+
+def _is_sold_elsewhere(name: str) -> bool:
+    return _folded(name) in _names()
+
+
+@cache
+def _providers() -> frozenset[str]:
+    return frozenset(provider.partition("-")[0] for _, provider in litellm_table.chat_models())
+
+
+def _is_provider(word: str) -> bool:
+    return word in _providers() or word in VENDORS

@@ -1,0 +1,71 @@
+"""Prices of models that litellm's list does not know any more, so that an old recording has its own.
+
+Each row says from where and of which day its prices are.
+"""
+
+from palimpsest.transcript.values import Price, PriceTier, ServicePrice
+
+RETIRED_SOURCE = (
+    "Anthropic's price list (docs.anthropic.com/en/docs/about-claude/pricing) of September 2025"
+)
+"""It lists a write for five minutes at 1.25 times the input, for an hour at 2 times, a read at a tenth,
+batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the input and 1.5 times the output."""
+
+
+def _claude(
+    input_: float, output: float, *, write: float, read: float, long: bool = False
+) -> Price:
+    tiers: tuple[PriceTier, ...] = ()
+    if long:
+        above = Price(
+            input=2 * input_,
+            output=1.5 * output,
+            cache_read=2 * read,
+            cache_write=2 * write,
+            cache_write_hour=4 * input_,
+        )
+        tiers = (PriceTier(above=200_000, price=above),)
+    half = Price(
+        input=input_ / 2,
+        output=output / 2,
+        cache_read=read / 2,
+        cache_write=write / 2,
+        cache_write_hour=input_,
+    )
+    return Price(
+        input=input_,
+        output=output,
+        cache_read=read,
+        cache_write=write,
+        cache_write_hour=2 * input_,
+        tiers=tiers,
+        services=(ServicePrice(service_tier="batch", price=half),),
+    )
+
+
+_OPUS = _claude(15, 75, write=18.75, read=1.5)
+_SONNET = _claude(3, 15, write=3.75, read=0.3)
+_SONNET_LONG = _claude(3, 15, write=3.75, read=0.3, long=True)
+_HAIKU = _claude(0.8, 4, write=1, read=0.08)
+_HAIKU_3 = _claude(0.25, 1.25, write=0.3, read=0.03)
+
+RETIRED = {
+    "claude-opus-4-1": _OPUS,
+    "claude-opus-4": _OPUS,
+    "claude-sonnet-4": _SONNET_LONG,
+    "claude-3-7-sonnet": _SONNET,
+    "claude-3-5-sonnet": _SONNET,
+    "claude-3-5-haiku": _HAIKU,
+    "claude-3-opus": _OPUS,
+    "claude-3-haiku": _HAIKU_3,
+}
+"""By the name without its date."""
+
+
+def retired_price(name: str) -> Price | None:
+    """Return the price of a model by its name, with or without its date; None where it is not listed here."""
+    bare = name.rpartition("/")[2].removesuffix("-latest")
+    head, _, date = bare.rpartition("-")
+    if len(date) == len("20250514") and date.isdecimal():
+        bare = head
+    return RETIRED.get(bare.removesuffix("-0"))

@@ -1,0 +1,90 @@
+"""A provider whose window is smaller than ours is named, with both numbers and the setting that mends it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.harness.compacted_sessions import SUMMARY
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
+
+from palimpsest.model.script import ModelAnswer, fails, says
+from palimpsest.testing import FaultServer
+from palimpsest.testing import ReceivedRequest as Arrived
+from palimpsest.transcript.errors import ContextOverflowError
+
+pytestmark = pytest.mark.slow
+
+STATED = "This model's maximum context length is 2048 tokens. However, your messages resulted in {} tokens."
+UNSTATED = "context_length_exceeded: your input exceeds the context window of this model"
+
+
+@pytest.fixture(params=PROVIDERS)
+def harness(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HttpSessionHarness]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    with FaultServer() as server:
+        yield HttpSessionHarness(request.param, tmp_path, server)
+
+
+def refuses(words: str) -> object:
+    """Refuse all requests but summaries in these words."""
+
+    def answer(request: Arrived) -> ModelAnswer:
+        if "You write summaries" in str(request.body):
+            return says(SUMMARY)
+        return fails(400, message=words)
+
+    return answer
+
+
+async def grow(harness: HttpSessionHarness, turns: int = 4) -> None:
+    for number in range(turns):
+        harness.server.script(says(f"The mean of column {number} is 43.92. " * 60))
+        await harness.ask(f"Question {number} " + "word " * 500)
+
+
+async def test_refusals_in_a_row_name_what_was_refused_and_the_setting(
+    harness: HttpSessionHarness,
+) -> None:
+    await grow(harness, 6)
+    harness.server.script(*[refuses(UNSTATED)] * 12)
+    info = harness.harness.info(harness.id)
+
+    answer = await harness.ask("And now?")
+
+    assert answer.error is not None
+    told = answer.error.message
+    assert "at most" in told
+    assert "which it refused" in told
+    assert f"{info.window:,}" in told
+    assert f'[models."{info.ref.id}"] in palimpsest.toml' in told
+    assert "Traceback" not in told
+
+
+async def test_a_provider_that_says_its_window_is_believed_at_once(
+    harness: HttpSessionHarness,
+) -> None:
+    harness.server.script(*[refuses(STATED.format(4_811))] * 12)
+    info = harness.harness.info(harness.id)
+
+    answer = await harness.ask("And now? " + "word " * 500)
+
+    assert isinstance(answer.error, ContextOverflowError)
+    told = answer.error.message
+    assert "takes 2,048 tokens, as it says" in told
+    assert f"the window here is {info.window:,}" in told
+    assert f'Write window = 2048 below [models."{info.ref.id}"] in palimpsest.toml' in told
+
+
+async def test_a_provider_whose_window_is_ours_gets_no_advice(harness: HttpSessionHarness) -> None:
+    info = harness.harness.info(harness.id)
+    harness.harness.narrow(info.model_copy(update={"window": 20_000}))
+    words = "prompt is too long: 21310 tokens > 20000 maximum"
+    harness.server.script(*[refuses(words)] * 12)
+
+    answer = await harness.ask("And now? " + "word " * 500)
+
+    assert isinstance(answer.error, ContextOverflowError)
+    assert "palimpsest.toml" not in answer.error.message
