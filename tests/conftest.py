@@ -1,6 +1,7 @@
 """Configure all tests: hypothesis profiles, distribution over processes, and the order of the tests."""
 
 import gc
+import importlib
 import os
 import sys
 import tempfile
@@ -57,3 +58,10 @@ def no_held_secrets() -> Iterator[None]:
     held = sys.modules.get("palimpsest.transcript.redaction.held_secrets")
     if held is not None:
         held.HELD.clear()
+
+
+@pytest.fixture(scope="session")
+def litellm() -> None:
+    """Litellm is imported, however long that takes here, before a test's prompt waits for it."""
+    litellm_model = importlib.import_module("palimpsest.model.adapter.litellm_model")
+    litellm_model.wait()
