@@ -255,8 +255,8 @@ def is_decided_by_the_loop(case: Case) -> bool:
     return not is_replayable(case) and not case["asks"] and not case["summary"]
 
 
-def asking_cases() -> list[Case]:
-    return [case for case in recorded_cases("opencode", "processor") if case["asks"]]
+def asks(case: Case) -> bool:
+    return bool(case["asks"])
 
 
 def last_attempt(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -272,13 +272,7 @@ def our_parts(one: Message) -> list[dict[str, Any]]:
     return last_attempt(shape(standing))
 
 
-def live_cases() -> list[Case]:
-    return [
-        case for case in recorded_cases("opencode", "processor") if is_decided_by_the_loop(case)
-    ]
-
-
-@pytest.mark.parametrize("case", live_cases(), ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", recorded_cases("opencode", "processor", is_decided_by_the_loop))
 async def test_failures_retries_and_overflows_end_as_recorded(
     tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,7 +332,7 @@ def _refused(case: Case) -> bool:
     )
 
 
-@pytest.mark.parametrize("case", asking_cases(), ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", recorded_cases("opencode", "processor", asks))
 async def test_a_call_that_is_repeated_is_asked_about_as_recorded(
     tmp_path: Path, case: Case
 ) -> None:

@@ -64,10 +64,10 @@ def after_the_spec(name: str, stream: list[dict[str, Any]]) -> Case:
     }
 
 
-def cases() -> list[Case]:
-    recorded = recorded_cases("opencode", "processor")
-    made = [after_the_spec(name, stream) for name, stream in STREAMS.items()]
-    return [case for case in [*recorded, *made] if is_summary_with_a_call(case)]
+CASES = [
+    *recorded_cases("opencode", "processor", is_summary_with_a_call),
+    *(pytest.param(after_the_spec(name, stream), id=name) for name, stream in STREAMS.items()),
+]
 
 
 class Recorded:
@@ -94,7 +94,7 @@ def summary(messages: tuple[Message, ...]) -> Message:
 
 
 @pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", CASES)
 async def test_a_summary_with_a_call_fails_as_recorded(
     tmp_path: Path, case: Case, preset: str
 ) -> None:
