@@ -6,6 +6,7 @@ import pytest
 from tests.golden.data import refuse_unreadable
 from tests.harness.replay_checks import check_all_replays
 from tests.harness.session import SessionHarness
+from tests.harness.time_limits import limits as limits
 
 
 @pytest.fixture(autouse=True)
