@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.sample_size import SOAKING
+from tests.untested import tell
 from tests.work_distribution import FileDistribution, place_of
 
 # jsonschema imports it for two seconds to validate addresses that no schema in the tests has; see
@@ -38,6 +39,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileDistribu
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the slowest files."""
     items.sort(key=lambda item: place_of(item.nodeid.partition("::")[0]))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say last what this machine lacks for some of the tests; a process of several is not the one to say it."""
+    if not hasattr(config, "workerinput"):
+        tell(config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -120,17 +120,16 @@ UNUSED = (
 """Extensions of JupyterLab that no notebook of ours meets: without them a page loads a sixth faster."""
 
 
+NO_BROWSER = (
+    "They need a browser, and none was found: install Chromium or Chrome (Debian, Ubuntu: apt-get install chromium; macOS: "
+    "brew install --cask google-chrome), or name one with PALIMPSEST_BROWSER=/path/of/it, and run them again."
+)
+
+
 def browser_path() -> str | None:
     """Return the path of a browser on this machine, or None."""
     named = os.environ.get("PALIMPSEST_BROWSER")
     return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
-
-
-def needed(what: str) -> None:
-    """Skip the test with a sentence; fail with it on CI, where every test must run."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 CONNECTS_TO_ALL = tuple(map(int, version("jupyterlab").split(".")[:2])) < (4, 6)
