@@ -16,10 +16,19 @@ FILE = "PALIMPSEST_UNTESTED"
 """A file that takes the lines instead of the terminal, for ``make test``, whose last words come after pytest's."""
 
 
+HOW = {
+    "a browser": (
+        "install Chromium or Chrome (Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask google-chrome), or "
+        "name one with PALIMPSEST_BROWSER=/path/of/it, and run them again"
+    ),
+}
+"""How to get what a machine may lack."""
+
+
 def needed(what: str) -> None:
-    """Skip the test with a sentence about what is missing; fail with it on CI, where every test must run."""
+    """Skip a test for what is missing, a name in ``HOW``; fail it on CI, where every test must run."""
     if os.environ.get("CI") == "true":
-        pytest.fail(what)
+        pytest.fail(f"It needs {what}, and none was found: {HOW[what]}.")
     pytest.skip(f"{MARK}: {what}")
 
 
@@ -30,7 +39,7 @@ def untested(reports: Iterable[Any]) -> list[str]:
         one.partition(f"{MARK}: ")[2] for one in words if one.startswith(f"Skipped: {MARK}: ")
     )
     return [
-        f"{MARK}: {count} {'test' if count == 1 else 'tests'}. {what}"
+        f"{MARK}: {count} {'test, which needs' if count == 1 else 'tests, which need'} {what}, and none was found: {HOW[what]}."
         for what, count in missing.items()
     ]
 

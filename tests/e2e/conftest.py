@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from tests.e2e.forked_kernels import kernel_forks
-from tests.e2e.jupyterlab import BUILT, NO_BROWSER, ROOT, Lab, PageErrors, browser_path, running
+from tests.e2e.jupyterlab import BUILT, ROOT, Lab, PageErrors, browser_path, running
 from tests.e2e.shared_browser import (
     LAST_RESORT_MILLISECONDS,
     SharedBrowser,
@@ -74,7 +74,7 @@ def program() -> str:
     """The path of a browser on this machine; tests are skipped without one, except on CI."""
     path = browser_path()
     if path is None:
-        needed(NO_BROWSER)
+        needed("a browser")
     elif shutil.which(path) is None:
         pytest.fail(f"PALIMPSEST_BROWSER names {path!r}, which is no program on this machine.")
     return str(path)

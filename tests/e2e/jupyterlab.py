@@ -120,12 +120,6 @@ UNUSED = (
 """Extensions of JupyterLab that no notebook of ours meets: without them a page loads a sixth faster."""
 
 
-NO_BROWSER = (
-    "They need a browser, and none was found: install Chromium or Chrome (Debian, Ubuntu: apt-get install chromium; macOS: "
-    "brew install --cask google-chrome), or name one with PALIMPSEST_BROWSER=/path/of/it, and run them again."
-)
-
-
 def browser_path() -> str | None:
     """Return the path of a browser on this machine, or None."""
     named = os.environ.get("PALIMPSEST_BROWSER")
