@@ -41,9 +41,9 @@ lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb 
 
 test: $(VENV)/.installed $(if $(MEANS_FRONT),$(FRONT)) ## Run all tests that take seconds: pytest, and vitest beside it
 ifeq ($(MEANS_FRONT),all)
-	@log=$$(mktemp); (cd $(EXTENSION) && exec jlpm test) >"$$log" 2>&1 & front=$$!; \
-	failed=0; $(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT) || failed=$$?; \
-	wait $$front && tail -n 6 "$$log" || { cat "$$log"; failed=1; }; rm "$$log"; exit $$failed
+	@log=$$(mktemp); untested=$$(mktemp); (cd $(EXTENSION) && exec jlpm test) >"$$log" 2>&1 & front=$$!; \
+	failed=0; PALIMPSEST_UNTESTED="$$untested" $(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT) || failed=$$?; \
+	wait $$front && tail -n 6 "$$log" || { cat "$$log"; failed=1; }; cat "$$untested"; rm "$$log" "$$untested"; exit $$failed
 else
 	$(if $(MEANS_FRONT),@cd $(EXTENSION) && jlpm test)
 	$(if $(PYTEST_MEANT),@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT))

@@ -22,13 +22,23 @@ RELATIVE_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)]+)\)")
 SHARED = "share/jupyter/labextensions/jupyter-palimpsest"
 
 
+NOT_BUILT = (
+    "The front end is not built, so this package will have none: no panel, no views. "
+    "Run `make front` in the clone first, and build or install again."
+)
+"""Builders show it; pip only with -v, so the kernel says it, too, when the package is loaded."""
+
+
 class FrontEnd(BuildHookInterface[Any]):
     """Add ``labextension/dist`` and ``install.json`` to the wheel's shared data."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the files of a build that exists."""
         built = Path(self.root) / "labextension" / "dist"
-        if version == "editable" or not (built / "package.json").is_file():
+        if not (built / "package.json").is_file():
+            self.app.display_warning(NOT_BUILT)
+            return
+        if version == "editable":
             return
         shared = {
             str(built / name): f"{SHARED}/{name}" for name in ("package.json", "static", "schemas")

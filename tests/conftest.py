@@ -1,6 +1,7 @@
 """Configure all tests: hypothesis profiles, distribution over processes, and the order of the tests."""
 
 import gc
+import importlib
 import os
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.sample_size import SOAKING
+from tests.untested import tell
 from tests.work_distribution import FileDistribution, place_of
 
 # jsonschema imports it for two seconds to validate addresses that no schema in the tests has; see
@@ -39,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place_of(item.nodeid.partition("::")[0]))
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say last what this machine lacks for some of the tests; a process of several is not the one to say it."""
+    if not hasattr(config, "workerinput"):
+        tell(config)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Have the garbage collector skip the thirteen thousand tests and all modules, which stay to the end."""
@@ -57,3 +65,10 @@ def no_held_secrets() -> Iterator[None]:
     held = sys.modules.get("palimpsest.transcript.redaction.held_secrets")
     if held is not None:
         held.HELD.clear()
+
+
+@pytest.fixture(scope="session")
+def litellm() -> None:
+    """Litellm is imported, however long that takes here, before a test's prompt waits for it."""
+    litellm_model = importlib.import_module("palimpsest.model.adapter.litellm_model")
+    litellm_model.wait()

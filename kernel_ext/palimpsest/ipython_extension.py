@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells, current_notebook
 from palimpsest.frontends.magic.completion import Completions
+from palimpsest.frontends.static_files import missing_front_end
+from palimpsest.frontends.terminal import write_error
 
 if TYPE_CHECKING:
     from palimpsest.app.wiring import App
@@ -129,6 +131,8 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
     extension = Extension(shell, build)
     extension.register()
     setattr(shell, _ATTRIBUTE, extension)
+    if getattr(shell, "kernel", None) is not None and (problem := missing_front_end()) is not None:
+        write_error(problem)
 
 
 def unload_ipython_extension(shell: Any) -> None:

@@ -217,5 +217,5 @@ async def _send(request: ModelRequest) -> None:
 
 def _litellm_module(name: str) -> Any:
     """Import a module of litellm as the product does: whoever is first in a process sets litellm up for all."""
-    wait(60)
+    wait()
     return importlib.import_module(f"litellm.{name}")

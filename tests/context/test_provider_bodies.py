@@ -20,7 +20,6 @@ from tests.context.request_checks import (
     written_session,
 )
 
-from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.wire.tool_schema import in_subset
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -54,11 +53,7 @@ GATEWAYS = (
     ("somebody/claude-sonnet-4-5", "openai", "anthropic"),
 )
 
-
-@pytest.fixture(scope="module", autouse=True)
-def litellm() -> None:
-    """Wait for litellm, which translates to formats other than chat completions."""
-    wait(60)
+pytestmark = pytest.mark.usefixtures("litellm")
 
 
 @pytest.mark.slow

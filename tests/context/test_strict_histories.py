@@ -43,7 +43,7 @@ def learned() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
             patch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-        wait(60)
+        wait()
         for path in REQUEST_PATHS:
             asyncio.run(path.learn())
         yield

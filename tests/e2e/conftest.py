@@ -7,6 +7,7 @@ that a test started end with it.
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from tests.e2e.forked_kernels import kernel_forks
-from tests.e2e.jupyterlab import BUILT, ROOT, Lab, PageErrors, browser_path, needed, running
+from tests.e2e.jupyterlab import BUILT, ROOT, Lab, PageErrors, browser_path, running
 from tests.e2e.shared_browser import (
     LAST_RESORT_MILLISECONDS,
     SharedBrowser,
@@ -24,6 +25,7 @@ from tests.e2e.shared_browser import (
     new_page,
     waiting_page,
 )
+from tests.untested import needed
 
 BROWSER = SharedBrowser()
 FAILED = pytest.StashKey[bool]()
@@ -72,7 +74,9 @@ def program() -> str:
     """The path of a browser on this machine; tests are skipped without one, except on CI."""
     path = browser_path()
     if path is None:
-        needed("No browser was found: install chromium, or name one with PALIMPSEST_BROWSER.")
+        needed("a browser")
+    elif shutil.which(path) is None:
+        pytest.fail(f"PALIMPSEST_BROWSER names {path!r}, which is no program on this machine.")
     return str(path)
 
 

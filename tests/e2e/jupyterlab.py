@@ -126,13 +126,6 @@ def browser_path() -> str | None:
     return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-def needed(what: str) -> None:
-    """Skip the test with a sentence; fail with it on CI, where every test must run."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(what)
-    pytest.skip(what)
-
-
 CONNECTS_TO_ALL = tuple(map(int, version("jupyterlab").split(".")[:2])) < (4, 6)
 """Whether pages also connect to kernels that just end, and log errors about it: in older JupyterLabs."""
 

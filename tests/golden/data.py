@@ -12,7 +12,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,35 +63,59 @@ def load(source: str, name: str) -> Any:
     return recording
 
 
-def recorded_cases(source: str, name: str) -> list[dict[str, Any]]:
-    """Return the cases of a recording, to be tried one by one; none where the folder does not have it.
+def recorded_cases(
+    source: str, name: str, chosen: Callable[[dict[str, Any]], bool] = lambda _: True
+) -> list[Any]:
+    """Return the chosen cases of a recording as parameters of a test; none where the folder does not have it.
 
-    A case with a field that no adapter reads fails alone: ``refuse_unknown`` says so in its test, not here, where
-    pytest collects the others.
+    A case that cannot be read fails alone: it has a field that no adapter reads, or lacks one that ``chosen`` or its name
+    needs. So does a file that cannot be read, as one case. ``refuse_unreadable`` says so in their tests, not here,
+    where pytest collects the others.
     """
-    recording = _read(source, name) or {"cases": []}
-    for case in recording["cases"]:
+    try:
+        recording = _read(source, name) or {"cases": []}
+        cases: list[dict[str, Any]] = [*recording["cases"]]
+    except (AssertionError, KeyError, TypeError) as problem:
+        words = f"The recording {source}/{name} cannot be read: {problem!r}"
+        return [pytest.param(_unreadable({}, words), id="unreadable")]
+    found = []
+    for number, case in enumerate(cases):
         try:
             _check(source, name, {**recording, "cases": [case]})
-        except AssertionError as unknown:
-            UNKNOWN.append((case, str(unknown)))
-    found: list[dict[str, Any]] = recording["cases"]
+            if chosen(case):
+                found.append(pytest.param(case, id=case["name"]))
+        except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as problem:
+            words = f"Case {number} of the recording {source}/{name} cannot be read: {problem!r}"
+            found.append(
+                pytest.param(_unreadable({"case": case}, words), id=f"unreadable-{number}")
+            )
     return found
 
 
-UNKNOWN: list[tuple[dict[str, Any], str]] = []
-"""The cases that hold a field which no adapter reads, and its name."""
+UNREADABLE: list[tuple[dict[str, Any], str]] = []
+"""The cases that cannot be read, and what is wrong with each."""
 
 
-def refuse_unknown(case: Any) -> None:
-    """Fail where a case was recorded with a field that no adapter reads."""
-    for one, words in UNKNOWN:
+def _unreadable(case: dict[str, Any], words: str) -> dict[str, Any]:
+    UNREADABLE.append((case, words))
+    return case
+
+
+def refuse_unreadable(case: Any) -> None:
+    """Fail where a case cannot be read, with what is wrong with it."""
+    for one, words in UNREADABLE:
         assert one is not case, words
 
 
 def _read(source: str, name: str) -> Any:
     path = folder() / source / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        message = f"{path} is no JSON: {problem}"
+        raise AssertionError(message) from None
 
 
 def _check(source: str, name: str, recording: Any) -> None:

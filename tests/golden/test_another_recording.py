@@ -78,17 +78,45 @@ def test_an_entry_that_is_no_message_is_read_as_nobodys(nothing: Any) -> None:
     assert read[0].source == nothing
 
 
+def without(name: str) -> Callable[[Case], Any]:
+    return lambda case: case.pop(name)
+
+
+def new_part(case: Case) -> None:
+    """A part of a type that only the next version knows."""
+    case["input"][0]["parts"][0] = {"type": "hologram", "id": "prt_1", "messageID": "msg_1"}
+
+
+ODD: dict[str, Callable[[Case], Any]] = {
+    "a field that is not known": lambda case: case["cfg"].update(surprise=True),
+    "no name": without("name"),
+    "no input": without("input"),
+    "no script": without("script"),
+    "no trace": without("trace"),
+    "nothing at all": lambda case: case.clear(),
+    "a part of a new type": new_part,
+}
+
+
 @pytest.mark.slow
-def test_a_case_with_an_unknown_field_fails_and_the_run_goes_on(tmp_path: Path) -> None:
-    cases = load("opencode", "loop")["cases"][:3]
-    made = copy.deepcopy(cases)
-    made[1]["cfg"]["surprise"] = True
+def test_what_cannot_be_read_fails_alone_and_the_run_goes_on(tmp_path: Path) -> None:
+    [good, other, *_] = load("opencode", "loop")["cases"]
+    made: list[Any] = [good]
+    for odd in ODD.values():
+        made.append(copy.deepcopy(other))
+        odd(made[-1])
+    made += [None, 7, other]
     (tmp_path / "opencode").mkdir()
     text = json.dumps({"note": "made up", "cases": made})
     (tmp_path / "opencode" / "loop.json").write_text(text)
+    (tmp_path / "opencode" / "compaction_process.json").write_text(text[: len(text) // 2])
+    (tmp_path / "opencode" / "processor.json").write_text("")
+    (tmp_path / "opencode" / "prune.json").write_text('{"note": "no cases"}')
 
+    names = ("loop", "compact_live", "summary_calls", "prune")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n0", "-m", "", "-p", "no:cacheprovider", "tests/golden/test_loop.py"],
+        [sys.executable, "-m", "pytest", "-q", "-n0", "-m", "", "-p", "no:cacheprovider",
+         *(f"tests/golden/test_{name}.py" for name in names)],
         cwd=ROOT,
         env=os.environ | {"PALIMPSEST_GOLDEN": str(tmp_path)},
         capture_output=True,
@@ -96,6 +124,13 @@ def test_a_case_with_an_unknown_field_fails_and_the_run_goes_on(tmp_path: Path) 
         check=False,
     )  # fmt: skip
 
+    summary = done.stdout[done.stdout.index("short test summary info") :]
+    failed = [line for line in summary.splitlines() if line.startswith(("ERROR", "FAILED"))]
+    assert "during collection" not in done.stdout
     assert "read by no adapter: surprise" in done.stdout, done.stdout[-4_000:]
-    assert "2 passed" in done.stdout, done.stdout[-4_000:]
-    assert "1 error" in done.stdout
+    assert f"{good['name']}]" not in summary
+    of_the_loop = [line for line in failed if "test_loop" in line]
+    assert len(of_the_loop) == len(made) - 2, done.stdout[-4_000:]
+    assert [line for line in failed if "test_compact_live" in line and "[unreadable" in line]
+    assert [line for line in failed if "test_summary_calls" in line and "[unreadable" in line]
+    assert [line for line in failed if "test_prune" in line]

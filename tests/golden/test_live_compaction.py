@@ -2,17 +2,16 @@
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.golden.test_live import Trace
 from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
 from tests.harness.session import SessionHarness, ask, until
+from tests.harness.time_limits import HeldTimeLimits
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.loop import turn as turn_module
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     at_time_limit,
@@ -60,7 +59,7 @@ async def full(session: LiveSession, preset: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
-    tmp_path: Path, preset: str
+    tmp_path: Path, preset: str, limits: HeldTimeLimits
 ) -> None:
     harness, model, session = await nearly_full(tmp_path, preset, stalls(), compaction_seconds=0.1)
     state = session.runner.compactions
@@ -68,7 +67,10 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     told = (CompactionState.copied, CompactionState.started, CompactionState.ended)
 
     with Trace(*traced, *told, CompactionState.answered, is_answerable) as trace:
-        answer = await full(session, preset)
+        asking = asyncio.create_task(full(session, preset))
+        await until(lambda: model.requests[-1].purpose == "compaction")
+        limits.run_out(0.1)
+        answer = await asking
 
     assert isinstance(answer.error, ApiError)
     snapshot, counted = PRESETS[preset]
@@ -85,24 +87,20 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_told(
-    tmp_path: Path, preset: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, preset: str, limits: HeldTimeLimits
 ) -> None:
     slow = says(SUMMARY).drips(0.003)
     harness, model, session = await nearly_full(
         tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
-    up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
-    """Events that are set when so many seconds have passed."""
-    clock = SimpleNamespace(sleep=lambda seconds: up[seconds].wait())
-    monkeypatch.setattr(turn_module, "asyncio", clock)
 
     with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
         asking = asyncio.create_task(full(session, preset))
         await until(lambda: session.runner.compactions.in_flight)
-        up[600.0].set()
+        limits.run_out(600.0)
         await until(lambda: not session.runner.compactions.in_flight)
         waiting = asyncio.ensure_future(session.wait_compaction())
-        up[300.0].set()
+        limits.run_out(300.0)
         waited = await asyncio.wait_for(waiting, LAST_RESORT_SECONDS)
         answer = await asking
 

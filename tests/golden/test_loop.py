@@ -507,12 +507,11 @@ def wants_a_form(case: Case) -> bool:
     return any(one["info"].get("format") for one in case["input"])
 
 
-def cases() -> list[Case]:
-    """Return the recorded cases; none where the recording is missing."""
-    return [case for case in recorded_cases("opencode", "loop") if not wants_a_form(case)]
+def is_played(case: Case) -> bool:
+    return not wants_a_form(case)
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", recorded_cases("opencode", "loop", is_played))
 async def test_the_live_loop_does_what_was_recorded(tmp_path: Path, case: Case) -> None:
     theirs = expected(copy.deepcopy(case))
 

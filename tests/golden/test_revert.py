@@ -74,8 +74,9 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
 def as_theirs(messages: Messages, case: dict[str, Any], ops: list[Any]) -> list[Any]:
     """Remove the steps that only ours undoes.
 
-    The rule: where a revert goes back to its prompt, ours undoes all steps of that prompt. OpenCode undoes
-    those after the named part only, and leaves the files of messages that it removes.
+    The rule: ours undoes the files of all steps that it hides. Where a revert goes back to its prompt, OpenCode undoes
+    the steps after the named part only, and where the named part is a patch, not that one: it leaves the files
+    of what it removes.
     """
     places = iter(steps(case))
     found = []
@@ -91,19 +92,37 @@ def as_theirs(messages: Messages, case: dict[str, Any], ops: list[Any]) -> list[
 def before_the_place(
     messages: Messages, message_id: str, part_id: str | None
 ) -> list[dict[str, Any]]:
-    """Return the steps before a part, in OpenCode's format."""
+    """Return the steps up to a part, in OpenCode's format; a patch that is the named part itself is among them."""
     found: list[dict[str, Any]] = []
     for one in messages:
         for part in one.parts:
-            if one.id == message_id and part_id in (None, part.id):
-                return found
-            if isinstance(part, PatchPart):
+            here = one.id == message_id and part_id in (None, part.id)
+            if isinstance(part, PatchPart) and (not here or part_id is not None):
                 found.append({"hash": part.hash, "files": list(part.files)})
+            if here:
+                return found
     return found
 
 
+def to_a_patch() -> dict[str, Any]:
+    """Return the case of a revert to the part after a step's end, its patch, after spec/session-engine.md 1.24."""
+    [case] = named("revert_to_part_step-finish")
+    [patch] = [
+        part["id"]
+        for part in case["input"][3]["parts"]
+        if part["type"] == "patch" and part["messageID"] == case["revert"]["messageID"]
+    ]
+    revert = case["revert"] | {"partID": patch}
+    ops = [
+        [op[0], [one for one in op[1] if one["hash"] != "h2"]] if op[0] == "revert" else op
+        for op in case["ops"]
+    ]
+    name = f"revert_to_part_patch_{patch}"
+    return case | {"name": name, "revert": revert, "ops": ops}
+
+
 def test_reverts_take_back_and_undo_the_same() -> None:
-    for case in named("revert_"):
+    for case in [*named("revert_"), to_a_patch()]:
         messages = tuple(message(one) for one in case["input"])
         standing, ops = run(messages, case)
 

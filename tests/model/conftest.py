@@ -1,8 +1,6 @@
-"""API keys for fake servers, and litellm imported before the timeout of a test starts."""
+"""API keys for fake servers."""
 
 import pytest
-
-from palimpsest.model.adapter.litellm_model import wait
 
 
 @pytest.fixture(autouse=True)
@@ -11,8 +9,3 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-0123456789")
-
-
-@pytest.fixture(scope="session")
-def litellm() -> None:
-    wait(60)

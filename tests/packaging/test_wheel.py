@@ -7,6 +7,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -62,13 +63,8 @@ def test_jupyterlab_lists_the_front_end(fresh: Path) -> None:
 
 def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
     manager = KernelManager()
-    manager.kernel_cmd = [
-        str(fresh / "python"),
-        "-m",
-        "ipykernel_launcher",
-        "-f",
-        "{connection_file}",
-    ]
+    command = [str(fresh / "python"), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    manager._kernel_spec = KernelSpec(argv=command, language="python")
     manager.start_kernel(env=alone(fresh), cwd=str(tmp_path))
     client = manager.client()
     try:
@@ -78,7 +74,8 @@ def test_a_kernel_loads_the_magic(fresh: Path, tmp_path: Path) -> None:
             "%load_ext palimpsest\nassert 'agent' in get_ipython().magics_manager.magics['cell']\n"
             "import palimpsest\nview = palimpsest.current_session().view()\n"
             "assert 'initialize' in view._esm and 'initialize' in view.module\n"
-            "assert len(view._esm) < 2_000",
+            "assert len(view._esm) < 2_000\n"
+            f"assert palimpsest.__file__.startswith({str(fresh.parent)!r}), palimpsest.__file__",
             timeout=LAST_RESORT_SECONDS,
         )
     finally:

@@ -1,5 +1,5 @@
 """Fixtures for tests of scripted models, which compare the script with the received requests."""
 
-from tests.model.conftest import keys, litellm
+from tests.model.conftest import keys
 
-__all__ = ["keys", "litellm"]
+__all__ = ["keys"]

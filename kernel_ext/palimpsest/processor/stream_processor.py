@@ -123,6 +123,11 @@ class StreamProcessor:
         calls, self._calls = self._calls, []
         return calls
 
+    def requested_tools(self) -> list[str]:
+        """Return the names of the tools that this answer calls, also by a call that was cut off."""
+        parts = self._tools.values()
+        return [one.tool for one in parts if not (one.metadata or {}).get("provider_executed")]
+
     def tool(self, call_id: str) -> ToolPart:
         """Return the part of a call."""
         return self._tools[call_id]

@@ -9,6 +9,7 @@ import pytest
 from tests.harness.compacted_sessions import DEFAULT, SUMMARY, markers, summaries, with_compact
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
+from tests.harness.time_limits import HeldTimeLimits
 from tests.provider_rules.dialects import problems
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -79,14 +80,18 @@ async def test_every_part_arrives_as_it_is_rebuilt(harness: Small) -> None:
 
 
 async def test_a_server_that_falls_silent_is_given_up_and_the_history_goes_on(
-    harness: Small,
+    harness: Small, limits: HeldTimeLimits
 ) -> None:
     await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
     harness.server.script(says("## Goal\n- know").stalls(), says("Still here."))
+    asking = asyncio.create_task(harness.ask(QUESTION))
+    session = await harness.session()
+    await until(lambda: "- know" in str(session.snapshot().messages[-1].parts))
 
-    failed = await harness.ask(QUESTION)
+    limits.run_out(0.4)
+    failed = await asking
 
     assert isinstance(failed.error, ApiError)
     assert "did not come within 0.4 seconds" in failed.error.message
@@ -101,17 +106,23 @@ async def test_a_server_that_falls_silent_is_given_up_and_the_history_goes_on(
     await harness.check_requests()
 
 
-async def test_waits_before_another_attempt_count_too(harness: Small) -> None:
+async def test_waits_before_another_attempt_count_too(
+    harness: Small, limits: HeldTimeLimits
+) -> None:
     await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
-    harness.server.script(fails(503, retry_after=20))
+    # Longer than any test: the limit ends this wait, or nothing does.
+    harness.server.script(fails(503, retry_after=500))
+    asking = asyncio.create_task(harness.ask(QUESTION))
+    session = await harness.session()
+    await until(lambda: session.snapshot().status.type == "retry")
 
-    failed = await asyncio.wait_for(harness.ask(QUESTION), LAST_RESORT_SECONDS)
+    limits.run_out(0.4)
+    failed = await asyncio.wait_for(asking, LAST_RESORT_SECONDS)
 
     assert isinstance(failed.error, ApiError)
     assert "did not come within" in failed.error.message
-    session = await harness.session()
     assert session.snapshot().status.type == "idle"
 
 
@@ -170,19 +181,24 @@ async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.check_requests()
 
 
-async def test_a_second_try_after_a_silent_server_sends_the_same_again(harness: Small) -> None:
+async def test_a_second_try_after_a_silent_server_sends_the_same_again(
+    harness: Small, limits: HeldTimeLimits
+) -> None:
     await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 2.0})
     harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
     harness.server.script(stalls(), *[by_purpose] * 5)
-    assert (await harness.ask(QUESTION)).error is not None
+    asking = asyncio.create_task(harness.ask(QUESTION))
+    session = await harness.session()
+    await until(lambda: harness.asked())
+    limits.run_out(2.0)
+    assert (await asking).error is not None
 
-    answer = await asyncio.wait_for((await harness.session()).retry(), LAST_RESORT_SECONDS)
+    answer = await asyncio.wait_for(session.retry(), LAST_RESORT_SECONDS)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     first, second = harness.asked()[:2]
     assert first == second
-    session = await harness.session()
     rebuilt = rebuild_all(harness.harness.store, session.id, await harness.harness.records(session))
     assert [one.matches for one in rebuilt] == [True] * len(harness.server.bodies)
 

@@ -1,7 +1,6 @@
 """Whoever waits for a compaction continues at its end, and one that takes too long is given up."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tests.harness.compacted_sessions import (
     with_recovery,
 )
 from tests.harness.session import SessionHarness, ask, until
+from tests.harness.time_limits import HeldTimeLimits
 from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.model.script import says, stalls
@@ -119,16 +119,25 @@ async def test_waiting_is_over_at_once_where_nothing_runs(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 async def test_an_answer_that_takes_longer_than_the_policy_waits_is_not_waited_for(
-    tmp_path: Path,
+    tmp_path: Path, limits: HeldTimeLimits
 ) -> None:
     _, model, session = await talked(
         tmp_path, SLOW, stalls(), policy=with_recovery(wait_seconds=0.05)
     )
     asking = await compacting(session, model)
-
-    # The summary lasts several wait limits; only the answer after it is given up.
-    assert await asyncio.wait_for(session.wait_compaction(), LAST_RESORT_SECONDS) is False
+    waiting = asyncio.create_task(session.wait_compaction())
+    for _ in range(3):
+        # The summary lasts several wait limits; only the answer after it is given up.
+        await until(lambda: limits.runs(0.05))
+        if session.runner.compactions.in_flight:
+            limits.run_out(0.05)
+        await settled()
     await until(lambda: model.requests[-1].purpose == "step")
+    assert not waiting.done()
+
+    limits.run_out(0.05)
+
+    assert await asyncio.wait_for(waiting, LAST_RESORT_SECONDS) is False
     session.cancel()
     await asking
 
@@ -164,13 +173,18 @@ async def test_closing_the_session_wakes_whoever_waits(tmp_path: Path) -> None:
     assert isinstance((await asking).error, AbortedError)
 
 
-async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_path: Path) -> None:
+async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(
+    tmp_path: Path, limits: HeldTimeLimits
+) -> None:
     policy = with_recovery(compaction_seconds=0.1)
     harness, model, session = await talked(
         tmp_path, says("## Goal\n- know").stalls(), says("Still here."), policy=policy
     )
 
-    given_up = await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    compaction = asyncio.create_task(session.compact())
+    await until(lambda: "- know" in str(session.snapshot().messages[-1].parts))
+    limits.run_out(0.1)
+    given_up = await asyncio.wait_for(compaction, LAST_RESORT_SECONDS)
 
     assert isinstance(given_up.error, ApiError)
     assert given_up.error.retryable
@@ -193,10 +207,14 @@ async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_p
 
 
 @pytest.mark.slow
-async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) -> None:
+async def test_a_summary_is_tried_again_after_it_was_given_up(
+    tmp_path: Path, limits: HeldTimeLimits
+) -> None:
     policy = with_recovery(compaction_seconds=0.5)
     harness, model, session = await talked(tmp_path, stalls(), *[by_purpose] * 3, policy=policy)
-    failed = await ask(session, QUESTION)
+    asking = await compacting(session, model)
+    limits.run_out(0.5)
+    failed = await asking
     assert isinstance(failed.error, ApiError)
 
     answer = await asyncio.wait_for(session.retry(), LAST_RESORT_SECONDS)
@@ -208,12 +226,17 @@ async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) ->
     await assert_rebuilt(harness, session, model)
 
 
-async def test_who_joins_is_told_that_it_took_too_long(tmp_path: Path) -> None:
+async def test_who_joins_is_told_that_it_took_too_long(
+    tmp_path: Path, limits: HeldTimeLimits
+) -> None:
     policy = with_recovery(compaction_seconds=0.1)
     _, model, session = await talked(tmp_path, stalls(), policy=policy)
     asking = await compacting(session, model)
 
-    joined = await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    joining = asyncio.create_task(session.compact())
+    await settled()
+    limits.run_out(0.1)
+    joined = await asyncio.wait_for(joining, LAST_RESORT_SECONDS)
 
     assert isinstance(joined.error, ApiError)
     assert (await asking).error == joined.error
@@ -312,25 +335,34 @@ async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -> None:
+async def test_the_limit_waits_once_for_a_compaction_that_runs(
+    tmp_path: Path, limits: HeldTimeLimits
+) -> None:
     harness, model, session = await talked(tmp_path, SLOW, stalls())
-    take(harness, session, with_recovery(turn_seconds=0.1, compaction_seconds=1.0))
-    began = time.monotonic()
+    take(
+        harness, session, with_recovery(turn_seconds=0.1, compaction_seconds=1.0, wait_seconds=9.0)
+    )
+    asking = await compacting(session, model)
+    assert limits.counted(1.0) == 1, "the summary's own"
+    limits.run_out(0.1)
+    await until(lambda: limits.counted(1.0) == 2)
+    await until(lambda: model.requests[-1].purpose == "step")
+    assert not asking.done()
 
-    answer = await ask(session, QUESTION)
+    limits.run_out(1.0)
+    answer = await asking
 
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
-    assert time.monotonic() - began > 1.0
     assert [request.purpose for request in model.requests][2:] == ["compaction", "step"]
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None
 
 
 @pytest.mark.slow
-async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
+async def test_the_limit_waits_no_second_time(tmp_path: Path, limits: HeldTimeLimits) -> None:
     policy = with_recovery(turn_seconds=0.05, compaction_seconds=0.9)
-    parts = [says(SUMMARY).pauses(0.5) for _ in range(3)]
+    parts = [says(SUMMARY), says(SUMMARY).stalls()]
     said = [
         says(f"The mean of column {number} is 43.92. " * 100).in_pieces(4_000)
         for number in range(10)
@@ -344,7 +376,14 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     take(harness, session, policy)
     harness.narrow(INFO)
 
-    answer = await ask(session, "And now?")
+    asking = asyncio.create_task(ask(session, "And now?"))
+    await until(lambda: model.requests[-1].purpose == "compaction")
+    limits.run_out(0.05)
+    # The summary comes in parts, each with the limit of a compaction; the turn's limit was put off once by as much.
+    await until(lambda: len([one for one in model.requests if one.purpose == "compaction"]) == 2)
+    await until(lambda: limits.counted(0.9) == 2)
+    limits.run_out(0.9, of_turn=True)
+    answer = await asking
 
     assert isinstance(answer.error, AbortedError)
     assert "time limit" in answer.error.message
@@ -355,10 +394,13 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     assert all(one["timed_out"] and one["source"] == "pre-compaction" for one in decisions)
 
 
-async def test_what_was_taken_out_is_explained(tmp_path: Path) -> None:
+async def test_what_was_taken_out_is_explained(tmp_path: Path, limits: HeldTimeLimits) -> None:
     policy = with_recovery(compaction_seconds=0.1)
     _, _, session = await talked(tmp_path, says("## Goal").stalls(), policy=policy)
-    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    compaction = asyncio.create_task(session.compact())
+    await until(lambda: "## Goal" in str(session.snapshot().messages[-1].parts))
+    limits.run_out(0.1)
+    await asyncio.wait_for(compaction, LAST_RESORT_SECONDS)
 
     seen = str(build_context_report(session.basis(), lambda only: session.records_after(0, only)))
 

@@ -120,7 +120,7 @@ FACTS = (
 
 
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
-    wait(60)
+    wait()
     litellm = sys.modules["litellm"]
     whole: dict[str, dict[str, Any]] = json.loads(
         (litellm_table.path() or Path()).read_text("utf-8")

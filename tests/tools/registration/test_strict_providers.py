@@ -96,7 +96,7 @@ USERS: tuple[Callable[..., Any], ...] = (now, draw, nest, choose, grow, guess)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
-    wait(60)
+    wait()
 
 
 @pytest.mark.slow

@@ -66,6 +66,11 @@ TOO_SLOW = (
     "The summary did not come within {seconds:g} seconds, so nothing was cut. Try again, or name a faster "
     "model for summaries: compaction.model in the settings."
 )
+CALLED = (
+    "The model called the tool {tool} instead of writing the summary, so nothing was cut. Try again, or name "
+    "another model with --model."
+)
+"""No summary offers tools; a call all the same is not run."""
 TAKEN_BACK = UnknownError(
     message="The summary that was put aside is used after all, so this one was not requested.",
     explained=True,
@@ -285,9 +290,14 @@ class SummaryWriter:
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None
+        called = self._processor.requested_tools()
         self._processor.take_tool_calls()
         self._processor.handle(finished)
         self._account(finished, last=last)
+        # Where summaries are judged, what was written beside a call is judged like any other.
+        if called and not (summary_setup.policy.compact.judge and self._has_words()):
+            error = UnknownError(message=CALLED.format(tool=called[0]), explained=True)
+            raise ModelFailed(error)
         return assembled.record.id
 
     def _account(self, finished: StepFinished, *, last: bool) -> None:
@@ -319,6 +329,9 @@ class SummaryWriter:
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart))
         return tuple(part for part in texts if not part.ignored and not _failed(part))
+
+    def _has_words(self) -> bool:
+        return any(part.text.strip() for part in self._written())
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)

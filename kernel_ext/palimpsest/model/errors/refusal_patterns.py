@@ -259,6 +259,11 @@ SURE_OPENCODE = (
     "model_context_window_exceeded",
     "too many tokens",
     "token limit exceeded",
+    "tokens in request more than max tokens allowed",
+    r"exceeds (?:the )?(?:model'?s )?maximum context length",
+    "exceeds (?:the )?maximum allowed input length",
+    "is longer than the model'?s context length",
+    r"prompt has [\d,]+ tokens?, but the configured context size is",
     r"\A4(?:00|13)\s*(?:status code)?\s*\(no body\)",
 )
 
