@@ -67,14 +67,18 @@ def test_no_value_goes_uncounted(value: Any) -> None:
     assert counted(value) <= 1 + 2 * value_count(json.dumps(value).encode())
 
 
+def fill(taken: Messages) -> None:
+    for _ in range(MESSAGE_BYTES):
+        list(taken.feed(b"x" * 65_536))
+
+
 def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
     for end in (LINE, EVENT, None):
         taken = Messages(end)
         began = time.process_time()
 
         with pytest.raises(MessageTooLarge):
-            for _ in range(MESSAGE_BYTES):
-                list(taken.feed(b"x" * 65_536))
+            fill(taken)
 
         assert len(taken._held) <= MESSAGE_BYTES + 65_536
         assert time.process_time() - began < 5
@@ -132,7 +136,7 @@ class Hostile(BaseHTTPRequestHandler):
     how = "json"
     taken = 0
 
-    def do_POST(self) -> None:  # noqa: N802  # the base class's name
+    def do_POST(self) -> None:  # the base class's name
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         number, method = message.get("id"), message.get("method")
         if number is None:
@@ -150,7 +154,7 @@ class Hostile(BaseHTTPRequestHandler):
             error = {"code": -32601, "message": "There is no such method."}
             self._answer(number, error, "error")
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self._send(405, b"", {})
 
     do_DELETE = do_GET  # noqa: N815
