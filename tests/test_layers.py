@@ -42,7 +42,7 @@ HOMES = {
     "ipykernel": {"ipython_extension.py", "frontends/"},
     "ipywidgets": {"ipython_extension.py", "frontends/"},
     "anywidget": {"ipython_extension.py", "frontends/"},
-    "mcp": {"tools/mcp/client.py"},
+    "mcp": {"tools/mcp/client.py", "tools/mcp/transports.py"},
 }
 
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))

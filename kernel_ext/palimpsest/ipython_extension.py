@@ -191,11 +191,11 @@ def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
     from palimpsest.app.wiring import App
     from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
-    from palimpsest.frontends.kernel.output_capture import IN_RUN
+    from palimpsest.frontends.process_guard.agent_pieces import PIECE
     from palimpsest.session.engine import EngineThread
 
     engine = EngineThread()
-    recorder.is_agent_code = lambda: IN_RUN.get() is not None
+    recorder.is_agent_code = lambda: PIECE.get() is not None
     main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),

@@ -67,7 +67,28 @@ def hangs() -> None:
     threading.Event().wait()
 
 
-BEHAVIOURS = {one.__name__: one for one in (garbage, storm, strange, asks, exits, hangs)}
+def endless() -> None:
+    """Print 200 MB without a line end, and note after each one how many were taken."""
+    for megabyte in range(200):
+        sys.stdout.write("x" * 1_000_000)
+        sys.stdout.flush()
+        FILE.with_name("taken").write_text(str(megabyte + 1))
+
+
+def hollow() -> None:
+    """Print a message of many empty lists."""
+    line('{"jsonrpc": "2.0", "method": "x", "params": {"a": [' + "[]," * 3_000_000 + "[]]}}")
+
+
+def prose() -> None:
+    """Print a long message whose text has as many commas."""
+    out(method="notifications/no_such_thing", params={"a": "a, [b], {c} " * 500_000})
+
+
+BEHAVIOURS = {
+    one.__name__: one
+    for one in (garbage, storm, strange, asks, exits, hangs, endless, hollow, prose)
+}
 
 
 def main() -> None:
@@ -78,6 +99,8 @@ def main() -> None:
         said = json.loads(FILE.read_text())
         if method is None:
             answers.append(message)
+        elif said.get("endless") == method:
+            endless()
         elif method == "initialize":
             server = {"name": "changing", "version": "1"}
             offers = {"tools": {"listChanged": True}}

@@ -83,7 +83,40 @@ CHANGES = {
         "replaced threading.excepthook",
         None,
     ),
-    "builtins": ("import builtins\nbuiltins.open = open.__call__", "replaced builtins: open", None),
+    "builtins": (
+        "import builtins\nbuiltins.open = open.__call__",
+        "replaced builtins: open",
+        "__import__('builtins').open",
+    ),
+    "print": (
+        "import builtins\nold = print\nbuiltins.print = lambda *a, **k: old('>', *a, **k)",
+        "replaced builtins: print",
+        "__import__('builtins').print",
+    ),
+    "two builtins": (
+        "import builtins\nbuiltins.max = builtins.min = len",
+        "replaced builtins: max, min",
+        "str(__import__('builtins').max)",
+    ),
+    "excepthook": (
+        "import sys\nsys.excepthook = print",
+        "replaced sys.excepthook",
+        "__import__('sys').excepthook",
+    ),
+    "breakpointhook": (
+        "import sys\nsys.breakpointhook = print",
+        "replaced sys.breakpointhook",
+        "__import__('sys').breakpointhook",
+    ),
+}
+
+PUT_BACK = {
+    "sys.stdout": "import sys, io\nsys.stdout = io.StringIO()\nprint('lost')",
+    "sys.stderr": "import sys, io\nsys.stderr = io.StringIO()",
+    "sys.stdin": "import sys, io\nsys.stdin = io.StringIO('a')",
+    "sys.displayhook": "import sys\nsys.displayhook = lambda value: None\n1",
+    "builtins.input": "import builtins\nbuiltins.input = lambda *a: 'yes'\ninput()",
+    "getpass.getpass": "import getpass\ngetpass.getpass = lambda *a: 'yes'",
 }
 
 
@@ -114,6 +147,38 @@ def test_a_change_is_told_to_model_and_user_with_the_way_back(
         back = line.partition(" Back: ")[2]
         assert imported.run(f"import sys, os, warnings\n{back}").status == "ok"
         assert imported.value(look) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUT_BACK)
+def test_what_is_put_back_by_itself_says_so_in_a_line(imported: Kernel, name: str) -> None:
+    before = imported.value(f"str(__import__({name.split('.')[0]!r}).{name.split('.')[1]})")
+
+    called = call_python(imported, PUT_BACK[name])
+
+    assert called.section("left behind") == f"This replaced {name}; it was put back."
+    assert not called.failed
+    assert imported.value(f"str(__import__({name.split('.')[0]!r}).{name.split('.')[1]})") == before
+    assert imported.run("print('seen')\n2").stream() == "seen\n"
+
+
+@pytest.mark.slow
+def test_what_was_there_before_the_first_change_comes_back(imported: Kernel) -> None:
+    imported.run("import sys\nmine = lambda *a: None\nsys.excepthook, plain = mine, sys.excepthook")
+    call_python(imported, "import sys\nsys.excepthook = print")
+    called = call_python(imported, "import sys\nsys.excepthook = len")
+
+    imported.run(called.section("left behind").partition(" Back: ")[2])
+
+    assert imported.value("sys.excepthook is mine") == "True"
+    imported.run("sys.excepthook = plain")
+
+
+@pytest.mark.slow
+def test_an_output_that_is_redirected_for_a_while_leaves_nothing(imported: Kernel) -> None:
+    code = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    print(1)"
+
+    assert call_python(imported, code).output == "(no output)"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.session.permissions import approved_code
 from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome
@@ -146,3 +147,47 @@ def test_other_surrogates_and_long_code_have_their_own_checksum(
     assert known.has("ses_1", "x = '\ud800'")
     assert not known.has("ses_1", "x = '\ud801'")
     assert os.listdir(tmp_path / "state" / "approved_code")  # noqa: PTH208  # the folder is there
+
+
+def test_a_year_of_use_keeps_the_newest_and_a_question_as_quick(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approved_code, "LARGEST_FILE", 20_000)
+    codes = [f"step_{number} = {'x' * 200!r}" for number in range(500)]
+    known = opened(project, tmp_path / "state")
+    for code in codes:
+        known.add("ses_1", code)
+    later = opened(project, tmp_path / "state")
+
+    files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
+    assert sorted(one.suffix for one in files) == [".texts", ".txt"]
+    assert all(one.stat().st_size < 21_000 and one.stat().st_mode & 0o77 == 0 for one in files)
+    assert later.has("ses_1", codes[-1])
+    assert later.texts("ses_1")[-1] == codes[-1]
+    kept = [later.has("ses_1", code) for code in codes]
+    assert kept == sorted(kept), "the oldest are gone"
+    assert 100 < sum(kept) < 500
+    assert known.has("ses_1", codes[0]), "until this kernel ends"
+
+
+def test_what_an_earlier_kernel_recorded_is_not_written_again(
+    project: Path, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        opened(project, tmp_path / "state").add("ses_1", CODE)
+
+    files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
+    assert [one.read_text().count("\n") for one in files] == [1, 1]
+
+
+def test_a_file_that_is_far_too_large_is_begun_again(project: Path, tmp_path: Path) -> None:
+    opened(project, tmp_path / "state").add("ses_1", CODE)
+    for one in (tmp_path / "state").rglob("ses_1.*"):
+        one.write_bytes(b"x" * 12_000_000)
+
+    assert opened(project, tmp_path / "state").texts("ses_1") == ()
+    opened(project, tmp_path / "state").add("ses_1", CODE)
+    opened(project, tmp_path / "state").add("ses_1", "other = 1")
+
+    assert opened(project, tmp_path / "state").has("ses_1", "other = 1")
+    assert opened(project, tmp_path / "state").texts("ses_1")[-1:] == ("other = 1",)

@@ -15,14 +15,12 @@ from IPython.core.async_helpers import _should_be_async
 from IPython.core.displayhook import DisplayHook
 
 from palimpsest.frontends.kernel.output_capture import Capture
-from palimpsest.frontends.process_guard.event_loop import (
-    in_steps,
-    running_loop,
-    surviving,
-    tasks_without_exit,
-)
+from palimpsest.frontends.process_guard.agent_pieces import late_sentences
+from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
 from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
+from palimpsest.frontends.process_guard.lasting_guards import guard
 from palimpsest.frontends.process_guard.process_changes import ProcessState
+from palimpsest.frontends.process_guard.unanswered_input import nobody_answers
 from palimpsest.tools.tool import PythonOutcome
 
 NO_AWAIT = (
@@ -43,7 +41,8 @@ class Execution:
         self._shell = shell
         self._code = code
         self._capture = capture
-        self._ends = KernelEnds(capture.is_of_run)
+        self._piece = capture.piece
+        self._ends = KernelEnds(capture.piece)
         capture.quiet = _silenced(code)
         self._problem: Any = None
         self._transformed = code
@@ -58,7 +57,7 @@ class Execution:
         if self.awaits:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
-        with self._protected(), surviving(running_loop(), self._ends.refuse):
+        with self._protected(), surviving(running_loop(), self._piece.refuse):
             drive(self._cell(), self._shell, self._end_child)
         return self._outcome()
 
@@ -71,22 +70,29 @@ class Execution:
         flush_figures(self._shell)
         loop = asyncio.get_running_loop()
         with self._protected():
-            task = loop.create_task(in_steps(self._cell(), self._ends.refuse, self._end_child))
+            task = loop.create_task(in_steps(self._cell(), self._piece.refuse, self._end_child))
             started(task)
-            with tasks_without_exit(loop, self._ends.refuse):
-                await asyncio.wait([task])
-            with surviving(loop, self._ends.refuse):
+            await asyncio.wait([task])
+            with surviving(loop, self._piece.refuse):
                 _finish(self._shell, None if task.cancelled() else task.result())
         return self._outcome()
 
     @contextmanager
     def _protected(self) -> Iterator[None]:
         """Capture the code's outputs, keep it from ending the kernel, and note what it leaves changed."""
+        self._capture.notes += late_sentences()
+        guard(self._shell)
+        self._piece.loop = running_loop()
         before = ProcessState()
         try:
-            with self._capture.installed(self._shell), self._ends.installed(self._shell):
+            with (
+                self._capture.installed(self._shell),
+                self._ends.installed(self._shell),
+                nobody_answers(self._capture.notes.append),
+            ):
                 yield
         finally:
+            self._piece.ended = True
             self._capture.notes += before.changes()
 
     def _end_child(self) -> None:
@@ -110,7 +116,8 @@ class Execution:
 
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._capture
-        refused = "\n".join(self._ends.refusals)
+        told = capture.error or ""
+        refused = "\n".join(one for one in self._piece.refusals if one not in told)
         if refused:
             capture.error = f"{capture.error.rstrip()}\n{refused}" if capture.error else refused
         return PythonOutcome(

@@ -66,7 +66,7 @@ class CodeJob(Job):
         super().__init__(session_id)
         self.call_id = call_id
         self._code = code
-        self.capture = Capture(self._native, lambda: self.interrupted)
+        self.capture = Capture(self._native, lambda: self.interrupted, code)
         self.inputs: Mapping[str, str] = {}
 
     def perform(self, shell: Any) -> PythonOutcome:

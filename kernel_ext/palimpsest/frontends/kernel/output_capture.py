@@ -16,13 +16,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
-from palimpsest.frontends.process_guard.attribute_patches import patch
+from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
+from palimpsest.frontends.process_guard.attribute_patches import patch, swap
 from palimpsest.frontends.process_guard.kernel_ends import exit_text
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.transcript.errors import UserError
@@ -46,9 +46,6 @@ PIPE_SECONDS = 0.05
 """How long to wait for text that a child process wrote to the kernel's pipe."""
 ORDER_SECONDS = 1.0
 """How long one run waits in all for what children wrote before it prints something itself."""
-
-IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
-"""Set in the context of the agent's code, so that other tasks of the main loop are not captured."""
 
 
 class _Stream(io.TextIOBase):
@@ -98,6 +95,7 @@ class Capture:
         self,
         on_native: Callable[[], bool] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
+        code: str = "",
     ) -> None:
         self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
         self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
@@ -109,12 +107,12 @@ class Capture:
         """What the code leaves changed in the process, a sentence each."""
         self.quiet = False
         """The value of the last expression is not shown: the code ends in a semicolon."""
+        self.piece = Piece(code)
         self._on_native = on_native
         self._interrupted = interrupted
         self._fresh: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main = threading.current_thread()
-        self._token = object()
         self._pid = os.getpid()
         self._streams: dict[str, Any] = {}
         self._order_seconds = ORDER_SECONDS
@@ -133,12 +131,12 @@ class Capture:
         self._older_threads = frozenset(threading.enumerate()) - {self._main}
         streams = sys.stdout, sys.stderr
         self._streams = {"stdout": streams[0], "stderr": streams[1]}
-        publisher, hook = shell.display_pub, sys.displayhook
+        publisher = shell.display_pub
         publish = publisher.publish
         trap_hook, executed = shell.display_trap.hook, shell.displayhook.exec_result
         last = shell.last_execution_succeeded, shell.last_execution_result
         pdb, payloads = shell.call_pdb, list(shell.payload_manager.read_payload())
-        token = IN_RUN.set(self._token)
+        token = PIECE.set(self.piece)
         undo = [
             patch(publisher, "publish", self._publisher(publish)),
             patch(publisher, "clear_output", self._clear),
@@ -148,9 +146,14 @@ class Capture:
             self._catch_kept(streams[0], "stdout"),
             self._catch_kept(streams[1], "stderr"),
         ]
-        sys.stdout = _Stream(streams[0], lambda text: self._caught("stdout", text))
-        sys.stderr = _Stream(streams[1], lambda text: self._caught("stderr", text))
-        shell.display_trap.hook = sys.displayhook = self._displayhook(shell, publish)
+        show = self._displayhook(shell, publish)
+        shell.display_trap.hook = show
+        stand_ins = {
+            "stdout": _Stream(streams[0], lambda text: self._caught("stdout", text)),
+            "stderr": _Stream(streams[1], lambda text: self._caught("stderr", text)),
+            "displayhook": show,
+        }
+        swaps = [swap(sys, name, f"sys.{name}", value) for name, value in stand_ins.items()]
         if pdb:
             shell.call_pdb = False
         try:
@@ -158,8 +161,9 @@ class Capture:
         finally:
             for stream in streams:
                 _drain(stream)
-            sys.stdout, sys.stderr = streams
-            sys.displayhook, shell.display_trap.hook = hook, trap_hook
+            shell.display_trap.hook = trap_hook
+            for put_back in swaps:
+                put_back(self.notes.append)
             shell.displayhook.exec_result = executed
             shell.last_execution_succeeded, shell.last_execution_result = last
             if pdb:
@@ -167,7 +171,7 @@ class Capture:
             for take_back in reversed(undo):
                 take_back()
             self._take_pages(shell.payload_manager, payloads)
-            IN_RUN.reset(token)
+            PIECE.reset(token)
 
     def show(self, data: dict[str, Any]) -> bool:
         """Record a MIME bundle; true when it should become a native output."""
@@ -200,7 +204,7 @@ class Capture:
         """Tell whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main:
-            return IN_RUN.get() is self._token
+            return PIECE.get() is self.piece
         return thread not in self._older_threads
 
     @property

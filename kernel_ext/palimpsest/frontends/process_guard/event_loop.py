@@ -18,7 +18,6 @@ STOPPED = (
     "The code stopped the kernel's event loop, which would have ended the kernel; it goes on. "
     "Stop a loop of your own (asyncio.new_event_loop()) instead."
 )
-TASK_EXITED = "A task of the code raised SystemExit, which would have ended the kernel."
 
 
 def _nothing() -> None:
@@ -79,38 +78,3 @@ def in_steps(
                 error = raised
     finally:
         cell.close()
-
-
-@contextmanager
-def tasks_without_exit(
-    loop: asyncio.AbstractEventLoop, tell: Callable[[str], object]
-) -> Iterator[None]:
-    """Keep SystemExit inside tasks that are made in the block: raised through the loop, it ends the kernel."""
-    before = loop.get_task_factory()
-
-    def make(loop: asyncio.AbstractEventLoop, made: Any, **options: Any) -> Any:
-        kept = _kept(made, tell) if asyncio.iscoroutine(made) else made
-        if before is not None:
-            return before(loop, kept, **options)
-        return asyncio.Task(kept, loop=loop, **options)
-
-    loop.set_task_factory(make)
-    try:
-        yield
-    finally:
-        if loop.get_task_factory() is make:
-            loop.set_task_factory(before)
-
-
-def _kept(made: Any, tell: Callable[[str], object]) -> Any:
-    async def kept() -> Any:
-        try:
-            return await made
-        except SystemExit as exit_:
-            tell(TASK_EXITED)
-            raise RuntimeError(f"SystemExit: {exit_.code}") from None
-
-    found: Any = kept()
-    with suppress(AttributeError, TypeError):
-        found.__name__, found.__qualname__ = made.__name__, made.__qualname__
-    return found

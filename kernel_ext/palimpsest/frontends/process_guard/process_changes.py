@@ -34,6 +34,11 @@ EXACT = (str, int, float, bool, bytes, type(None))
 """Types whose values are compared; others are the same only if they are the same object."""
 
 
+REPLACED: dict[str, Any] = {}
+"""The functions of the process that pieces replaced and left replaced, by dotted name, for the way back."""
+_BACK = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
+
+
 class ProcessState:
     """The settings of the process when a piece of code begins.
 
@@ -97,8 +102,10 @@ class ProcessState:
 
     def _hook_changes(self) -> Iterator[str]:
         for (what, back), value in hooks().items():
-            if value is not self._hooks[what, back]:
-                yield _line(f"replaced {what}", back)
+            before = self._hooks[what, back]
+            if value is not before:
+                is_name = what.replace(".", "").isidentifier()
+                yield _line(f"replaced {what}", _kept_back(what, before) if is_name else back)
 
     def _path_changes(self) -> Iterator[str]:
         added = [one for one in sys.path if one not in self._path]
@@ -165,7 +172,9 @@ class ProcessState:
             if name != "_" and now.get(name, value) is not value
         ]
         if other:
-            yield _line(f"replaced builtins: {_listed(other)}", "restart the kernel")
+            ways = [_kept_back(f"builtins.{name}", self._builtins[name]) for name in other]
+            back = "; ".join(["import builtins", *ways[:MOST_NAMES]])
+            yield _line(f"replaced builtins: {_listed(other)}", back)
 
     def _seeds(self) -> Iterator[str]:
         if numpy_is_seeded() and not self._numpy_seeded:
@@ -192,6 +201,12 @@ class ProcessState:
 
 def _line(what: str, back: str) -> str:
     return f"This {what}. Back: {back if len(back) <= LONGEST_BACK else 'restart the kernel'}"
+
+
+def _kept_back(name: str, before: Any) -> str:
+    """Keep what was there before the first piece that replaced it, and return the code that sets it back."""
+    REPLACED.setdefault(name, before)
+    return _BACK.format(name=name, module=__name__)
 
 
 def _way(back: str, before: Any) -> str:

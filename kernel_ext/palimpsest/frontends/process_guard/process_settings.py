@@ -86,6 +86,7 @@ def hooks() -> dict[Setting, Any]:
             "threading.excepthook = threading.__excepthook__",
         ): threading.excepthook,
         ("sys.unraisablehook", "sys.unraisablehook = sys.__unraisablehook__"): sys.unraisablehook,
+        ("sys.breakpointhook", "sys.breakpointhook = sys.__breakpointhook__"): sys.breakpointhook,
         ("the trace function", "sys.settrace(None)"): sys.gettrace(),
         ("the profile function", "sys.setprofile(None)"): sys.getprofile(),
         (

@@ -4,7 +4,8 @@ A session's log may come from anybody, so that it says of a call that it was app
 code that this user approved in this project on this machine is run again without a question.
 
 Border: stores checksums in ``<state>/palimpsest/approved_code``, and beside them the texts, without keys, with which
-other code is compared when it is asked about; asks nothing and runs nothing of its own.
+other code is compared when it is asked about; asks nothing and runs nothing of its own. Both files of a session keep
+their newest lines only, so that a question costs the same after a year of use.
 """
 
 import hashlib
@@ -28,8 +29,10 @@ LONGEST_TEXT = 40_000
 """Characters of code whose text is stored."""
 MOST_TEXTS = 50
 """The newest texts of a session that are read."""
-LARGEST_FILE = 10_000_000
-"""A file of one session that is larger is not read; its code is asked about again."""
+LARGEST_FILE = 1_000_000
+"""Bytes of one file of a session: 15,000 checksums, or the newest texts. One that grew beyond it keeps the newest half."""
+MOST_READ = 10 * LARGEST_FILE
+"""Bytes; a larger file was not written here as it is, and is replaced by what is added next."""
 
 
 class ApprovedCode:
@@ -58,7 +61,10 @@ class ApprovedCode:
         with self._lock:
             if (session_id, mark) in self._here:
                 return
+            known = self.has(session_id, code)
             self._here.add((session_id, mark))
+            if known:
+                return
             with suppress(OSError):
                 self._append(session_id, mark, ".txt")
                 text = scrub(code, secret_values(os.environ))
@@ -111,8 +117,29 @@ class ApprovedCode:
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
-            if not distrusted_status(os.fstat(file.fileno()), path):
-                file.write(f"{line}\n".encode())
+            status = os.fstat(file.fileno())
+            if distrusted_status(status, path):
+                return
+            file.write(f"{line}\n".encode())
+        if status.st_size > LARGEST_FILE:
+            self._shorten(session_id, suffix, path)
+
+    def _shorten(self, session_id: str, suffix: str, path: Path) -> None:
+        """Keep the newest half of a file; what another kernel adds in this moment is asked about again."""
+        lines = self._read(session_id, suffix).splitlines(keepends=True) or [""]
+        kept = [lines.pop()]
+        size = len(kept[0].encode())
+        while lines and size + len(lines[-1].encode()) <= LARGEST_FILE // 2:
+            size += len(lines[-1].encode())
+            kept.append(lines.pop())
+        made = path.with_name(f"{path.name}.{os.getpid()}.new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            with open(os.open(made, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
+                file.write("".join(reversed(kept)).encode())
+            made.replace(path)
+        finally:
+            made.unlink(missing_ok=True)
 
     def _read(self, session_id: str, suffix: str) -> str:
         path = self._path(session_id, suffix)
@@ -122,8 +149,8 @@ class ApprovedCode:
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
             if distrusted_status(os.fstat(file.fileno()), path):
                 return ""
-            content = file.read(LARGEST_FILE + 1)
-        return "" if len(content) > LARGEST_FILE else content.decode()
+            content = file.read(MOST_READ + 1)
+        return "" if len(content) > MOST_READ else content.decode()
 
     def _distrusted(self, path: Path) -> bool:
         """Return whether another user could have written here: also a folder above can be replaced."""

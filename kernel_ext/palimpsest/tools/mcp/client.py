@@ -1,4 +1,4 @@
-"""The connection to an MCP server; the only module that imports the optional package ``mcp``.
+"""The connection to an MCP server; imports the optional package ``mcp``, as ``transports.py`` does and no other module.
 
 Border: one connection, from opening to closing, in values of our own. When to connect, what to offer and
 how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: what it sends is
@@ -7,15 +7,12 @@ data, its time is limited, and every failure becomes one sentence.
 
 import importlib.util
 import logging
-import os
-import shutil
-import sys
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from palimpsest.tools.mcp.transports import Lost, Stderr, command_of, over_http, over_pipes
 from palimpsest.tools.mcp.values import (
     McpContent,
     McpServerSpec,
@@ -32,15 +29,11 @@ T = TypeVar("T")
 
 INSTALL = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
 
-GUARD = Path(__file__).with_name("watchdog.py")
 CONNECT_SECONDS = 30.0
 """Time limit to connect; a launcher that downloads its server on the first start takes that long."""
 LIST_SECONDS = 15.0
 MOST_PAGES = 50
 """Maximum pages of one list, since a server could always name another page."""
-EVENT_BYTES = 64_000_000
-"""Maximum bytes of one answer over HTTP; the package's own limit is too small for an image."""
-STDERR_BYTES = 4_000
 GONE = -32000
 """The protocol's error code for a closed connection."""
 TIMED_OUT = -32001
@@ -107,9 +100,11 @@ def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict
 class Connection:
     """An open connection to one server."""
 
-    def __init__(self, spec: McpServerSpec, client: Any) -> None:
+    def __init__(self, spec: McpServerSpec, client: Any, broken: Sequence[str] = ()) -> None:
         self._spec = spec
         self._client = client
+        self._broken = broken
+        """The bound that the server broke, if it did; filled while the connection is open."""
         # The package would match results against the server's schema by an engine that may take years.
         client.session.validate_tool_result = _unchecked
         capabilities = client.session.server_capabilities
@@ -177,7 +172,6 @@ class Connection:
 
     async def _asked(self, what: str, work: Awaitable[T], seconds: float) -> T:
         import anyio
-        from mcp.shared.exceptions import MCPError
 
         try:
             with anyio.fail_after(seconds):
@@ -185,13 +179,19 @@ class Connection:
         except TimeoutError:
             words = f"did not {what} within {seconds:g} seconds"
             raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.") from None
-        except MCPError as error:
+        except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
+            raise self._failed(what, error) from None
+
+    def _failed(self, what: str, error: Exception) -> ServerFailed:
+        from mcp.shared.exceptions import MCPError
+
+        if self._broken:
+            return ServerFailed(stopped_text(self._spec.name, self._broken[0]), lost=True)
+        lost, words = True, f"did not {what}: {_told(error)}"
+        if isinstance(error, MCPError):
             lost = error.code == GONE or "session terminated" in str(error).lower()
             words = "ended" if lost else f"did not {what}: {in_one_line(str(error))}"
-            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=lost) from None
-        except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
-            words = f"did not {what}: {_told(error)}"
-            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=True) from None
+        return ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=lost)
 
 
 @asynccontextmanager
@@ -201,13 +201,14 @@ async def connect(
     *,
     root: Path,
     changed: Callable[[], None],
-    lost: Callable[[], None],
+    lost: Lost,
     begun: Callable[[Callable[[], None]], None],
 ) -> AsyncIterator[Connection]:
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
-    ``changed`` is called when the server reports that its tools changed, ``lost`` when it ends. ``begun`` is
-    called with a function that aborts the connection and its process, once there is a process.
+    ``changed`` is called when the server reports that its tools changed; ``lost`` when it ends, with the bound that it
+    broke where it was stopped for that; ``begun`` with a function that aborts the connection and its process, once
+    there is a process.
     """
     import anyio
     from mcp import Client
@@ -216,8 +217,14 @@ async def connect(
         # Not by cancelling the task, which would also interrupt the shutdown of the process.
         begun(limit.cancel)
 
-    stderr = _Stderr()
-    transport = _transport(spec, environment, root, stderr, lost, started)
+    broken: list[str] = []
+
+    def ended(why: str) -> None:
+        broken.extend([why] if why else [])
+        lost(why)
+
+    stderr = Stderr()
+    transport = _transport(spec, environment, root, stderr, ended, started)
 
     async def told(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -230,20 +237,17 @@ async def connect(
         with anyio.fail_after(seconds) as limit:
             async with client:
                 opened, limit.deadline = True, float("inf")
-                yield Connection(spec, client)
+                yield Connection(spec, client, broken)
     except ServerFailed:
         raise
     except TimeoutError:
         words = f"was silent for {seconds:g} seconds{stderr.last()}"
         raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
-    except Exception as error:  # noqa: BLE001  as above
-        if opened:
-            failed = _first(error)
-            if isinstance(failed, ServerFailed):
-                raise failed from None
-            return
-        words = f"cannot be used: {_told(error)}{stderr.last()}"
-        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
+    except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
+        failed = _failure(spec.name, error, broken, "" if opened else stderr.last())
+        if not opened or isinstance(_first(error), ServerFailed) or broken:
+            raise failed from None
+        return
     finally:
         stderr.close()
     if not opened:
@@ -254,135 +258,35 @@ def _transport(
     spec: McpServerSpec,
     environment: Mapping[str, str],
     root: Path,
-    stderr: "_Stderr",
-    lost: Callable[[], None],
+    stderr: Stderr,
+    lost: Lost,
     started: Callable[[], None],
 ) -> Any:
     try:
         if spec.url is not None:
             headers = {name: expand(value, environment) for name, value in spec.headers.items()}
-            return _http(expand(spec.url, environment), headers, started)
+            return over_http(expand(spec.url, environment), headers, lost, started)
         given = environment_for(spec, environment)
-        command = expand(spec.command or "", environment)
         args = [expand(one, environment) for one in spec.args]
+        command = command_of(expand(spec.command or "", environment), args, given)
     except ServerFailed as missing:
         raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
-    if shutil.which(command, path=given.get("PATH")) is None:
-        words = f"there is no program {command!r}"
-        raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {words}.")
     cwd = root / expand(spec.cwd, environment) if spec.cwd else root
-    return _stdio(command, args, given, cwd, stderr, lost, started)
+    return over_pipes(command, given, cwd, stderr, lost, started)
 
 
-@asynccontextmanager
-async def _stdio(
-    command: str,
-    args: list[str],
-    environment: dict[str, str],
-    cwd: Path,
-    stderr: "_Stderr",
-    lost: Callable[[], None],
-    started: Callable[[], None],
-) -> AsyncIterator[Any]:
-    """Start a server's process under the watchdog, which ends it when this kernel is gone."""
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    guarded = os.name == "posix"
-    parameters = StdioServerParameters(
-        command=sys.executable if guarded else command,
-        args=["-I", "-S", str(GUARD), command, *args] if guarded else args,
-        env=environment,
-        cwd=cwd,
-        encoding_error_handler="replace",
-    )
-    async with stdio_client(parameters, errlog=stderr.file) as (reading, writing):
-        stderr.started()
-        started()
-        yield _Watched(reading, lost), writing
+def _failure(name: str, error: Exception, broken: Sequence[str], said: str) -> ServerFailed:
+    first = _first(error)
+    if broken:
+        return ServerFailed(stopped_text(name, broken[0]), lost=True)
+    if isinstance(first, ServerFailed):
+        return first
+    return ServerFailed(f"The MCP server {name!r} cannot be used: {_told(error)}{said}.", lost=True)
 
 
-@asynccontextmanager
-async def _http(
-    url: str, headers: dict[str, str], started: Callable[[], None]
-) -> AsyncIterator[Any]:
-    from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
-
-    async with (
-        create_mcp_http_client(headers=headers) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
-    ):
-        started()
-        yield streams
-
-
-class _Watched:
-    """Wraps a stream of messages and calls back when it ends."""
-
-    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
-        self._stream = stream
-        self._ended = ended
-
-    async def receive(self) -> Any:
-        import anyio
-
-        try:
-            return await self._stream.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._ended()
-            raise
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __aiter__(self) -> "_Watched":
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except StopAsyncIteration:
-            self._ended()
-            raise
-
-    async def __aenter__(self) -> "_Watched":
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *exception: Any) -> Any:
-        return await self._stream.__aexit__(*exception)
-
-
-class _Stderr:
-    """Keeps the newest stderr output of a server's process; reads it in a thread until the process ends."""
-
-    def __init__(self) -> None:
-        self._reading, writing = os.pipe()
-        self.file = os.fdopen(writing, "w")
-        self._last = b""
-        self._thread = threading.Thread(
-            target=self._read, daemon=True, name="palimpsest-mcp-stderr"
-        )
-        self._thread.start()
-
-    def started(self) -> None:
-        """Close our end of the pipe, so that it ends with the process."""
-        if not self.file.closed:
-            self.file.close()
-
-    close = started
-
-    def last(self) -> str:
-        """Return the last line of stderr as the end of a sentence; empty if there is none."""
-        self.started()
-        self._thread.join(0.2)
-        lines = self._last.decode("utf-8", "replace").strip().splitlines()
-        return f" (it said: {in_one_line(lines[-1])})" if lines else ""
-
-    def _read(self) -> None:
-        while data := os.read(self._reading, 65_536):
-            self._last = (self._last + data)[-STDERR_BYTES:]
-        os.close(self._reading)
+def stopped_text(name: str, why: str) -> str:
+    """Return the sentence about a server that was stopped because it broke a bound."""
+    return f"The MCP server {name!r} {why}, so it was stopped."
 
 
 def _told(error: BaseException) -> str:

@@ -227,7 +227,7 @@ class McpServer:
                 self._environment,
                 root=self._root,
                 changed=self._changed,
-                lost=lambda: self._lost(end),
+                lost=lambda why: self._lost(end, why),
                 begun=lambda give_up: self._begun(end, give_up),
             ) as connection:
                 await self._serve(connection, end, watch)
@@ -277,8 +277,10 @@ class McpServer:
     def _changed(self) -> None:
         self._stale = True
 
-    def _lost(self, end: asyncio.Event) -> None:
-        if self.state == "connected" and not end.is_set():
+    def _lost(self, end: asyncio.Event, why: str) -> None:
+        if why:
+            self._fail(end, client.stopped_text(self.name, why))
+        elif self.state == "connected" and not end.is_set():
             self._fail(end, f"The MCP server {self.name!r} ended.")
 
     def _fail(self, end: asyncio.Event, words: str) -> None:

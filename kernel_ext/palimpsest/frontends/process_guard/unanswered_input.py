@@ -1,0 +1,153 @@
+"""Refuse what waits for somebody's keys in the agent's Python: nobody can answer there.
+
+A question of ``input`` would stand below a cell that nobody expects to ask, and a debugger's reads from nowhere. Each
+becomes a failed call with one sentence, also in a thread, and where the code takes the error.
+
+Border: patches one shell's kernel, the debugger's classes, and, for the length of a run, the functions that read. A debugger
+that gets its commands from a file or text of the code is left alone.
+"""
+
+import bdb
+import builtins
+import functools
+import getpass
+import io
+import os
+import pdb
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from IPython.core.error import StdinNotImplementedError
+
+from palimpsest.frontends.process_guard.agent_pieces import Piece, current_piece
+from palimpsest.frontends.process_guard.attribute_patches import swap
+
+NOBODY = "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
+ASK = "Put the value into the code, or ask the user for it in your answer."
+PRINT = "Print the values to look at, and run the code in smaller pieces."
+
+
+class NobodyAnswers(StdinNotImplementedError):  # named after what is wrong
+    """Raised where the agent's code waits for somebody's keys; the text is the sentence that is shown."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def refuse_input(piece: Piece, name: str, instead: str = ASK) -> None:
+    """End the code that waits for keys."""
+    __tracebackhide__ = True
+    words = NOBODY.format(name=name, instead=instead)
+    piece.refuse(words)
+    raise NobodyAnswers(words)
+
+
+def _checked(call: Callable[..., Any], name: str, instead: str = ASK) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        if (piece := current_piece()) is not None:
+            refuse_input(piece, name, instead)
+        return call(*arguments, **options)
+
+    return checked
+
+
+def guard_questions(shell: Any) -> None:
+    """Guard a kernel's two ways to ask, also for code that kept them."""
+    kernel = getattr(shell, "kernel", None)
+    for name, shown in (("raw_input", "input()"), ("getpass", "getpass()")):
+        if hasattr(kernel, name):
+            setattr(kernel, name, _checked(getattr(kernel, name), shown))
+
+
+def guard_debuggers() -> None:
+    """Guard the entrances of Python's debugger, which those of IPython and others go through."""
+    bdb.Bdb.set_trace = _without_keys(bdb.Bdb.set_trace)  # type: ignore[method-assign]
+    pdb.Pdb.interaction = _without_keys(pdb.Pdb.interaction)  # type: ignore[method-assign]
+    hook = sys.breakpointhook
+
+    @functools.wraps(hook)
+    def breaks(*arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        piece = current_piece()
+        if piece is not None and os.environ.get("PYTHONBREAKPOINT") != "0":
+            refuse_input(piece, "breakpoint()", PRINT)
+        return hook(*arguments, **options)
+
+    sys.breakpointhook = breaks
+
+
+def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def checked(self: Any, *arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        piece = current_piece()
+        reads_text = not getattr(self, "use_rawinput", True) or not isinstance(self, pdb.Pdb)
+        if piece is not None and not reads_text:
+            refuse_input(piece, "a debugger", PRINT)
+        return method(self, *arguments, **options)
+
+    return checked
+
+
+class _NoKeys(io.TextIOBase):
+    """Stands in for standard input; code of others reads what was there before."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def readable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        number: int = self._original.fileno()
+        return number
+
+    def read(self, *arguments: Any) -> str:
+        return self._asked("read", arguments)
+
+    def readline(self, *arguments: Any) -> str:  # type: ignore[override]
+        return self._asked("readline", arguments)
+
+    def __next__(self) -> str:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def _asked(self, name: str, arguments: tuple[Any, ...]) -> str:
+        __tracebackhide__ = True
+        if (piece := current_piece()) is not None:
+            refuse_input(piece, f"sys.stdin.{name}()")
+        text: str = getattr(self._original, name)(*arguments)
+        return text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+@contextmanager
+def nobody_answers(tell: Callable[[str], object]) -> Iterator[None]:
+    """Refuse the functions that read keys in the code of the block; ``tell`` gets a sentence for each that it replaced."""
+    asking = [(builtins, "input", "builtins.input", "input()")] + [
+        (getpass, name, f"getpass.{name}", "getpass()")
+        for name in ("getpass", "unix_getpass", "win_getpass", "fallback_getpass")
+        if hasattr(getpass, name)
+    ]
+    swaps = [
+        swap(module, name, shown, _checked(getattr(module, name), called))
+        for module, name, shown, called in asking
+    ]
+    if sys.stdin is not None:
+        swaps.append(swap(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin)))
+    try:
+        yield
+    finally:
+        for put_back in reversed(swaps):
+            put_back(tell)

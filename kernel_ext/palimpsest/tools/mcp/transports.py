@@ -1,0 +1,284 @@
+"""The two ways to a server, its process and an address, with every message bounded before it is read.
+
+The package ``mcp`` reads a line of a process and the body of an answer whole, however long they are
+(``message_bounds.py``), so the process is started and read here, and the bytes of answers pass through here.
+
+Border: bytes and messages; what a server says in them is read by the package, and failures become sentences in
+``client.py``. A server that breaks a bound is ended at once.
+"""
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from palimpsest.tools.mcp.message_bounds import EVENT, LINE, Messages, MessageTooLarge
+from palimpsest.tools.mcp.values import ServerFailed, in_one_line
+
+GUARD = Path(__file__).with_name("watchdog.py")
+STDERR_BYTES = 4_000
+END_SECONDS = 2.0
+"""How long a process has to end after its stdin is closed, and again after SIGTERM."""
+FLUSH_SECONDS = 0.5
+"""How long messages that wait to be sent have before stdin is closed."""
+LOOK_SECONDS = 0.01
+PIECE_BYTES = 65_536
+
+Lost = Callable[[str], None]
+"""Called when a server ends or is ended: with why, to stand behind its name, or an empty text."""
+
+
+@asynccontextmanager
+async def over_pipes(
+    command: list[str],
+    environment: dict[str, str],
+    cwd: Path,
+    stderr: "Stderr",
+    lost: Lost,
+    started: Callable[[], None],
+) -> AsyncIterator[Any]:
+    """Start a server's process under the watchdog, which ends it when this kernel is gone, and yield its streams."""
+    import anyio
+    from mcp.shared.message import SessionMessage
+
+    process = await _process(command, environment, cwd, stderr)
+    # No await until the task group: a cancellation here would leave the process behind.
+    stderr.started()
+    sending, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    writing, taking = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+
+    async def read() -> None:
+        async with sending:
+            try:
+                await _read(process.stdout, sending)
+            except MessageTooLarge as problem:
+                lost(str(problem))
+                with anyio.CancelScope(shield=True):
+                    await _kill(process)
+        lost("")
+
+    async def write() -> None:
+        try:
+            async with taking:
+                async for message in taking:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await process.stdin.send(f"{text}\n".encode("utf-8", "replace"))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+            await sending.aclose()
+        finally:
+            written.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(write)
+        try:
+            started()
+            yield reading, writing
+        finally:
+            with anyio.CancelScope(shield=True):
+                reading.close()
+                writing.close()
+                with anyio.move_on_after(FLUSH_SECONDS):
+                    await written.wait()
+                await _end(process)
+            tasks.cancel_scope.cancel()
+
+
+async def _process(
+    command: list[str], environment: dict[str, str], cwd: Path, stderr: "Stderr"
+) -> Any:
+    import anyio
+    from mcp.client.stdio import get_default_environment
+
+    environment = get_default_environment() | environment
+    if os.name == "posix":
+        return await anyio.open_process(
+            [sys.executable, "-I", "-S", str(GUARD), *command],
+            env=environment,
+            stderr=stderr.file,
+            cwd=cwd,
+            start_new_session=True,
+        )
+    from mcp.os.win32.utilities import (  # pragma: no cover
+        create_windows_process,
+        get_windows_executable_command,
+    )
+
+    program = await anyio.to_thread.run_sync(  # pragma: no cover
+        get_windows_executable_command, command[0], abandon_on_cancel=True
+    )
+    return await create_windows_process(  # pragma: no cover
+        program, command[1:], environment, stderr.file, cwd
+    )
+
+
+async def _read(stdout: Any, sending: Any) -> None:
+    """Send on each line that is read as a message; what comes when nobody listens any more is read and dropped."""
+    import anyio
+    import mcp_types
+    from mcp.shared.message import SessionMessage
+
+    lines = Messages(LINE)
+    listening = True
+    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+        while True:
+            for line in lines.feed(await stdout.receive(PIECE_BYTES)):
+                message: Any
+                try:
+                    text = line.decode("utf-8", "replace")
+                    message = SessionMessage(
+                        mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+                    )
+                except ValueError as problem:
+                    message = problem
+                try:
+                    if listening:
+                        await sending.send(message)
+                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    listening = False
+
+
+async def _end(process: Any) -> None:
+    """End a process that was asked to: close its stdin, and what does not end then is killed with its children."""
+    await _closed(process.stdin)
+    if not await _has_ended(process):
+        await _kill(process)
+    if os.name != "posix":  # pragma: no cover
+        from mcp.os.win32.utilities import close_process_job
+
+        close_process_job(process)
+    await _closed(process.stdout)
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if callable(close := getattr(transport, "close", None)):
+        with suppress(PermissionError):
+            close()
+
+
+async def _kill(process: Any) -> None:
+    if os.name == "posix":
+        from mcp.os.posix.utilities import terminate_posix_process_tree
+
+        await terminate_posix_process_tree(process, END_SECONDS)
+    else:  # pragma: no cover
+        from mcp.os.win32.utilities import terminate_windows_process_tree
+
+        await terminate_windows_process_tree(process)
+    await _has_ended(process)
+
+
+async def _has_ended(process: Any) -> bool:
+    """Wait for a process; not by its own ``wait``, which waits for pipes that a child may hold."""
+    import anyio
+
+    with anyio.move_on_after(END_SECONDS):
+        while process.returncode is None:  # noqa: ASYNC110  # no event without its pipes
+            await anyio.sleep(LOOK_SECONDS)
+    return process.returncode is not None
+
+
+async def _closed(pipe: Any) -> None:
+    import anyio
+
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await pipe.aclose()
+
+
+@asynccontextmanager
+async def over_http(
+    url: str, headers: Mapping[str, str], lost: Lost, started: Callable[[], None]
+) -> AsyncIterator[Any]:
+    """Connect to an address, and yield its streams."""
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    # What is unpacked cannot be bounded before it is there.
+    plain = {"Accept-Encoding": "identity", **headers}
+    async with create_mcp_http_client(headers=plain) as client:
+        client.event_hooks["response"].append(_bounding(lost))
+        async with streamable_http_client(url, http_client=client) as streams:
+            started()
+            yield streams
+
+
+def _bounding(lost: Lost) -> Callable[[Any], Awaitable[None]]:
+    """Return what makes the bytes of each answer arrive in whole, bounded messages."""
+
+    async def bound(response: Any) -> None:
+        response.stream = _bounded_stream(response, lost)
+
+    return bound
+
+
+def _bounded_stream(response: Any, lost: Lost) -> Any:
+    import httpx2
+
+    stream = response.stream
+    packed = response.headers.get("content-encoding", "identity").strip().lower()
+    kind = response.headers.get("content-type", "").lower()
+    messages = Messages(EVENT if kind.startswith("text/event-stream") else None)
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                _check_plain(packed)
+                async for piece in stream:
+                    for message in messages.feed(piece):
+                        yield message
+                yield messages.rest()
+            except MessageTooLarge as problem:
+                lost(str(problem))
+                raise httpx2.StreamError(str(problem)) from None
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Bounded()
+
+
+def _check_plain(packed: str) -> None:
+    if packed not in ("", "identity"):
+        raise MessageTooLarge("packed its answer, which was not asked for")
+
+
+class Stderr:
+    """Keeps the newest stderr output of a server's process; reads it in a thread until the process ends."""
+
+    def __init__(self) -> None:
+        self._reading, writing = os.pipe()
+        self.file = os.fdopen(writing, "w")
+        self._last = b""
+        self._thread = threading.Thread(
+            target=self._read, daemon=True, name="palimpsest-mcp-stderr"
+        )
+        self._thread.start()
+
+    def started(self) -> None:
+        """Close our end of the pipe, so that it ends with the process."""
+        if not self.file.closed:
+            self.file.close()
+
+    close = started
+
+    def last(self) -> str:
+        """Return the last line of stderr as the end of a sentence; empty if there is none."""
+        self.started()
+        self._thread.join(0.2)
+        lines = self._last.decode("utf-8", "replace").strip().splitlines()
+        return f" (it said: {in_one_line(lines[-1])})" if lines else ""
+
+    def _read(self) -> None:
+        while data := os.read(self._reading, PIECE_BYTES):
+            self._last = (self._last + data)[-STDERR_BYTES:]
+        os.close(self._reading)
+
+
+def command_of(command: str, args: list[str], environment: Mapping[str, str]) -> list[str]:
+    """Return the words that start a server; raises ServerFailed where there is no such program."""
+    if shutil.which(command, path=environment.get("PATH")) is None:
+        raise ServerFailed(f"there is no program {command!r}")
+    return [command, *args]
