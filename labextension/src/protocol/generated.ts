@@ -634,6 +634,10 @@ export interface BranchColumn {
    * US dollars; None where a request has no known price.
    */
   cost?: number;
+  /**
+   * About what it cost in units of an uncached input token, where ``cost`` is None.
+   */
+  units?: number;
   decisions: number;
   /**
    * The newest answer, or its beginning; empty where there is none.
@@ -644,9 +648,9 @@ export interface BranchColumn {
    */
   sizes: number[];
   /**
-   * Some of these are estimates.
+   * How many of these are estimates: no provider reported the tokens of their requests.
    */
-  estimated: boolean;
+  estimates: number;
   /**
    * Tokens that the newest request's model takes; 0 where it has no limit.
    */
