@@ -956,9 +956,13 @@ export interface SessionHead {
    */
   partial: boolean;
   /**
-   * One sentence while nothing can be written, since the disk does not respond.
+   * One sentence while nothing can be written, since the disk does not respond or the folder is gone.
    */
   problem?: string;
+  /**
+   * What is unusual about the session's opening, such as that its notebook was moved, until the next prompt.
+   */
+  notice?: string;
   /**
    * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
    * other way round, since replies and notices have channels of their own. 0 by an older kernel.

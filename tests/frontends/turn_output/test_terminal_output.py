@@ -10,8 +10,8 @@ from tests.render.sample_parts import assistant, failed, ran, user
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.messages import Message
 from palimpsest.transcript.errors import ApiError
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import RetryPart, Span, TextPart
 from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import Ask, Reply
@@ -114,15 +114,14 @@ def test_attempts_in_a_row_are_one_line_that_grows_and_says_how_they_ended(
     story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
     assert printed(feed, capsys, story) == "↻ Overloaded. Sent again after 2.0 s"
 
-    feed = Feed(
+    feed._messages = (
         assistant(
             retry("r1", "Overloaded", 2),
             retry("r2", "Overloaded", 4),
             retry("r3", "Too many requests.", 8),
             TextPart(id="t", session_id="s", message_id="m", text="Here I am.\n"),
-        )
+        ),
     )
-    story._feed = feed  # type: ignore[assignment]
     assert printed(feed, capsys, story) == (
         ", then 4.0 s; Too many requests. Sent again after 8.0 s: answered.\nHere I am.\n"
     )

@@ -22,7 +22,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
-from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome
+from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome, is_told
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
@@ -406,10 +406,10 @@ class _OutlineBuilder:
         ask, reply = self.notes.asked(part)
         lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
         room = max(0, min(self.caps.call, self.caps.turn - self.spent))
-        shown_in, shown_out = share(
-            *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
-        )
         outcome = call_outcome(part, reply)
+        shown_in, shown_out = share(
+            *self._texts(part, ask, outcome), room, lines, whole_tail=part.tool not in LOOKING
+        )
         if outcome.reason == self.ended:
             outcome = replace(outcome, reason="")
         waits = ask is not None and not reply and _is_open(part)
@@ -438,7 +438,9 @@ class _OutlineBuilder:
             return first_code_line(code)
         return title or subject(part.state.input)
 
-    def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Excerpt | None, Excerpt | None]:
+    def _texts(
+        self, part: ToolPart, ask: Ask | None, outcome: CallOutcome
+    ) -> tuple[Excerpt | None, Excerpt | None]:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
             # A subagent's question is shown in the card of the call that started it.
@@ -449,7 +451,7 @@ class _OutlineBuilder:
             text, language = ask.diff, "diff"
         if ask and ask.changed and _is_open(part):
             text, language = f"{ask.changed}\n\n{text}", "diff"
-        given, came = self._cleaned(text), self._cleaned(self._came(part))
+        given, came = self._cleaned(text), self._cleaned(self._came(part, outcome))
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
@@ -464,9 +466,11 @@ class _OutlineBuilder:
         """
         return self.scrub(clean(self.scrub(without_colours(text))))
 
-    def _came(self, part: ToolPart) -> str:
+    def _came(self, part: ToolPart, outcome: CallOutcome) -> str:
         match part.state:
-            case ToolFailed(error=said, metadata=told) if self.ended and said == self.ended:
+            case ToolFailed(error=said, metadata=told) if is_told(outcome) or (
+                self.ended and said == self.ended
+            ):
                 return str(told.get("output", ""))
             case _:
                 return output_text(part)

@@ -180,6 +180,11 @@ class LiveSession:
             )
         return self._step_mode
 
+    @property
+    def opening_words(self) -> str:
+        """What the user is told of its opening, until a cell or a prompt from the panel has taken it."""
+        return self.withheld
+
     def take_withheld(self) -> str:
         """Return what the user is told of its opening; empty after the first call."""
         words, self.withheld = self.withheld, ""

@@ -139,10 +139,7 @@ function retryLine(part: RetryPart, { merged, runs }: IRetryLines): Line[] {
     : [{ kind: 'retry', key: run?.first ?? part.id, part, run }];
 }
 
-function partLine(
-  part: Exclude<Part, RetryPart>,
-  role: string
-): Line | null {
+function partLine(part: Exclude<Part, RetryPart>, role: string): Line | null {
   const key = part.id;
   switch (part.type) {
     case 'text':

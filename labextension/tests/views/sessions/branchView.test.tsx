@@ -120,7 +120,12 @@ describe('branches', () => {
   });
 
   it('name a cost without a price in units, and how many sizes are estimates', async () => {
-    const third = { ...SECOND, units: 4_321.4, sizes: [700, 800], estimates: 1 };
+    const third = {
+      ...SECOND,
+      units: 4_321.4,
+      sizes: [700, 800],
+      estimates: 1
+    };
     await draw({ ...TABLE, branches: [FIRST, third] });
 
     expect(cells(/^cost/)).toEqual([
