@@ -31,6 +31,7 @@ class StuckWriter:
         self.session_id = writer.session_id
         self.epoch = writer.epoch
         self.position, self.locate, self.close = writer.position, writer.locate, writer.close
+        self.missing = writer.missing
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         self._free.wait()

@@ -283,7 +283,7 @@ class Stall:
                 self._writing = False
                 stalled, self.words = self.words, ""
             if stalled:
-                self._tell()
+                self.tell()
 
     def _late(self) -> None:
         words = LISTENER_STALLED if self.telling else DISK_STALLED
@@ -293,9 +293,10 @@ class Stall:
             self.since = time.monotonic()
             self.words = words.format(session=self._session_id())
         LOG.warning("%s", self.words)
-        self._tell()
+        self.tell()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Call the listeners."""
         for listener in self._listeners:
             try:
                 listener()

@@ -104,6 +104,10 @@ class Writer(Protocol):
         """Append records in order."""
         ...
 
+    def missing(self) -> str:
+        """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
+        ...
+
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
         ...

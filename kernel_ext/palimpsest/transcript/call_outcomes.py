@@ -56,6 +56,15 @@ class CallOutcome:
     """Who refused the call, and with which words."""
 
 
+REFUSERS = frozenset({"person", "cancel", "headless", "rule", "engine"})
+"""Of a refusal by these the row of a call says all; the error is the same in a sentence for the model."""
+
+
+def is_told(outcome: CallOutcome) -> bool:
+    """Return whether who refused a call, and why, says all that its error says."""
+    return outcome.refusal is not None and outcome.refusal.by in REFUSERS
+
+
 def call_outcome(part: ToolPart, reply: Reply | None = None) -> CallOutcome:
     """Return how a call ended; ``reply`` is the answer to its question, where that is known."""
     match part.state:

@@ -52,6 +52,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private _failure: { key: string; text: string } | null = null;
   /** The kernel's problem that the user dismissed. */
   private _dismissed: string | null = null;
+  /** The notice about a session's opening that the user dismissed. */
+  private _read: string | null = null;
   private _state: IPanelState = {
     status: 'no-notebook',
     notebook: '',
@@ -159,6 +161,12 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     this._fail(null);
   };
 
+  /** Dismisses what is unusual about the session's opening. */
+  readonly dismissNotice = (): void => {
+    this._read = this._session?.head.notice ?? null;
+    this._changed();
+  };
+
   dispose(): void {
     this._front.dispose();
     this._missing.dispose();
@@ -197,6 +205,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
     const failure =
       this._failure?.key === this._notebookKey ? this._failure.text : '';
+    const notice = session?.head.notice ?? '';
     const complaint = this._complaint;
     if (complaint !== this._dismissed) {
       // The problem is over or has changed: if it returns, it is shown again.
@@ -212,6 +221,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       missingAnswers: this._missing.turns(front.panel, transcript),
       failure:
         failure === '' && complaint !== this._dismissed ? complaint : failure,
+      notice: notice === this._read ? '' : notice,
       sendKey: this._sendKey
     };
     if (differ(state, this._state)) {

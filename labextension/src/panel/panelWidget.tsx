@@ -156,6 +156,7 @@ function PanelContent({ model }: { model: PanelModel }) {
       state={state}
       actions={model.actions}
       onDismissFailure={model.dismissFailure}
+      onDismissNotice={model.dismissNotice}
     />
   );
 }

@@ -642,6 +642,10 @@ export interface BranchColumn {
    * US dollars; None where a request has no known price.
    */
   cost?: number;
+  /**
+   * About what it cost in units of an uncached input token, where ``cost`` is None.
+   */
+  units?: number;
   decisions: number;
   /**
    * The newest answer, or its beginning; empty where there is none.
@@ -652,9 +656,9 @@ export interface BranchColumn {
    */
   sizes: number[];
   /**
-   * Some of these are estimates.
+   * How many of these are estimates: no provider reported the tokens of their requests.
    */
-  estimated: boolean;
+  estimates: number;
   /**
    * Tokens that the newest request's model takes; 0 where it has no limit.
    */
@@ -960,9 +964,13 @@ export interface SessionHead {
    */
   partial: boolean;
   /**
-   * One sentence while nothing can be written, since the disk does not respond.
+   * One sentence while nothing can be written, since the disk does not respond or the folder is gone.
    */
   problem?: string;
+  /**
+   * What is unusual about the session's opening, such as that its notebook was moved, until the next prompt.
+   */
+  notice?: string;
   /**
    * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
    * other way round, since replies and notices have channels of their own. 0 by an older kernel.

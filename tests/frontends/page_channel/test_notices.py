@@ -44,6 +44,7 @@ class FakeSession:
     read_only: bool = False
     stepping: bool = False
     held: tuple[()] = ()
+    opening_words: str = ""
     state: State = field(init=False)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,9 @@ from tests.render.sample_parts import assistant, failed, ran, user
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import RetryPart, Span, TextPart
 from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import Ask, Reply
 
@@ -92,11 +94,46 @@ def test_every_part_is_told_but_what_is_streamed_or_still_waits(
     html = told.render_message(assistant(part))
     still = part.type == "tool" and part.state.status in ("pending", "running")
     still = still or (part.type == "text" and "\n" not in part.text)  # a line still being written
-    elsewhere = part.type == "retry" or (part.type == "step-finish" and part.reason != "length")
+    elsewhere = part.type == "step-finish" and part.reason != "length"
 
     made = printed(Feed(assistant(part)), capsys)
 
     assert bool(made.strip()) == (bool(html) and not still and not elsewhere)
+
+
+def retry(name: str, why: str, seconds: int) -> RetryPart:
+    error = ApiError(message=why, retryable=True)
+    time = Span(start=0, end=1_000 * seconds)
+    return RetryPart(id=name, session_id="s", message_id="m", attempt=1, error=error, time=time)
+
+
+def test_attempts_in_a_row_are_one_line_that_grows_and_says_how_they_ended(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(retry("r1", "Overloaded", 2)))
+    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    assert printed(feed, capsys, story) == "↻ Overloaded. Sent again after 2.0 s"
+
+    feed._messages = (
+        assistant(
+            retry("r1", "Overloaded", 2),
+            retry("r2", "Overloaded", 4),
+            retry("r3", "Too many requests.", 8),
+            TextPart(id="t", session_id="s", message_id="m", text="Here I am.\n"),
+        ),
+    )
+    assert printed(feed, capsys, story) == (
+        ", then 4.0 s; Too many requests. Sent again after 8.0 s: answered.\nHere I am.\n"
+    )
+    assert printed(feed, capsys, story) == ""
+
+
+def test_another_way_that_was_taken_at_once_is_a_line_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    story = Feed(assistant(retry("r1", "Model a cannot be used, so b writes it.", 0)))
+
+    assert printed(story, capsys) == "↻ Model a cannot be used, so b writes it.\n"
 
 
 def test_what_a_person_typed_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:

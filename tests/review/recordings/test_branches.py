@@ -63,6 +63,49 @@ def test_branches_are_shown_as_text_markdown_and_html() -> None:
         assert "<b>Bold" not in found.markdown
 
 
+def test_a_cost_without_a_price_is_told_in_units_and_reported_tokens_are_no_estimates() -> None:
+    used = {"input": 1_000, "cache_read": 2_000, "output": 100}
+    words = ("One.", "Two.", "Three.", "Four.")
+    model = ScriptedModel(*(says(one).reports(**used) for one in words))
+    with isolated_session(model, settings=SETTINGS) as session:
+        session.prompt("First?")
+        session.prompt("Second?")
+        branch = session.fork(request=2)
+        branch.loop().result()
+        branch.prompt("More?")
+        branch.revert()
+        branch.cleanup()
+        found = branch.branches()
+
+        # 1,000 uncached, a tenth of 2,000 read, and five times 100 written.
+        assert [(one.cost, one.units) for one in found.branches] == [(None, 1_700), (None, 3_400)]
+        assert [(one.estimates, one.largest) for one in found.branches] == [(0, 3_000)] * 2
+        assert "~1,700 units" in found.text
+        assert "One unit is the price" in found.text or "one unit is the price" in found.text
+        assert "estimated tokens" not in found.text
+        assert "are estimates" not in found.text
+
+
+def test_which_tokens_are_estimates_is_counted() -> None:
+    model = ScriptedModel(
+        says("One.").reports(input=900, output=1),
+        says("Two.").reports(input=900, output=1),
+        says("Three.").reports_nothing(),
+        says("Four.").reports(input=900, output=1),
+    )
+    with isolated_session(model, settings=SETTINGS) as session:
+        session.prompt("First?")
+        session.prompt("Second?")
+        branch = session.fork(request=2)
+        branch.loop().result()
+        branch.prompt("More?")
+
+        found = branch.branches()
+        assert [one.estimates for one in found.branches] == [0, 1]
+        assert "One request of 2 of" in found.text
+        assert "has estimated tokens; all others were reported." in found.text
+
+
 def test_a_request_that_is_not_there_and_a_session_without_branches_are_named() -> None:
     with isolated_session(ScriptedModel(*ANSWERS), settings=SETTINGS) as session:
         talked(session)

@@ -498,7 +498,7 @@ def test_a_folder_that_vanished_keeps_everything_in_memory(tmp_path: Path) -> No
 
     assert not book.flush_sync()
     assert book.failed is not None
-    assert book.failed.startswith("The folder is gone:")
+    assert book.failed.startswith("The log of this session was removed")
     writer.path.write_bytes(content)
     assert book.flush_sync()
     assert names(store) == ["msg_1", "msg_2"]

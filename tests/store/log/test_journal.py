@@ -44,6 +44,9 @@ class Disk:
             raise WriteFailed("The disk is full.", written=len(kept))
         self.synced += sync
 
+    def missing(self) -> str:
+        return ""
+
     def position(self) -> tuple[str, int]:
         """Delegate."""
         return self.writer.position()

@@ -209,6 +209,13 @@ class CellTurn:
         if words:
             self._warn(words)
 
+    def _say_unwritten(self) -> None:
+        """Print that what the turn did is in memory only; a terminal's story has told it."""
+        session = self._feed.session
+        problem = session.snapshot().problem if session is not None else ""
+        if problem and not isinstance(self._story, TerminalOutput):
+            self._warn(problem)
+
     def _warn(self, words: str) -> None:
         terminal.write_error(self._scrub(words))
 
@@ -267,6 +274,7 @@ class CellTurn:
         except UserError as error:
             raise usage_error(self._scrub(str(error))) from None
         self._tell(lambda: self._story.finish(answer))
+        self._say_unwritten()
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(told=not self._mute and not self._options.quiet)
         made = AgentAnswer(answer, self._main_thread.shell, self._pages)

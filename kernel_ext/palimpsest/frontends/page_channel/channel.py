@@ -352,6 +352,7 @@ class Channel:
         self, command: CommandBase, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> None:
         """Await a turn that belongs to no cell."""
+        session.take_withheld()  # a page has shown it
         answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
         # An error is shown in the message where it happened; this turn has no message to show it in.
         unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages

@@ -71,6 +71,7 @@ def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
         waiting=len(picture.inbox),
         partial=picture.partial,
         problem=picture.problem or None,
+        notice=session.opening_words or None,
         order=order,
     )
 

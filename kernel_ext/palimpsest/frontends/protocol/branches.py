@@ -25,13 +25,15 @@ class BranchColumn(Value):
     usage: Usage
     cost: float | None = None
     """US dollars; None where a request has no known price."""
+    units: float | None = None
+    """About what it cost in units of an uncached input token, where ``cost`` is None."""
     decisions: int
     answer: str
     """The newest answer, or its beginning; empty where there is none."""
     sizes: tuple[int, ...]
     """Tokens of each request, in order."""
-    estimated: bool = False
-    """Some of these are estimates."""
+    estimates: int = 0
+    """How many of these are estimates: no provider reported the tokens of their requests."""
     window: int
     """Tokens that the newest request's model takes; 0 where it has no limit."""
     parent: str | None = None

@@ -86,7 +86,9 @@ class SessionHead(Value):
     partial: bool = False
     """Messages that a summary replaced were not loaded: one that is missing may still be in the log."""
     problem: str | None = None
-    """One sentence while nothing can be written, since the disk does not respond."""
+    """One sentence while nothing can be written, since the disk does not respond or the folder is gone."""
+    notice: str | None = None
+    """What is unusual about the session's opening, such as that its notebook was moved, until the next prompt."""
     order: int = 0
     """Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
     other way round, since replies and notices have channels of their own. 0 by an older kernel."""

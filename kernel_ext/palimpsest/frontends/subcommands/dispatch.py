@@ -167,6 +167,8 @@ class Subcommands:
             found = services.engine.submit(services.workspace.problems(session.id)).result()
             first = found[0].sentence if found else ""
             words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
+            if found and not found[0].where:  # the log is gone, which may change
+                return first
             self._unreadable[session.id] = words if found else ""
         return self._unreadable[session.id]
 

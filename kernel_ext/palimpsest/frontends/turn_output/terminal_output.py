@@ -23,6 +23,7 @@ from palimpsest.render.content.outline import (
     outline_parts,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, some
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.context_values.decisions import Decision
@@ -38,7 +39,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
-from palimpsest.transcript.session_record.sessions import Retrying
+from palimpsest.transcript.retry_runs import is_notice
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.visible_text import visible
 
@@ -59,7 +60,8 @@ class TerminalOutput:
         self._decided: set[str] = set()
         """Ids of the decisions that were printed."""
         self._column = 0
-        self._attempt = 0
+        self._retried = ""
+        """Why the newest of the attempts failed whose line is open; empty where none is."""
         self._told_problem = ""
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
@@ -87,7 +89,6 @@ class TerminalOutput:
         if snapshot is None:
             return
         self._problem(snapshot)
-        self._retry(snapshot)
         has_told = self._feed.has_told(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
             failed = any(self._may_be_refused(part) for part in message.parts)
@@ -107,6 +108,7 @@ class TerminalOutput:
         if not self._quiet:
             self._reductions()
         if answer.error is not None:
+            self._end_retries("stopped" if answer.error.type == "aborted" else "given up")
             notice = outline_error(answer.error, self._scrub)
             self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
         self._end_line()
@@ -137,10 +139,11 @@ class TerminalOutput:
                 if isinstance(part.state, ToolCompleted | ToolFailed):
                     self._once(part, self._lines(part))
             case StepFinishPart():
+                self._end_retries(ANSWERED)
                 self._end_line()
                 self._once(part, self._lines(part))
             case RetryPart():
-                pass  # printed while it waits
+                self._retry(part)
             case _:
                 self._once(part, self._lines(part))
 
@@ -151,6 +154,7 @@ class TerminalOutput:
         upto = len(part.text) if ended else part.text.rfind("\n") + 1
         if upto <= known:
             return
+        self._end_retries(ANSWERED)
         if known == 0:
             self._end_line()
         self._write(self._scrub(part.text[known:upto]))
@@ -187,6 +191,7 @@ class TerminalOutput:
         if part.id in self._printed:
             return
         self._printed[part.id] = 1
+        self._end_retries(ANSWERED)
         for line in lines:
             self._line(line)
 
@@ -196,17 +201,39 @@ class TerminalOutput:
             self._line(f"! {self._scrub(snapshot.problem)}")
         self._told_problem = snapshot.problem
 
-    def _retry(self, snapshot: Snapshot) -> None:
-        status = snapshot.status
-        if isinstance(status, Retrying) and status.attempt != self._attempt:
-            self._attempt = status.attempt
-            self._line(f"⟳ {self._scrub(status.message)} Trying again.")
+    def _retry(self, part: RetryPart) -> None:
+        """Print a failed attempt: in a row they are one line, which grows as long as nothing else is printed."""
+        if part.id in self._printed:
+            return
+        self._printed[part.id] = 1
+        why = one_line(self._scrub(part.error.message))
+        why = why if why.endswith((".", "!", "?", "…")) else f"{why}."
+        if is_notice(part):
+            self._line(f"↻ {why}")
+            return
+        ended = part.time.end
+        wait = duration((ended - part.time.start) / 1_000) if ended is not None else "a while"
+        if self._retried == why:
+            self._write(f", then {wait}")
+        elif self._retried:
+            self._write(f"; {why} Sent again after {wait}")
+        else:
+            self._end_line()
+            self._write(f"↻ {why} Sent again after {wait}")
+        self._retried = why
+
+    def _end_retries(self, how: str) -> None:
+        """End the line of failed attempts with how they ended."""
+        if self._retried:
+            self._retried = ""
+            self._write(f": {how}.\n")
 
     def _line(self, text: str) -> None:
         self._end_line()
         self._write(text + "\n")
 
     def _end_line(self) -> None:
+        self._retried = ""
         if self._column:
             self._write("\n")
 
@@ -216,6 +243,7 @@ class TerminalOutput:
             self._column = 0 if text.endswith("\n") else 1
 
 
+ANSWERED = "answered"
 FAILED = "failed"
 REFUSED = "refused by you"
 

@@ -13,7 +13,6 @@ from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.excerpts import Excerpt, head, share
 from palimpsest.render.content.phrases import (
     cells_text,
-    duration,
     error_texts,
     first_code_line,
     reply_text,
@@ -23,7 +22,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
-from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome
+from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome, is_told
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
@@ -51,6 +50,12 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
     ToolState,
+)
+from palimpsest.transcript.retry_runs import (
+    RetryLines,
+    message_retries,
+    retry_lines,
+    retry_words,
 )
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -215,7 +220,10 @@ def outline_parts(
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of these parts, in order."""
-    teller = _OutlineBuilder(caps or Caps(), scrub, notes or OutlineNotes(), first_step)
+    retries = retry_lines(parts, None, over=False)
+    teller = _OutlineBuilder(
+        caps or Caps(), scrub, notes or OutlineNotes(), first_step, retries=retries
+    )
     return tuple(item for part in parts for item in teller.items(part))
 
 
@@ -235,7 +243,12 @@ def outline_message(
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of a message; a summary is shown like reasoning."""
     teller = _OutlineBuilder(
-        caps or Caps(), scrub, notes or OutlineNotes(), first_step, ended=_ended(message)
+        caps or Caps(),
+        scrub,
+        notes or OutlineNotes(),
+        first_step,
+        ended=_ended(message),
+        retries=message_retries(message),
     )
     if message.info.role == "user" or not message.info.summary:
         return tuple(item for part in message.parts for item in teller.items(part))
@@ -270,9 +283,19 @@ def _summary_title(part: Part) -> str:
     return REJECTED if "rejected" in (part.metadata or {}) else DRAFT
 
 
-def outline_error(error: ErrorValue, scrub: Scrub = str) -> NoticeItem:
-    """Return an error as one sentence and what to do."""
+def outline_message_error(message: Message, scrub: Scrub = str) -> NoticeItem | None:
+    """Return the error that ended a message, with how often it was tried; None where none did."""
+    error = message.info.error if message.info.role == "assistant" else None
+    if error is None:
+        return None
+    return outline_error(error, scrub, message_retries(message).error_attempts)
+
+
+def outline_error(error: ErrorValue, scrub: Scrub = str, attempts: int = 1) -> NoticeItem:
+    """Return an error as one sentence and what to do; ``attempts``: how many requests failed with it."""
     what, do = error_texts(error)
+    if attempts > 1:
+        do = f"Tried {attempts} times. {do}".rstrip()
     what = _without_traceback(what)
     if error.type == "aborted":
         return NoticeItem("■", one_line(scrub(what), 400), do)
@@ -288,6 +311,7 @@ class _OutlineBuilder:
     spent: int = field(default=0)
     ended: str = ""
     """The error message at the end of the answer, which a call that ended with it does not repeat."""
+    retries: RetryLines = field(default_factory=RetryLines)
 
     def items(self, part: Part) -> list[Item]:
         match part:
@@ -311,7 +335,7 @@ class _OutlineBuilder:
             case CompactionPart():
                 return [ReductionItem(f"A summary of earlier messages, {_why(part)}; all are kept")]
             case RetryPart():
-                return [self._retry(part)]
+                return self._retry(part)
             case PatchPart():
                 return self._changed(part)
             case AgentPart():
@@ -348,13 +372,18 @@ class _OutlineBuilder:
             )
         return items
 
-    def _retry(self, part: RetryPart) -> NoticeItem:
-        waited = (part.time.end or part.time.start) - part.time.start
-        why = self._line(_without_traceback(part.error.message)).rstrip(".")
-        if not waited:  # another way was taken at once, such as another model
-            return NoticeItem("↻", why if why.endswith("…") else f"{why}.")
-        wait = duration(waited / 1_000)
-        return NoticeItem("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
+    def _retry(self, part: RetryPart) -> list[Item]:
+        if part.id in self.retries.merged:
+            return []
+        run = self.retries.runs.get(part.id)
+        if run is None:  # another way was taken at once, such as another model
+            words = self._reason(part.error.message)
+            return [NoticeItem("↻", words if words.endswith((".", "…")) else f"{words}.")]
+        run = replace(run, reasons=tuple(dict.fromkeys(self._reason(one) for one in run.reasons)))
+        return [NoticeItem("↻", retry_words(run))]
+
+    def _reason(self, message: str) -> str:
+        return self._line(_without_traceback(message))
 
     def _changed(self, part: PatchPart) -> list[Item]:
         names = ", ".join(self._line(name) for name in part.files[:6])
@@ -377,10 +406,10 @@ class _OutlineBuilder:
         ask, reply = self.notes.asked(part)
         lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
         room = max(0, min(self.caps.call, self.caps.turn - self.spent))
-        shown_in, shown_out = share(
-            *self._texts(part, ask), room, lines, whole_tail=part.tool not in LOOKING
-        )
         outcome = call_outcome(part, reply)
+        shown_in, shown_out = share(
+            *self._texts(part, ask, outcome), room, lines, whole_tail=part.tool not in LOOKING
+        )
         if outcome.reason == self.ended:
             outcome = replace(outcome, reason="")
         waits = ask is not None and not reply and _is_open(part)
@@ -409,7 +438,9 @@ class _OutlineBuilder:
             return first_code_line(code)
         return title or subject(part.state.input)
 
-    def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Excerpt | None, Excerpt | None]:
+    def _texts(
+        self, part: ToolPart, ask: Ask | None, outcome: CallOutcome
+    ) -> tuple[Excerpt | None, Excerpt | None]:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
             # A subagent's question is shown in the card of the call that started it.
@@ -420,7 +451,7 @@ class _OutlineBuilder:
             text, language = ask.diff, "diff"
         if ask and ask.changed and _is_open(part):
             text, language = f"{ask.changed}\n\n{text}", "diff"
-        given, came = self._cleaned(text), self._cleaned(self._came(part))
+        given, came = self._cleaned(text), self._cleaned(self._came(part, outcome))
         if given.strip() == self._subject(part).strip():
             given = ""
         return (
@@ -435,9 +466,11 @@ class _OutlineBuilder:
         """
         return self.scrub(clean(self.scrub(without_colours(text))))
 
-    def _came(self, part: ToolPart) -> str:
+    def _came(self, part: ToolPart, outcome: CallOutcome) -> str:
         match part.state:
-            case ToolFailed(error=said, metadata=told) if self.ended and said == self.ended:
+            case ToolFailed(error=said, metadata=told) if is_told(outcome) or (
+                self.ended and said == self.ended
+            ):
                 return str(told.get("output", ""))
             case _:
                 return output_text(part)

@@ -24,8 +24,8 @@ from palimpsest.render.content.outline import (
     Scrub,
     TextItem,
     is_prompt,
-    outline_error,
     outline_message,
+    outline_message_error,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
 from palimpsest.render.reports.gauge import TokenShare, gauge
@@ -82,8 +82,8 @@ def render_message(
         message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
     )
     made = [_item(item) for item in items]
-    if message.info.role == "assistant" and message.info.error:
-        made.append(_item(outline_error(message.info.error, scrub)))
+    if error := outline_message_error(message, scrub):
+        made.append(_item(error))
     kind = "prompt" if is_prompt(message) else "answer"
     return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
 

@@ -21,8 +21,8 @@ from palimpsest.render.content.outline import (
     ReductionItem,
     Scrub,
     is_prompt,
-    outline_error,
     outline_message,
+    outline_message_error,
 )
 from palimpsest.render.content.phrases import count, size_text
 from palimpsest.render.formats.html import render_item
@@ -246,8 +246,8 @@ class _Body:
         made = [self._item(item) for item in items]
         made += [self._file(file) for file in files]
         info = message.info
-        if info.role == "assistant" and info.error:
-            made.append(render_item(outline_error(info.error, self._scrub)))
+        if error := outline_message_error(message, self._scrub):
+            made.append(render_item(error))
         made = [piece for piece in made if piece]
         if not made:
             return ""

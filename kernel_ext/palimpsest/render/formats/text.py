@@ -19,8 +19,8 @@ from palimpsest.render.content.outline import (
     Scrub,
     TextItem,
     is_prompt,
-    outline_error,
     outline_message,
+    outline_message_error,
     outline_parts,
 )
 from palimpsest.render.content.phrases import (
@@ -66,8 +66,8 @@ def render_message(
     body = _join(visible(_item(item)) for item in items)
     if is_prompt(message):
         return _indent(body, "> ")
-    error = message.info.error if message.info.role == "assistant" else None
-    return _join([body, visible(_item(outline_error(error, scrub))) if error else ""])
+    error = outline_message_error(message, scrub)
+    return _join([body, visible(_item(error)) if error else ""])
 
 
 def render_session(

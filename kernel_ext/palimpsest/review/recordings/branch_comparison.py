@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from palimpsest.render.content.phrases import count, money
-from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.replay.ruler import UNITS, money_words
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -22,6 +23,7 @@ from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
+    MessageUpdated,
     Record,
     SessionCreated,
     StepRequested,
@@ -55,6 +57,9 @@ class Branch:
     usage: Usage
     cost: float | None
     """US dollars; None where a request has no known price."""
+    units: float | None
+    """What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
+    tokens. It is an estimate."""
     largest: int
     """Tokens of the largest request: reported where the provider did, else estimated."""
     last: int
@@ -68,7 +73,8 @@ class Branch:
     """Tokens of each request, in order: reported where the provider did, else estimated."""
     window: int = 0
     """Tokens that the newest request's model takes; 0 where it has no limit."""
-    largest_is_estimate: bool = False
+    estimates: int = 0
+    """How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens."""
     parent: str = ""
     """The branch that it was forked from; empty for the first of all."""
     parent_title: str = ""
@@ -97,7 +103,7 @@ class BranchComparison(ShownAsTable):
             ("input tokens", lambda one: count(one.usage.prompt)),
             ("of these from the cache", lambda one: count(one.usage.cache_read)),
             ("output tokens", lambda one: count(one.usage.output + one.usage.reasoning)),
-            ("cost", lambda one: money(one.cost) if one.cost is not None else None),
+            ("cost", _cost_text),
             ("largest request", lambda one: count(one.largest)),
             ("newest request", lambda one: count(one.last)),
             ("context decisions", lambda one: count(one.decisions)),
@@ -113,11 +119,9 @@ class BranchComparison(ShownAsTable):
         return ReportTable(title, columns, tuple(rows), self._notes())
 
     def _notes(self) -> tuple[str, ...]:
-        found = [
-            f"Tokens of requests of {one_line(one.title or one.session, HEAD_CHARS)} are estimates."
-            for one in self.branches
-            if one.largest_is_estimate
-        ]
+        found = [_estimates(one) for one in self.branches if one.estimates]
+        if any(one.units is not None for one in self.branches):
+            found.append(f"{UNITS.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
         if self.left_out:
             found.append(f"{self.left_out} older branches are not shown.")
         return (*found, *self.notes)
@@ -138,11 +142,13 @@ class BranchComparison(ShownAsTable):
                     "requests": one.requests,
                     "usage": one.usage.model_dump(),
                     "cost": one.cost,
+                    "units": one.units,
                     "largest": one.largest,
                     "last": one.last,
                     "decisions": one.decisions,
                     "answer": one.answer,
                     "sizes": list(one.sizes),
+                    "estimates": one.estimates,
                     "window": one.window,
                 }
                 for one in self.branches
@@ -278,6 +284,7 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _
     """Return what a session did after a record; it was forked from its parent after the record ``forked_at``."""
     state = State()
     before: frozenset[str] = frozenset()
+    infos: dict[str, AssistantMessage] = {}
     shared = decisions = forked_after = 0
     sent: list[StepRequest] = []
     is_past = False
@@ -292,9 +299,11 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _
             shared += 1
         elif request is not None:
             sent.append(request)
+        if is_past and (info := _answer_info(record)) is not None and info.id not in before:
+            infos[info.id] = info
         decisions += is_past and isinstance(record.event, DecisionMade)
     own = tuple(message for message in state.messages() if message.id not in before)
-    made = _figures(name, state, own if is_past else (), sent, decisions)
+    made = _figures(name, state, own if is_past else (), list(infos.values()), sent, decisions)
     return _ReadBranch(replace(made, forked_after=forked_after), shared)
 
 
@@ -306,6 +315,24 @@ def _forked_from(one: Branch) -> str:
     )
 
 
+def _cost_text(one: Branch) -> str | None:
+    if one.cost is not None:
+        return money(one.cost)
+    return money_words(one.units, "units", "estimate") if one.units is not None else None
+
+
+def _estimates(one: Branch) -> str:
+    """Return which of a branch's tokens are estimates, in a sentence."""
+    name = one_line(one.title or one.session, HEAD_CHARS)
+    if one.estimates == len(one.sizes):
+        return f"Tokens of requests of {name} are estimates: no provider reported them."
+    which = "One request" if one.estimates == 1 else f"{one.estimates} requests"
+    verb = "has" if one.estimates == 1 else "have"
+    return (
+        f"{which} of {len(one.sizes)} of {name} {verb} estimated tokens; all others were reported."
+    )
+
+
 def _request(record: Record) -> StepRequest | None:
     """Return the request that a record is about, if it fills a message."""
     event = record.event
@@ -314,18 +341,31 @@ def _request(record: Record) -> StepRequest | None:
     return None
 
 
+def _answer_info(record: Record) -> AssistantMessage | None:
+    """Return what a record says of an answer; one that was reverted since was paid, too."""
+    event = record.event
+    if isinstance(event, MessageUpdated) and isinstance(event.info, AssistantMessage):
+        return event.info
+    return None
+
+
 def _figures(
-    name: str, state: State, own: Messages, sent: Sequence[StepRequest], decisions: int
+    name: str,
+    state: State,
+    own: Messages,
+    infos: Sequence[AssistantMessage],
+    sent: Sequence[StepRequest],
+    decisions: int,
 ) -> Branch:
     session = state.session
     answers = [one for one in own if isinstance(one.info, AssistantMessage)]
-    infos = [one.info for one in answers if isinstance(one.info, AssistantMessage)]
     usage, cost = Usage(), 0.0
     for info in infos:
         usage = usage.plus(info.tokens)
         cost += info.cost or 0.0
     is_priced = all(info.cost is not None for info in infos if info.tokens.prompt)
-    reported = {info.id: info.tokens.prompt for info in infos if info.tokens.prompt}
+    known = [info for info in infos if info.tokens.prompt and not info.tokens.estimated]
+    reported = {info.id: info.tokens.prompt for info in known}
     sizes = [reported.get(one.message_id or "", one.tokens) for one in sent]
     said = _said(answers)
     choice = session.policy_choice if session is not None else None
@@ -337,6 +377,7 @@ def _figures(
         requests=len(sent),
         usage=usage,
         cost=cost if is_priced else None,
+        units=None if is_priced else _units(usage),
         largest=max(sizes, default=0),
         last=sizes[-1] if sizes else 0,
         decisions=decisions,
@@ -344,8 +385,13 @@ def _figures(
         text=said if len(said) <= TEXT_CHARS else f"{said[: TEXT_CHARS - 1]}…",
         sizes=tuple(sizes),
         window=sent[-1].facts.window if sent else 0,
-        largest_is_estimate=any((one.message_id or "") not in reported for one in sent),
+        estimates=sum((one.message_id or "") not in reported for one in sent),
     )
+
+
+def _units(usage: Usage) -> float:
+    written = usage.output + usage.reasoning
+    return UNITS.cost(usage.input, usage.cache_read, usage.cache_write, written)
 
 
 def _chosen(choice: PolicyChoice) -> str:

@@ -48,6 +48,11 @@ class KernelSession(Protocol):
         """What its prompts may name with an at sign; raises SessionHeld."""
         ...
 
+    @property
+    def opening_words(self) -> str:
+        """What ``take_withheld`` would return now, for a page that shows it until the next prompt."""
+        ...
+
     def take_withheld(self) -> str:
         """Return what the user is told of its opening: withheld claims, a moved notebook; empty after the first call."""
         ...

@@ -115,6 +115,11 @@ class FollowedSession:
         """The revert operations; read-only until this kernel writes the session."""
         return self._reverts if self._alive is None else self._alive.reverts
 
+    @property
+    def opening_words(self) -> str:
+        """What ``take_withheld`` would return now."""
+        return "" if self._alive is None else self._alive.opening_words
+
     def take_withheld(self) -> str:
         """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
         return "" if self._alive is None else self._alive.take_withheld()

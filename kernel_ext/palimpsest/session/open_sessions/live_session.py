@@ -84,6 +84,10 @@ T = TypeVar("T")
 UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
 PRUNES_UNTIL = "prunes-until"
 """Key of the grants under which the end of a postponed pruning is kept."""
+GONE = (
+    "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
+    "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
+)
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
 
@@ -176,6 +180,11 @@ class LiveSession:
             )
         return self._step_mode
 
+    @property
+    def opening_words(self) -> str:
+        """What the user is told of its opening, until a cell or a prompt from the panel has taken it."""
+        return self.withheld
+
     def take_withheld(self) -> str:
         """Return what the user is told of its opening; empty after the first call."""
         words, self.withheld = self.withheld, ""
@@ -186,6 +195,7 @@ class LiveSession:
         check_prompt(text, options)
         refuse_in_recording(self.log.state.session)
         refuse_prompt_in_child(self.log.state.session, options.origin)
+        await self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
         await self.reverts.settle()
@@ -205,15 +215,22 @@ class LiveSession:
             one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
         )
 
+    async def _refuse_without_log(self) -> None:
+        """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened."""
+        if why := await off_loop(self.journal.missing):
+            raise StorageFailed(GONE.format(why=why))
+
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer."""
         refuse_in_recording(self.log.state.session)
+        await self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
         refuse_in_recording(self.log.state.session)
+        await self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.loop()
 
@@ -227,6 +244,7 @@ class LiveSession:
     ) -> Answer:
         """Compact the session and await the summary; joins a compaction that runs."""
         refuse_in_recording(self.log.state.session)
+        await self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
@@ -381,7 +399,7 @@ class LiveSession:
     def snapshot(self) -> Snapshot:
         """Return an immutable snapshot of the newest state."""
         picture = self.journal.read_state(Snapshot.of)
-        words = self.journal.stall.words
+        words = self.journal.problem
         return dataclasses.replace(picture, problem=words) if words else picture
 
     def decisions(self) -> tuple[Decision, ...]:

@@ -84,6 +84,9 @@ NEWEST = 200
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
 
+GONE = "{why}; put it back, or begin a new session with %agent --new."
+
+
 class Workspace:
     """Opens, creates, lists and closes the sessions of a project."""
 
@@ -324,6 +327,9 @@ class Workspace:
     async def problems(self, session_id: str) -> Sequence[Problem]:
         """Read all of a session's log, and return its unreadable records."""
         full = self._full_id(session_id)
+        journal = self.journal_of(full)
+        if journal is not None and (why := await asyncio.to_thread(journal.missing)):
+            return (Problem("", GONE.format(why=why)),)
         return await asyncio.to_thread(self._store.problems, full)
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
@@ -519,6 +525,7 @@ class Workspace:
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # so that other kernels find the notebook's session
         live = LiveSession(self._services, journal, asyncio.get_running_loop())
+        live.withheld = self._store.take_notice() if isinstance(self._store, JsonlStore) else ""
         self._open[session.id] = live
         return live
 
@@ -716,8 +723,8 @@ class Workspace:
         return session
 
     def _full_id(self, session_id: str) -> str:
-        if session_id in [one.id for one in self.sessions()]:
-            return session_id
+        if session_id in self._open or session_id in [one.id for one in self.sessions()]:
+            return session_id  # an open one also where its log is gone
         listed = [one.id for one in self._store.list()]
         if session_id in listed:
             return session_id

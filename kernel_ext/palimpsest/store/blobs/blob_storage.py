@@ -99,7 +99,9 @@ class BlobFolder:
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(sha256)
         if not self._is_whole(path, len(content)):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Not the project's folder: one that was removed is put back by a person, or made whole for a new session.
+            for folder in (self._root, path.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
             if path.parent.is_symlink():
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path.parent))
             scratch_file(path.parent, content).replace(path)
@@ -164,6 +166,7 @@ class PackedObjects:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._had_folder = root.parent.is_dir()
         self._places: dict[str, PackPlace] = {}
         self._packs: set[str] = set()
         self._waiting: dict[str, bytes] = {}
@@ -218,7 +221,8 @@ class PackedObjects:
     def commit(self) -> None:
         """Write the uncommitted contents as one pack; raises OSError when the disk fails."""
         if self._waiting:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # A project's folder that was there and was removed is not made anew, since a person may put it back.
+            self._root.mkdir(mode=0o700, parents=not self._had_folder, exist_ok=True)
             name, places = write_pack(self._root, self._waiting)
             self._places |= places
             self._packs.add(name)

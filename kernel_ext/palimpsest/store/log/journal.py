@@ -97,6 +97,7 @@ class Journal:
         self._since: list[Record] | None = None
         self._looking = False
         self._moved: str | None = None
+        self._refused = ""
         self._urgent = False
         self._sleeping = False
         self._closing = False
@@ -110,6 +111,15 @@ class Journal:
     def session_id(self) -> str:
         """The id of the session whose log is written; the fork's after another kernel took over."""
         return self._writer.session_id
+
+    def missing(self) -> str:
+        """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
+        return self._writer.missing()
+
+    @property
+    def problem(self) -> str:
+        """One sentence while what happens is in memory only: a write hangs, or the disk refuses it; else empty."""
+        return self.stall.words or self._refused
 
     # Appending
 
@@ -368,6 +378,7 @@ class Journal:
             self._written_seq = last
             self._synced_seq = last if sync else self._synced_seq
             self.failed = self._moved
+            self._tell_refused("")
 
     def _go_on_in(self, taken: TakenOver) -> None:
         with self.lock:
@@ -382,7 +393,13 @@ class Journal:
             self.failed = None
         self._fail(str(taken))
 
+    def _tell_refused(self, sentence: str) -> None:
+        if sentence != self._refused:
+            self._refused = sentence
+            self.stall.tell()
+
     def _fail(self, sentence: str) -> None:
+        self._tell_refused(sentence if self._unwritten else "")
         if self.failed in {None, self._moved} and sentence != self.failed:
             with self.lock:
                 self.failed = sentence

@@ -19,6 +19,7 @@ from palimpsest.store.blobs.blob_sweep import note_unneeded
 from palimpsest.store.disk import disk_reason, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records
+from palimpsest.store.log.missing_log import REMADE, remade
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
 from palimpsest.store.log.segment_writer import JsonlWriter, encode
 from palimpsest.store.log.segments import (
@@ -96,6 +97,7 @@ class JsonlStore:
         self._lock = threading.RLock()
         self._held: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
         self._lister: threading.Thread | None = None
+        self._remade = False
 
     # Writing
 
@@ -112,6 +114,7 @@ class JsonlStore:
     def _acquire(self, session_id: str, owner: Owner, *, create: bool, steal: bool) -> JsonlWriter:
         directory = self.layout.session(session_id)
         if create:
+            self._remade = remade(self.layout) or self._remade
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         epoch = max(segment_epochs(directory), default=0) + 1
         lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, process_start_time(owner.pid))
@@ -144,6 +147,11 @@ class JsonlStore:
         with self._lock:
             self._held[writer] = file, lease
         return writer
+
+    def take_notice(self) -> str:
+        """Return, once, that the project's folder was gone and was made anew; else empty."""
+        was_remade, self._remade = self._remade, False
+        return REMADE.format(root=repr(str(self.layout.root))) if was_remade else ""
 
     def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
         """Write our lease; True when there was no lease before."""

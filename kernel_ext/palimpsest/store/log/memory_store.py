@@ -55,6 +55,10 @@ class MemoryWriter:
                 return
             raise self._store.fork_refused(self.session_id, self._log, records)
 
+    def missing(self) -> str:
+        """Return nothing: memory is not removed."""
+        return ""
+
     def position(self) -> tuple[str, int]:
         """Return the one segment and the number of records in it."""
         return SEGMENT, len(self._log.records)

@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError
 
 from palimpsest.store.disk import NOFOLLOW, disk_reason, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
+from palimpsest.store.log.missing_log import missing_reason, reopened
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
 from palimpsest.store.log_lines import checked_line, load_line
@@ -27,6 +28,8 @@ from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
 from palimpsest.transcript.strings.surrogates import joined_surrogates
+
+GONE = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
@@ -114,6 +117,13 @@ class JsonlWriter:
         if self._next.exists() and self._cut() < os.fstat(self._fd).st_size:
             raise self._stop(())
 
+    def missing(self) -> str:
+        """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
+        try:
+            return "" if self.closed else missing_reason(self.path, self._fd, self._size)
+        except OSError:  # it was closed just now
+            return ""
+
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
         return self.path.name, self._size
@@ -199,21 +209,22 @@ class JsonlWriter:
 
     def _check_place(self) -> None:
         """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
-        if os.fstat(self._fd).st_nlink > 0:
-            return
         try:
-            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
-        except OSError as error:
-            raise WriteFailed(self._sentence(error), written=0) from error
-        if os.fstat(fd).st_size != self._size:
-            os.close(fd)
+            fd = reopened(self.path, self._fd, self._size)
+        except FileExistsError as error:
             raise WriteFailed(
                 f"Another file lies where the log of session {self.session_id!r} was"
                 f" ({str(self.path)!r}); what happens now is kept in memory only.",
                 written=0,
-            )
-        os.close(self._fd)
-        self._fd = fd
+            ) from error
+        except OSError as error:
+            why = self.missing()
+            raise WriteFailed(
+                GONE.format(why=why) if why else self._sentence(error), written=0
+            ) from error
+        if fd != self._fd:
+            os.close(self._fd)
+            self._fd = fd
 
     def _cut(self) -> int:
         """Return the byte up to which our segment counts; waits for the new writer's header."""

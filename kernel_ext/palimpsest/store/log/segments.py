@@ -79,13 +79,19 @@ def segment_name(epoch: int) -> str:
     return f"log-{epoch}.jsonl"
 
 
+NO_SESSION = "There is no session {name!r} in this project."
+NO_FOLDER = "The folder {root!r} was removed or renamed, so session {name!r} cannot be read. Put it back first."
+
+
 def segment_epochs(directory: Path) -> list[int]:
     """Return the epochs of a session, highest first; raises NotFound without a directory."""
     try:
         found = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
         return sorted((int(match[1]) for match in found if match), reverse=True)
-    except FileNotFoundError:
-        raise NotFound(f"There is no session {directory.name!r} in this project.") from None
+    except (FileNotFoundError, NotADirectoryError):
+        root = directory.parents[1]
+        words = NO_SESSION if root.is_dir() else NO_FOLDER
+        raise NotFound(words.format(name=directory.name, root=str(root))) from None
 
 
 def header_line(

@@ -44,6 +44,7 @@ __all__ = [
     "LayoutWatch",
     "find_project",
     "foreign_folder_reason",
+    "make_folder",
     "prepare",
 ]
 
@@ -87,6 +88,10 @@ class Layout:
     def index(self) -> Path:
         """The file of the session list, which is derived from the logs."""
         return self.root / "index.json"
+
+    def has_file(self) -> bool:
+        """Return whether the folder has its ``layout`` file, as every folder that a kernel opened."""
+        return os.path.lexists(self.root / FILE)
 
     def review(self, session_id: str) -> Path:
         """Return the folder of what was derived of a session for its review; raises NotFound for an unsafe id."""
@@ -141,6 +146,13 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
             raise ForeignFolder(problem)
     _probe(root)
     return Layout(root, read_layout(root).project_id, version, notice)
+
+
+def make_folder(layout: Layout) -> bool:
+    """Make a folder that was removed since it was opened, for the same project; returns whether all of it was gone."""
+    was_gone = not os.path.lexists(layout.root)
+    _make(layout.root, layout.version, layout.project_id)
+    return was_gone
 
 
 class LayoutWatch:
@@ -225,10 +237,10 @@ def _make_folders(root: Path) -> None:
             file.write(b"*\n")
 
 
-def _make(root: Path, version: int) -> None:
+def _make(root: Path, version: int, project_id: str = "") -> None:
     """Create the folder; two kernels that do it at once end up with the same ``layout`` file."""
     _make_folders(root)
-    made = LayoutFile(version, new_project_id(root.parent))
+    made = LayoutFile(version, project_id or new_project_id(root.parent))
     target = root / FILE
     if os.path.lexists(target):  # it is damaged
         write_layout(root, made)

@@ -50,9 +50,7 @@ export function branchRows(
     modelRow,
     row(words.__('policy'), one => one.policy || words.__('configured')),
     row(words.__('requests since'), one => count(one.requests)),
-    row(words.__('cost'), one =>
-      one.cost === undefined ? words.__('unknown') : dollars(one.cost)
-    ),
+    row(words.__('cost'), one => cost(one, words)),
     row(words.__('input tokens'), one => count(prompt(one.usage))),
     row(words.__('from the cache'), one => count(one.usage.cache_read)),
     row(words.__('output tokens'), one =>
@@ -62,6 +60,16 @@ export function branchRows(
     row(words.__('largest request'), one => count(Math.max(0, ...one.sizes))),
     row(words.__('context decisions'), one => count(one.decisions))
   ];
+}
+
+/** Without a known price, one unit is the price of an uncached input token. */
+function cost({ cost: paid, units }: BranchColumn, words: IRowWords): string {
+  if (paid !== undefined) {
+    return dollars(paid);
+  }
+  return units === undefined
+    ? words.__('unknown')
+    : words.__('about %1 units (no known price)', count(Math.round(units)));
 }
 
 function prompt({ cache_read, cache_write, input }: Usage): number {

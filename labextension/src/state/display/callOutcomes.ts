@@ -30,6 +30,14 @@ const RAISED =
   /^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning|Group)(?!\w)(?::|$)/;
 const LEAD = /^[\s|+-]+/;
 
+/** Of a refusal by these the row of a call says all; the error is the same in a sentence for the model. */
+const REFUSERS = new Set(['person', 'cancel', 'headless', 'rule', 'engine']);
+
+/** Returns whether who refused a call, and why, says all that its error says. */
+export function isTold({ refusal }: ICallOutcome): boolean {
+  return refusal !== undefined && REFUSERS.has(refusal.by);
+}
+
 /** Returns how a call ended; `reply` is the answer to its question, where that is known. */
 export function callOutcome(
   { state }: ToolPart,

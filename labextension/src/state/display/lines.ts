@@ -21,6 +21,7 @@ import {
   type ToolPart
 } from '../../protocol/generated';
 import { callOutcome } from './callOutcomes';
+import { retryLines, type IRetryLines, type IRetryRun } from './retryRuns';
 import { toolKind } from './toolCalls';
 
 /** Marks the start of a step, for reverts: not displayed. */
@@ -56,8 +57,8 @@ export type Line =
   | StandaloneLine
   /** A notice to the user, which the model does not see. */
   | { kind: 'notice'; key: string; part: TextPart }
-  /** The newest failed attempt, and the number of attempts right before it. */
-  | { kind: 'retry'; key: string; part: RetryPart; before: number }
+  /** Failed attempts in a row, with the newest; without a run it is a notice that another way was taken. */
+  | { kind: 'retry'; key: string; part: RetryPart; run?: IRetryRun }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
   | {
       kind: 'compaction';
@@ -91,16 +92,17 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   const found: Line[] = [];
   let step = firstStep - 1;
   for (const { info, parts } of messages) {
+    const retries = retriesOf(info, parts);
     if (info.role === 'assistant' && info.summary) {
       addSummary(found, info, summaryText(parts));
       for (const part of parts) {
         if (part.type === 'retry') {
-          add(found, { kind: 'retry', key: part.id, part, before: 0 });
+          found.push(...retryLine(part, retries));
         } else if (part.type === 'text' && isNotice(part)) {
-          add(found, { kind: 'notice', key: part.id, part });
+          found.push({ kind: 'notice', key: part.id, part });
         }
       }
-      addError(found, info);
+      addError(found, info, retries);
       continue;
     }
     for (const part of parts) {
@@ -109,31 +111,35 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
         found.push({ kind: 'step', key: part.id, part, number: step });
         continue;
       }
+      if (part.type === 'retry') {
+        found.push(...retryLine(part, retries));
+        continue;
+      }
       const line = partLine(part, info.role);
       if (line !== null) {
-        add(found, line);
+        found.push(line);
       }
     }
-    addError(found, info);
+    addError(found, info, retries);
   }
   return foldReads(found);
 }
 
-/** Adds a line; consecutive failed attempts become one line. */
-function add(found: Line[], line: Line): void {
-  const last = found.at(-1);
-  if (line.kind === 'retry' && last?.kind === 'retry') {
-    found[found.length - 1] = {
-      ...line,
-      key: last.key,
-      before: last.before + 1
-    };
-  } else {
-    found.push(line);
-  }
+function retriesOf(info: Message['info'], parts: readonly Part[]): IRetryLines {
+  return info.role === 'assistant'
+    ? retryLines(parts, info.error, info.time.completed !== undefined)
+    : retryLines([], undefined, true);
 }
 
-function partLine(part: Part, role: string): Line | null {
+/** Returns the line of a failed attempt; none where that of a later one, or of the error, tells it. */
+function retryLine(part: RetryPart, { merged, runs }: IRetryLines): Line[] {
+  const run = runs.get(part.id);
+  return merged.has(part.id)
+    ? []
+    : [{ kind: 'retry', key: run?.first ?? part.id, part, run }];
+}
+
+function partLine(part: Exclude<Part, RetryPart>, role: string): Line | null {
   const key = part.id;
   switch (part.type) {
     case 'text':
@@ -147,8 +153,6 @@ function partLine(part: Part, role: string): Line | null {
       return part.text.trim() === '' ? null : { kind: 'reasoning', key, part };
     case 'tool':
       return { kind: 'tool', key, part };
-    case 'retry':
-      return { kind: 'retry', key, part, before: 0 };
     case 'compaction':
       return {
         kind: 'compaction',
@@ -198,34 +202,29 @@ export function isNotice(part: TextPart): boolean {
 }
 
 /** Adds the error that ended a message; attempts before it that failed with the same are told by its line. */
-function addError(found: Line[], info: Message['info']): void {
+function addError(
+  found: Line[],
+  info: Message['info'],
+  { errorAttempts }: IRetryLines
+): void {
   const error = info.role === 'assistant' ? info.error : undefined;
   if (error === undefined) {
     return;
   }
-  const before = error.type === 'aborted' ? 0 : sameBefore(found, error);
-  if (before > 0) {
+  const last = found.at(-1);
+  const isSame =
+    last?.kind === 'error' &&
+    error.type !== 'aborted' &&
+    last.error.message === error.message;
+  if (isSame) {
     found.pop();
   }
   found.push({
     kind: 'error',
     key: `${info.id}-error`,
     error,
-    attempts: before + 1
+    attempts: errorAttempts + (isSame ? last.attempts : 0)
   });
-}
-
-/** Returns how many attempts the last line tells that failed with the same error. */
-function sameBefore(found: readonly Line[], error: ErrorValue): number {
-  const last = found.at(-1);
-  switch (last?.kind) {
-    case 'error':
-      return last.error.message === error.message ? last.attempts : 0;
-    case 'retry':
-      return last.part.error.message === error.message ? last.before + 1 : 0;
-    default:
-      return 0;
-  }
 }
 
 /**

@@ -27,17 +27,19 @@ interface IChatPanelProps {
   actions: IPanelActions;
   /** Dismisses the shown error. */
   onDismissFailure: () => void;
+  onDismissNotice?: () => void;
 }
 
 /** Draws the panel. */
 export function ChatPanel({
   state,
   actions,
-  onDismissFailure
+  onDismissFailure,
+  onDismissNotice
 }: IChatPanelProps) {
   const { words } = useHost();
   const place = useRef<HTMLDivElement>(null);
-  const { transcript, status, failure } = state;
+  const { transcript, status, failure, notice = '' } = state;
   const ready = status === 'ready';
   useKeptFocus(place);
   const drafts = useDrafts(state.key);
@@ -89,6 +91,18 @@ export function ChatPanel({
           </>
         ) : (
           <EmptyState where={status} notebook={state.notebook} />
+        )}
+        {ready && notice !== '' && (
+          <div className="plm-Panel-failure plm-Panel-notice" role="status">
+            <span>{notice}</span>
+            <button
+              type="button"
+              className="plm-Link"
+              onClick={onDismissNotice}
+            >
+              {words.__('Dismiss')}
+            </button>
+          </div>
         )}
         {failure !== '' && (
           <div className="plm-Panel-failure" role="alert">

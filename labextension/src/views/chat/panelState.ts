@@ -30,5 +30,7 @@ export interface IPanelState {
   missingAnswers?: ReadonlySet<string>;
   /** The current error in one sentence; empty if there is none. */
   failure: string;
+  /** What is unusual about the session's opening, such as a moved notebook; empty if nothing is. */
+  notice?: string;
   sendKey: SendKey;
 }

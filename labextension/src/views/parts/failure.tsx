@@ -1,10 +1,10 @@
 /**
  * Errors in one sentence, with a remedy.
  */
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
-import { seconds } from '../../state/display/numberFormat';
+import { retryWords, type IRetryRun } from '../../state/display/retryRuns';
 import { isRetryable } from '../../state/session/status';
 import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
 import { useHost, type IWords } from '../host';
@@ -91,62 +91,23 @@ export function StoppedNotice({ words: said }: { words: string }) {
   );
 }
 
-/** Draws a failed and retried request, with the number of attempts. */
+/** Draws failed and retried requests in one line, or a notice that another way was taken. */
 export function RetryNote({
   part,
-  before
+  run
 }: {
   part: RetryPart;
-  before: number;
+  run: IRetryRun | undefined;
 }) {
   const { words } = useHost();
-  const { attempt, error, time } = part;
-  const sent = useIsPast(time.end ?? 0);
   return (
     <div className="plm-Failure" role="note" data-state="retry">
       <StatusIcon state="pending" />
       <span>
-        {time.end === time.start
-          ? error.message // retried at once in another way, such as another model
-          : time.end === undefined || !sent
-            ? words.__('Attempt %1 failed: %2', attempt, error.message)
-            : words.__(
-                'Attempt %1 failed, the next one came after %2: %3',
-                attempt,
-                seconds((time.end - time.start) / 1000),
-                error.message
-              )}
-        {before > 0 && (
-          <span className="plm-Failure-advice">
-            {' '}
-            {words._n(
-              'One attempt before it failed too.',
-              '%1 attempts before it failed too.',
-              before,
-              before
-            )}
-          </span>
-        )}
+        {run === undefined ? part.error.message : retryWords(run, words)}
       </span>
     </div>
   );
-}
-
-/** Returns whether a moment has passed, and updates when it does. */
-function useIsPast(moment: number): boolean {
-  const [past, setPast] = useState(() => moment <= Date.now());
-  useEffect(() => {
-    const timer = setTimeout(
-      () => {
-        setPast(true);
-      },
-      Math.max(0, moment - Date.now())
-    );
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [moment]);
-  return past;
 }
 
 function whatToDo(error: ErrorValue, words: IWords): string {

@@ -12,6 +12,7 @@ import type {
 } from '../../protocol/generated';
 import {
   callOutcome,
+  isTold,
   type ICallOutcome
 } from '../../state/display/callOutcomes';
 import { seconds } from '../../state/display/numberFormat';
@@ -164,7 +165,11 @@ export function ToolCall({
             part={part}
             files={attachments(part).filter(one => !shown.includes(one))}
             state={state}
-            said={why}
+            said={
+              isTold(outcome) && part.state.status === 'error'
+                ? part.state.error
+                : why
+            }
             ended={ended}
           />
         )}
@@ -291,7 +296,7 @@ function Output({
   part: ToolPart;
   files: readonly Attachment[];
   state: CallState;
-  /** What the call's row says of its end. */
+  /** The error that the call's row has told. */
   said: string;
   ended: string;
 }) {
@@ -299,8 +304,8 @@ function Output({
   const text = output(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Told in the row, or at the end of the turn.
-  const isTold = error === ended || error === said || state === 'stopped';
-  const failed = isTold ? '' : error;
+  const isKnown = error === ended || error === said || state === 'stopped';
+  const failed = isKnown ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
   const place = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {

@@ -18,7 +18,7 @@ export function BranchSizes({
   most: number;
 }) {
   const { words } = useHost();
-  const { estimated, sizes, window } = branch;
+  const { estimates, sizes, window } = branch;
   if (sizes.length === 0) {
     return <span className="plm-Muted">{words.__('no request yet')}</span>;
   }
@@ -60,7 +60,12 @@ export function BranchSizes({
             ((largest / window) * 100).toFixed(1),
             short(window)
           )}`}
-        {estimated && ` ${words.__('(estimated)')}`}
+        {estimates > 0 &&
+          ` ${
+            estimates === sizes.length
+              ? words.__('(estimated)')
+              : words.__('(%1 of %2 estimated)', estimates, sizes.length)
+          }`}
       </span>
     </>
   );

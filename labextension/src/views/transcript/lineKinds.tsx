@@ -126,9 +126,9 @@ const KINDS: LineKinds = {
     madeOf: ofPart
   },
   retry: {
-    View: ({ line }) => <RetryNote part={line.part} before={line.before} />,
+    View: ({ line }) => <RetryNote part={line.part} run={line.run} />,
     text: ({ part }) => part.error.message,
-    madeOf: ofPart
+    madeOf: ({ part, run }) => [part, run?.failed, run?.ended]
   },
   step: {
     View: ({ line }) => <StepSummary part={line.part} number={line.number} />,

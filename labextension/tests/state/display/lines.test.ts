@@ -199,9 +199,9 @@ describe('lines', () => {
     const found = lines([assistant([first, second, text('Then.'), third])]);
 
     expect(found).toMatchObject([
-      { kind: 'retry', key: first.id, part: second, before: 1 },
+      { kind: 'retry', key: first.id, part: second, run: { failed: 2 } },
       { kind: 'text' },
-      { kind: 'retry', key: third.id, part: third, before: 0 }
+      { kind: 'retry', key: third.id, part: third, run: { failed: 1 } }
     ]);
   });
 });

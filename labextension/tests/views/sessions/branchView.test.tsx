@@ -43,7 +43,7 @@ const FIRST: BranchColumn = {
   decisions: 0,
   answer: 'There are 344.\nAll of them.',
   sizes: [900, 1_000],
-  estimated: false,
+  estimates: 0,
   window: 10_000,
   parent_title: '',
   forked_after: 0
@@ -56,7 +56,7 @@ const SECOND: BranchColumn = {
   cost: undefined,
   answer: 'There are 333.\nAll of them.',
   sizes: [800],
-  estimated: true,
+  estimates: 1,
   parent: 'ses_1',
   parent_title: 'Count <b>rows</b>',
   forked_after: 1
@@ -117,6 +117,24 @@ describe('branches', () => {
       '900 to 1k tokens, at most 10.0 % of 10k',
       '800 tokens, at most 8.0 % of 10k (estimated)'
     ]);
+  });
+
+  it('name a cost without a price in units, and how many sizes are estimates', async () => {
+    const third = {
+      ...SECOND,
+      units: 4_321.4,
+      sizes: [700, 800],
+      estimates: 1
+    };
+    await draw({ ...TABLE, branches: [FIRST, third] });
+
+    expect(cells(/^cost/)).toEqual([
+      '$0.250',
+      'about 4,321 units (no known price)'
+    ]);
+    expect(cells(/^context by request/)[1]).toBe(
+      '700 to 800 tokens, at most 8.0 % of 10k (1 of 2 estimated)'
+    );
   });
 
   it('show titles and answers as text, and how the answers differ', async () => {

@@ -1,0 +1,136 @@
+"""Tell of a request that was sent again and again: how often it failed, why, how long it waited and how it ended.
+
+Each failed attempt is a part of its own. A reader sees one line for all attempts in a row, in every front end and
+export. The page has the same rule in ``labextension/src/state/display/retryRuns.ts``; both are tested on
+``tests/fixtures/retry_runs.json``. Border: pure; reasons are plain text that a view still has to escape.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import (
+    Part,
+    RetryPart,
+    SnapshotPart,
+    StepFinishPart,
+    StepStartPart,
+)
+from palimpsest.transcript.strings.number_words import duration
+
+MOST_REASONS = 3
+"""Different reasons that a line names; some servers write a new number into each."""
+
+RetryEnd = Literal["open", "answered", "failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRun:
+    """Failed attempts in a row, each followed by a wait and another attempt."""
+
+    reasons: tuple[str, ...]
+    """Why they failed, without repetitions, in order."""
+    failed: int
+    """How many attempts failed."""
+    waited_seconds: float | None
+    """All waits together; None where one is not known."""
+    ended: RetryEnd
+    """``open``: it is not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryLines:
+    """Where the attempts of one message are told."""
+
+    runs: dict[str, RetryRun] = field(default_factory=dict)
+    """By the id of the last part of each run; an attempt that is in neither is a notice of its own."""
+    merged: frozenset[str] = frozenset()
+    """Ids of the attempts that another line tells: that of a later attempt, or of the error."""
+    error_attempts: int = 1
+    """How many attempts failed with the error that ended the message."""
+
+
+def is_notice(part: RetryPart) -> bool:
+    """Return whether another way was taken at once, such as another model, so that nothing waited."""
+    return part.time.end == part.time.start
+
+
+def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) -> RetryLines:
+    """Return where the failed attempts among parts are told; ``over``: nothing follows the parts any more."""
+    found: dict[str, RetryRun] = {}
+    merged: set[str] = set()
+    run: list[RetryPart] = []
+    attempts = 1
+    finished = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
+
+    def close(ended: RetryEnd) -> None:
+        if run:
+            found[run[-1].id] = _run(run, ended)
+            merged.update(part.id for part in run[:-1])
+            run.clear()
+
+    for at, part in enumerate(parts):
+        if isinstance(part, RetryPart) and not is_notice(part):
+            run.append(part)
+        elif not _belongs(part):
+            is_answered = error is None or any(place >= at for place in finished)
+            close("answered" if is_answered else _end(error))
+    if run and error is not None and {part.error.message for part in run} == {error.message}:
+        attempts += len(run)
+        merged.update(part.id for part in run)
+    else:
+        close(_end(error) if error is not None else "answered" if over else "open")
+    return RetryLines(found, frozenset(merged), attempts)
+
+
+def message_retries(message: Message) -> RetryLines:
+    """Return where the failed attempts of a message are told."""
+    info = message.info
+    if info.role == "user":
+        return RetryLines()
+    return retry_lines(message.parts, info.error, over=info.time.completed is not None)
+
+
+def retry_words(run: RetryRun) -> str:
+    """Return a run in one line: its reasons, how often it failed and how it ended."""
+    shown = [_sentence(one) for one in run.reasons[:MOST_REASONS]]
+    rest = len(run.reasons) - len(shown)
+    why = " Then: ".join(shown) + (f" And {rest} other reasons." if rest > 1 else "")
+    why += " And another reason." if rest == 1 else ""
+    often = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
+    wait = run.waited_seconds
+    ends = {
+        "open": "; it is sent again.",
+        "answered": "; then answered."
+        if wait is None
+        else f"; answered after {duration(wait)} of waiting.",
+        "stopped": ", then stopped.",
+        "failed": ", then for good.",
+    }
+    return f"{why} {often}{ends[run.ended]}"
+
+
+def _sentence(reason: str) -> str:
+    words = reason.strip()
+    return words if words.endswith((".", "!", "?", "…")) else f"{words}."
+
+
+def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
+    waits = [None if one.time.end is None else one.time.end - one.time.start for one in parts]
+    known = [one for one in waits if one is not None]
+    waited = sum(known) / 1_000 if len(known) == len(waits) else None
+    reasons = tuple(dict.fromkeys(one.error.message for one in parts))
+    return RetryRun(reasons, len(parts), waited, ended)
+
+
+def _end(error: ErrorValue | None) -> RetryEnd:
+    return "stopped" if error is not None and error.type == "aborted" else "failed"
+
+
+def _belongs(part: Part) -> bool:
+    """Return whether a part is of an attempt that failed, or the mark of a step."""
+    if isinstance(part, StepStartPart | SnapshotPart):
+        return True
+    return "failed_attempt" in (getattr(part, "metadata", None) or {})

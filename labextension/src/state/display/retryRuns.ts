@@ -1,0 +1,161 @@
+/**
+ * A request that was sent again and again: how often it failed, why, how long it waited and how it ended.
+ *
+ * Each failed attempt is a part of its own; a reader sees one line for all attempts in a row. The kernel has the
+ * same rule in transcript/retry_runs.py; both are tested on tests/fixtures/retry_runs.json.
+ */
+import type { ErrorValue, Part, RetryPart } from '../../protocol/generated';
+import { seconds } from './numberFormat';
+
+/** Different reasons that a line names; some servers write a new number into each. */
+const MOST_REASONS = 3;
+
+type RetryEnd = 'open' | 'answered' | 'failed' | 'stopped';
+
+/** Failed attempts in a row, each followed by a wait and another attempt. */
+export interface IRetryRun {
+  /** The id of the first attempt's part. */
+  first: string;
+  /** Why they failed, without repetitions, in order. */
+  reasons: readonly string[];
+  /** How many attempts failed. */
+  failed: number;
+  /** All waits together, in seconds; undefined where one is not known. */
+  waited: number | undefined;
+  ended: RetryEnd;
+}
+
+/** Where the attempts of one message are told. */
+export interface IRetryLines {
+  /** By the id of the last part of each run; an attempt that is in neither is a notice of its own. */
+  runs: ReadonlyMap<string, IRetryRun>;
+  /** Ids of the attempts that another line tells: that of a later attempt, or of the error. */
+  merged: ReadonlySet<string>;
+  /** How many attempts failed with the error that ended the message. */
+  errorAttempts: number;
+}
+
+interface IRetryWords {
+  __(text: string, ...values: (string | number)[]): string;
+  _n(
+    one: string,
+    many: string,
+    count: number,
+    ...values: (string | number)[]
+  ): string;
+}
+
+/** Returns where failed attempts are told; `over`: nothing follows the parts any more. */
+export function retryLines(
+  parts: readonly Part[],
+  error: ErrorValue | undefined,
+  over: boolean
+): IRetryLines {
+  const runs = new Map<string, IRetryRun>();
+  const merged = new Set<string>();
+  const finished = parts.findLastIndex(({ type }) => type === 'step-finish');
+  let run: RetryPart[] = [];
+  let errorAttempts = 1;
+  const close = (ended: RetryEnd) => {
+    const last = run.at(-1);
+    if (last !== undefined) {
+      runs.set(last.id, runOf(run, ended));
+      run.slice(0, -1).forEach(({ id }) => merged.add(id));
+      run = [];
+    }
+  };
+  parts.forEach((part, at) => {
+    if (part.type === 'retry' && !isNotice(part)) {
+      run.push(part);
+    } else if (!belongs(part)) {
+      close(error === undefined || finished >= at ? 'answered' : endOf(error));
+    }
+  });
+  const isSame = run.every(one => one.error.message === error?.message);
+  if (run.length > 0 && isSame) {
+    errorAttempts += run.length;
+    run.forEach(({ id }) => merged.add(id));
+  } else {
+    close(error !== undefined ? endOf(error) : over ? 'answered' : 'open');
+  }
+  return { runs, merged, errorAttempts };
+}
+
+/** Returns a run in one line: its reasons, how often it failed and how it ended. */
+export function retryWords(run: IRetryRun, words: IRetryWords): string {
+  const { ended, failed, reasons, waited } = run;
+  const rest = reasons.length - MOST_REASONS;
+  return [
+    reasons
+      .slice(0, MOST_REASONS)
+      .map(sentence)
+      .join(` ${words.__('Then:')} `),
+    rest > 0
+      ? words._n('And another reason.', 'And %1 other reasons.', rest, rest)
+      : '',
+    endWords(ended, failed, waited, words)
+  ]
+    .filter(one => one !== '')
+    .join(' ');
+}
+
+function endWords(
+  ended: RetryEnd,
+  failed: number,
+  waited: number | undefined,
+  words: IRetryWords
+): string {
+  const often = words._n('Failed once', 'Failed %1 times', failed, failed);
+  switch (ended) {
+    case 'open':
+      return words.__('%1; it is sent again.', often);
+    case 'answered':
+      return waited === undefined
+        ? words.__('%1; then answered.', often)
+        : words.__('%1; answered after %2 of waiting.', often, seconds(waited));
+    case 'stopped':
+      return words.__('%1, then stopped.', often);
+    case 'failed':
+      return words.__('%1, then for good.', often);
+  }
+}
+
+function sentence(reason: string): string {
+  const words = reason.trim();
+  return /[.!?…]$/.test(words) ? words : `${words}.`;
+}
+
+function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
+  const waits = parts.map(({ time: { end, start } }) =>
+    end === undefined || end === null ? undefined : end - start
+  );
+  const known = waits.filter(one => one !== undefined);
+  return {
+    first: parts[0]?.id ?? '',
+    reasons: [...new Set(parts.map(({ error }) => error.message))],
+    failed: parts.length,
+    waited:
+      known.length === waits.length
+        ? known.reduce((sum, one) => sum + one, 0) / 1000
+        : undefined,
+    ended
+  };
+}
+
+/** Returns whether another way was taken at once, such as another model, so that nothing waited. */
+function isNotice({ time }: RetryPart): boolean {
+  return time.end === time.start;
+}
+
+function endOf(error: ErrorValue): RetryEnd {
+  return error.type === 'aborted' ? 'stopped' : 'failed';
+}
+
+/** Returns whether a part is of an attempt that failed, or the mark of a step. */
+function belongs(part: Part): boolean {
+  return (
+    part.type === 'step-start' ||
+    part.type === 'snapshot' ||
+    ('metadata' in part && part.metadata?.failed_attempt !== undefined)
+  );
+}

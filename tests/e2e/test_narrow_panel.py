@@ -1,0 +1,129 @@
+"""At 320 px nothing in the panel or in a cell's turn is wider than what it stands in."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.test_composer import violations
+from tests.e2e.test_panel import (
+    RUN,
+    at_rest,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+WIDTH = 320
+PANEL = "#jupyter-palimpsest-panel"
+CELL = ".jp-Notebook .plm-SegmentWidget"
+LONG = "x" * 200
+TABLE = (
+    "| first column | second column | third |\n|---|---|---|\n| 1234567.8901 | 1234567.8901 | 3 |"
+)
+SAID = f"A long word: {LONG}\n\n{TABLE}\n\n```python\nvalue = '{LONG}'\n```\n\nThat is all."
+CODE = "\n".join(["# a comment"] * 50 + [f"mark = '{LONG}'"])
+FAILS = f"raise ValueError({LONG!r})"
+PATH = f"{'deep/' * 12}notes.txt"
+ANSWERS = (
+    f"calls('python', code={FAILS!r}), calls('write', path={PATH!r}, content='one {LONG}'), "
+    f"says({SAID!r}), calls('python', code={CODE!r}), says('Done.')"
+)
+WIDE = """where => {
+  const root = document.querySelector(where);
+  const edge = root.getBoundingClientRect();
+  const found = [];
+  for (const one of root.querySelectorAll('*')) {
+    const style = getComputedStyle(one);
+    const box = one.getBoundingClientRect();
+    if (style.visibility === 'hidden' || box.width <= 1 || box.height <= 1) { continue; }
+    if (one.closest('[data-scrolls], pre, .plm-Scrolls, svg, table, [aria-hidden="true"]')) { continue; }
+    let scrolls = false;
+    for (let up = one.parentElement; up !== null && up !== root; up = up.parentElement) {
+      const { overflowX } = getComputedStyle(up);
+      scrolls ||= overflowX === 'auto' || overflowX === 'scroll' || overflowX === 'hidden' || overflowX === 'clip';
+    }
+    if (!scrolls && (box.right > edge.right + 1 || box.left < edge.left - 1)) {
+      found.push(`${one.className} ${Math.round(box.left)}-${Math.round(box.right)} of ${Math.round(edge.left)}-${Math.round(edge.right)}`);
+    }
+  }
+  if (root.scrollWidth > root.clientWidth + 1) { found.push(`${where} scrolls`); }
+  return found;
+}"""
+"""Elements that reach out of the panel, and are in nothing that scrolls or cuts on purpose."""
+CUT = """where => [...document.querySelectorAll(`${where} button, ${where} .plm-Tool-reason`)]
+  .filter(one => one.getBoundingClientRect().width > 1)
+  .filter(one => {
+    const edge = document.querySelector(where).getBoundingClientRect();
+    const box = one.getBoundingClientRect();
+    return box.right > edge.right + 1 || box.left < edge.left - 1;
+  }).map(one => one.className + ': ' + one.textContent.slice(0, 60))"""
+"""Buttons and reasons that are cut off at the edge."""
+LOOKS = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+
+
+def looked_at(page: Page, where: str, name: str) -> None:
+    """Assert in every theme that nothing is wider than its container, and photograph it."""
+    for theme in LOOKS:
+        choose_theme(page, theme)
+        wait_until_drawn(page)
+        photograph(page, f"narrow-{name}-{theme.split(' ', 1)[1].lower().replace(' ', '-')}")
+        assert page.evaluate(WIDE, where) == [], theme
+        assert page.evaluate(CUT, where) == [], theme
+    page.emulate_media(forced_colors="active")
+    photograph(page, f"narrow-{name}-forced")
+    assert page.evaluate(WIDE, where) == []
+    page.emulate_media(forced_colors="none")
+    choose_theme(page, "JupyterLab Light")
+
+
+def worked(panel: Locator) -> None:
+    """Send a prompt whose calls fail and are refused, and whose answer is wide."""
+    send(panel, f"work on {LONG}")
+    panel.get_by_role("button", name="Allow once").click()
+    told = transcript_region(panel)
+    expect(told.locator(".plm-Tool-name", has_text="write")).to_be_visible()
+    panel.get_by_role("button", name="Reject…").click()
+    field = panel.get_by_role("textbox", name="What should it do instead?", exact=False)
+    field.fill(f"Not there, but in {LONG}.")
+    panel.get_by_role("button", name="Reject", exact=True).click()
+    expect(told.get_by_text("That is all.")).to_be_visible()
+    at_rest(panel)
+
+
+@pytest.mark.usefixtures("own_page")
+def test_the_panel_holds_all_of_it(page: Page, lab: Lab, seen: PageErrors) -> None:
+    panel = open_scripted_notebook(page, lab, "narrow.ipynb", ANSWERS)
+    page.set_viewport_size({"width": WIDTH, "height": 900})
+    worked(panel)
+    told = transcript_region(panel)
+    looked_at(page, PANEL, "panel")
+    refused = told.locator(".plm-Tool", has_text="write").first
+    refused.get_by_role("button").first.click()
+    assert refused.inner_text().count("Not there, but in") == 1
+    assert refused.locator(".plm-Tool-reason").evaluate("one => one.scrollWidth <= one.clientWidth")
+    looked_at(page, PANEL, "refused")
+
+    send(panel, "and once more")
+    expect(panel.get_by_role("button", name="Show the end")).to_be_visible()
+    looked_at(page, PANEL, "question")
+    assert violations(page) == []
+    panel.get_by_role("button", name="Show the end").click()
+    panel.get_by_role("button", name="Allow once").click()
+    expect(told.get_by_text("Done.")).to_be_visible()
+    at_rest(panel)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert seen.errors == []
+
+
+@pytest.mark.usefixtures("own_page")
+def test_a_cell_holds_all_of_it(page: Page, lab: Lab, seen: PageErrors) -> None:
+    open_scripted_notebook(page, lab, "narrow-cell.ipynb", ANSWERS, "%%agent -y\nwork")
+    page.evaluate(RUN, 1)
+    expect(page.locator(CELL).last.get_by_text("That is all.")).to_be_visible()
+    page.evaluate("window.jupyterapp.shell.collapseRight()")
+    page.evaluate("window.jupyterapp.shell.collapseLeft()")
+    page.set_viewport_size({"width": WIDTH + 100, "height": 900})
+    looked_at(page, CELL, "cell")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert seen.errors == []
