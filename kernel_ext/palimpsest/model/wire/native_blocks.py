@@ -65,6 +65,11 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
     )
 
 
+def are_paired(messages: NeutralMessages) -> bool:
+    """Return whether each call of a provider's own has its result among these messages, and each result its call."""
+    return _ids(messages, "id") == _ids(messages, "tool_use_id")
+
+
 def _pending(messages: NeutralMessages) -> int:
     """Return the position of the answer that the provider goes on with, whose calls it may still run; else -1."""
     for at in range(len(messages) - 1, -1, -1):
