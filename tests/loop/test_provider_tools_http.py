@@ -3,6 +3,7 @@
 The blocks are written by Anthropic's, Google's and OpenAI's documentation of their server tools.
 """
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,16 @@ from typing import Any
 
 import pytest
 from tests.harness.http_session import HttpSessionHarness
+from tests.harness.session import SessionHarness, ask
+from tests.waiting import until
 
+from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer, calls, says, thinks
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import DecisionMade
+from palimpsest.transcript.values import ModelInfo
 
 PENGUINS = {
     "type": "web_search_result",
@@ -255,3 +262,147 @@ async def test_a_call_that_openais_format_has_run_is_shown_and_left_out(
     (answer,) = [one for one in server.bodies[1]["messages"] if one["role"] == "assistant"]
     assert answer == {"role": "assistant", "content": "I search.\n\nThree."}
     await http.check_requests()
+
+
+class AnyProvider(SessionHarness):
+    """A session that may ask each provider of the server in turn."""
+
+    def __init__(self, root: Path, server: FaultServer) -> None:
+        self.server = server
+        super().__init__(root, LitellmModel(read_timeout_seconds=30.0))
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        found = super().info(model_id, variant)
+        dialect: Any = found.ref.provider
+        return found.model_copy(update={"api_base": self.server.base(dialect)})
+
+
+GEMINI, CLAUDE, GPT = "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/gpt-5.1"
+
+
+async def test_code_that_gemini_ran_goes_back_as_its_parts(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    server.script(
+        says("I compute.").runs("code_execution", "4\n", code="2+2").says("Four."), says("Yes.")
+    )
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+
+    first = await ask(session, "2+2?", model=GEMINI)
+    await ask(session, "Sure?", model=GEMINI)
+
+    assert (first.error, first.steps, len(server.requests)) == (None, 1, 2)
+    (part,) = provider_calls(session)
+    assert isinstance(part.state, ToolCompleted)
+    assert (part.tool, part.state.input, part.state.output) == (
+        "code_execution",
+        {"code": "2+2"},
+        "4\n",
+    )
+    (answer,) = [one for one in server.bodies[1]["contents"] if one["role"] == "model"]
+    assert answer["parts"] == [
+        {"text": "I compute."},
+        {"executableCode": {"language": "PYTHON", "code": "2+2"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "4\n"}},
+        {"text": "Four."},
+    ]
+
+
+async def test_what_gemini_found_is_told_with_its_sources(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    found = {"url": "https://example.org/penguins", "title": "Penguins"}
+    server.script(says("").cites("Three kinds.", found), says("Yes."))
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+
+    await ask(session, "How many?", model=GEMINI)
+    await ask(session, "Sure?", model=GEMINI)
+
+    (part,) = provider_calls(session)
+    assert isinstance(part.state, ToolCompleted)
+    assert part.tool == "google_search"
+    assert part.state.output == "1. Penguins\n   https://example.org/penguins"
+    (answer,) = [one for one in server.bodies[1]["contents"] if one["role"] == "model"]
+    assert answer["parts"] == [{"text": "Three kinds."}]
+
+
+@pytest.mark.parametrize("other", [GPT, GEMINI])
+async def test_another_provider_is_told_a_search_as_text(
+    tmp_path: Path, server: FaultServer, other: str
+) -> None:
+    server.script(searched(), says("Yes."), says("Still yes."))
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+
+    await ask(session, "How many?", model=CLAUDE)
+    await ask(session, "Sure?", model=other)
+    await ask(session, "Really?", model=CLAUDE)
+
+    sent = json.dumps(server.bodies[1])
+    assert "web_search ran at the provider" in sent
+    assert "https://example.org/penguins" in sent
+    for word in ("encrypted", "server_tool_use", "srvtoolu", "provider block"):
+        assert word not in sent
+    assert PENGUINS in server.bodies[2]["messages"][1]["content"][3]["content"]
+
+
+async def test_a_cleared_search_is_told_as_text_and_never_torn(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    server.script(searched(), says("Yes."), says("Yes."))
+    http = HttpSessionHarness("anthropic", tmp_path, server)
+    session = await http.session()
+    await http.ask("How many?")
+    (part,) = provider_calls(session)
+
+    cleared = Decision(
+        id="dec_h3", action="clear", rule="test", part_id=part.id, message_id=part.message_id
+    )
+    session.log.append(DecisionMade(decision=cleared))
+    await http.ask("Sure?")
+
+    answer = server.bodies[1]["messages"][1]["content"]
+    assert [one["type"] for one in answer] == ["thinking", "text", "text", "text", "text"]
+    assert "Old tool result content cleared" in answer[2]["text"]
+    assert answer[3]["citations"] == [CITED]
+    await http.check_requests()
+
+
+async def test_a_search_that_was_cut_off_is_told_as_text(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    server.script(says("I search.").runs("web_search", query="penguins").stalls(), says("Yes."))
+    http = HttpSessionHarness("anthropic", tmp_path, server)
+    session = await http.session()
+    turn = asyncio.create_task(http.ask("How many?"))
+    await until(lambda: bool(provider_calls(session)))
+    assert provider_calls(session)[0].state.status in {"pending", "running"}
+    session.cancel()
+    await turn
+
+    await http.ask("Sure?")
+
+    sent = json.dumps(server.bodies[1])
+    assert "server_tool_use" not in sent
+    assert "tool_result" not in sent
+
+
+async def test_a_summary_is_asked_for_and_replaces_a_search_whole(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    server.script(searched(), says("## Goal\nPenguins: three kinds, example.org."), says("Yes."))
+    http = HttpSessionHarness("anthropic", tmp_path, server)
+    session = await http.session()
+    await http.ask("How many?")
+
+    await session.compact()
+    await http.ask("Sure?")
+
+    assert len(server.requests) == 3
+    assert "web_search" in json.dumps(server.bodies[1])
+    assert "server_tool_use" not in json.dumps(server.bodies[2])
+    for body in server.bodies[1:]:
+        sent = json.dumps(body)
+        assert sent.count('"server_tool_use"') == sent.count('"web_search_tool_result"')

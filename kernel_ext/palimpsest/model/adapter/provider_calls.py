@@ -240,7 +240,7 @@ class ProviderCalls:
         code, result = part.get("executableCode"), part.get("codeExecutionResult")
         asked, answer = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
-            given = {"code": str(code.get("code") or "")}
+            given: Json = {"code": str(code.get("code") or "")}
             self._ran_code = self._call("", CODE_EXECUTION, given, "gemini", part)
         elif isinstance(result, dict):
             target = self._ran_code or self._call("", CODE_EXECUTION, {}, "gemini")
@@ -251,9 +251,9 @@ class ProviderCalls:
             else:
                 self._failure(target, output or str(result["outcome"]), part)
         elif isinstance(asked, dict):
-            given = asked.get("args") if isinstance(asked.get("args"), dict) else {}
+            given = asked["args"] if isinstance(asked.get("args"), dict) else {}
             tool = str(asked.get("toolType") or "tool").lower()
-            self._call(str(asked.get("id") or ""), tool, given or {}, "gemini", part)
+            self._call(str(asked.get("id") or ""), tool, given, "gemini", part)
         elif isinstance(answer, dict):
             target = str(answer.get("id") or next(reversed(self._open), ""))
             if target in self._open:

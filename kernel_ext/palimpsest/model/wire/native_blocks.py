@@ -6,7 +6,7 @@ as text. Border: pure; the adapter carries the blocks past litellm.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from palimpsest.model.wire.tool_call_text import clean, json_value
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -24,7 +24,7 @@ NATIVE_ITEM = "native"
 """The type of an item of a message's content that holds a provider's own block."""
 
 
-def is_native(block: Any) -> bool:
+def is_native(block: Any) -> TypeGuard[TextBlock]:
     """Return whether a block is sent in the provider's own form."""
     return isinstance(block, TextBlock) and bool(block.metadata) and bool(native_of(block.metadata))
 
