@@ -16,7 +16,7 @@ from tests.waiting import until
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.testing import FaultServer, calls, says, thinks
+from palimpsest.testing import FaultServer, says, thinks
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
@@ -85,7 +85,6 @@ async def test_a_search_of_anthropics_is_one_request_and_goes_back_as_it_came(
     assert part.state.input == {"query": "penguins"}
     assert "https://example.org/penguins" in part.state.output
     (answer,) = [one for one in server.bodies[1]["messages"] if one["role"] == "assistant"]
-    print(json.dumps(answer, indent=1))
     assert answer["content"] == [
         {"type": "thinking", "thinking": "I look it up.", "signature": "sig-a"},
         {"type": "text", "text": "I search."},

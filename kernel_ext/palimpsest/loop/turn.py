@@ -72,7 +72,8 @@ from palimpsest.transcript.user_notices import user_notice
 REFUSED_LIMIT = 3
 """Steps in a row in which every call was refused because no user was there to ask, before the turn stops."""
 
-UNFINISHED = {None, "tool-calls", "paused", "unknown"}
+UNFINISHED = {None, "tool-calls", "unknown"}
+GOES_ON = UNFINISHED | {"paused"}
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
@@ -352,7 +353,7 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
         return False
     if newest.info.error is not None or newest.info.structured is not None:
         return True
-    return newest.info.finish not in UNFINISHED and not _open_tools(newest)
+    return newest.info.finish not in GOES_ON and not _open_tools(newest)
 
 
 def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
@@ -375,7 +376,7 @@ def _ends(message: Message) -> bool:
     info = message.info
     if not isinstance(info, AssistantMessage):
         return False
-    return info.error is not None or info.finish not in UNFINISHED
+    return info.error is not None or info.finish not in GOES_ON
 
 
 def turn_error(messages: Messages) -> ErrorValue | None:
