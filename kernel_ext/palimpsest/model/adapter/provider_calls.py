@@ -292,8 +292,8 @@ class ProviderCalls:
         given = _parsed(str(field(one, "arguments") or ""))
         tool = str(field(one, "name") or field(one, "type") or "tool")
         called = self._call("", tool, given or {}, "openai")
-        self._result(called, result_text(output))
-        self._cited(field(one, "search_results", "results"))
+        found = result_text(_plain(field(one, "search_results", "results")))
+        self._result(called, "\n\n".join(text for text in (result_text(output), found) if text))
 
     def _responses(self, kind: str, chunk: Json) -> None:
         item = chunk.get("item")
@@ -319,6 +319,12 @@ class ProviderCalls:
             self._failure(called, result_text(item.get("error")) or "it failed")
         elif results:
             self._result(called, result_text(results[0]))
+
+
+def _plain(found: Any) -> list[Json]:
+    """Return sources with their addresses and titles only."""
+    sources = [{"url": field(one, "url"), "title": field(one, "title")} for one in _all(found)]
+    return [one for one in sources if isinstance(one["url"], str)]
 
 
 def _is_geminis_own(part: Any) -> bool:
