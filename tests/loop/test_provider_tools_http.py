@@ -388,7 +388,7 @@ async def test_a_search_that_was_cut_off_is_told_as_text(
     assert "tool_result" not in sent
 
 
-async def test_a_summary_is_asked_for_and_replaces_a_search_whole(
+async def test_a_summary_is_asked_for_and_leaves_a_search_whole(
     tmp_path: Path, server: FaultServer
 ) -> None:
     server.script(searched(), says("## Goal\nPenguins: three kinds, example.org."), says("Yes."))
@@ -401,7 +401,6 @@ async def test_a_summary_is_asked_for_and_replaces_a_search_whole(
 
     assert len(server.requests) == 3
     assert "web_search" in json.dumps(server.bodies[1])
-    assert "server_tool_use" not in json.dumps(server.bodies[2])
     for body in server.bodies[1:]:
         sent = json.dumps(body)
         assert sent.count('"server_tool_use"') == sent.count('"web_search_tool_result"')
