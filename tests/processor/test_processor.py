@@ -201,7 +201,7 @@ def test_a_failed_attempt_stays_marked(harness: StepHarness) -> None:
 
 def test_an_unknown_finish_is_called_unknown(harness: StepHarness) -> None:
     processor = run(harness, StepStarted())
-    processor.finish_step(StepFinished("pause_turn", Usage()))
+    processor.finish_step(StepFinished("rested", Usage()))
     processor.close(ApiError(message="x"))
 
     info = harness.answer.info

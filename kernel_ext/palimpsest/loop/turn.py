@@ -73,9 +73,13 @@ REFUSED_LIMIT = 3
 """Steps in a row in which every call was refused because no user was there to ask, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
+GOES_ON = UNFINISHED | {"paused"}
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
+
+PAUSED_LIMIT = 10
+"""Answers in a row that the provider paused in the middle of its own tools before the turn stops."""
 
 TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
 
@@ -112,6 +116,7 @@ class Turn:
         self._room = FitDriver(run_context)
         self._steps = 0
         self._unknown = 0
+        self._paused = 0
         self._refused = 0
         self._asked_for_call = False
         """A call that was written as text was asked for as a real one."""
@@ -283,6 +288,7 @@ class Turn:
         """Return whether another step follows, and record the guard that prevents it."""
         newest = self._run_context.log.state.messages()[-1]
         self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
+        self._paused = self._paused + 1 if _is_paused(newest) else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0
         if result in ("rejected", "circle"):
             return self._guarded(result)
@@ -294,6 +300,8 @@ class Turn:
         if isinstance(error, ContextOverflowError):
             return self._guarded(self._too_long())
         if last and error is None and (self._steps > 1 or _wanted_more(newest)):
+            return self._guarded("steps")
+        if self._paused >= PAUSED_LIMIT:
             return self._guarded("steps")
         return result != "stop" and self._unknown < UNKNOWN_LIMIT
 
@@ -345,7 +353,7 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
         return False
     if newest.info.error is not None or newest.info.structured is not None:
         return True
-    return newest.info.finish not in UNFINISHED and not _open_tools(newest)
+    return newest.info.finish not in GOES_ON and not _open_tools(newest)
 
 
 def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
@@ -368,7 +376,7 @@ def _ends(message: Message) -> bool:
     info = message.info
     if not isinstance(info, AssistantMessage):
         return False
-    return info.error is not None or info.finish not in (None, "tool-calls", "unknown")
+    return info.error is not None or info.finish not in GOES_ON
 
 
 def turn_error(messages: Messages) -> ErrorValue | None:
@@ -406,8 +414,16 @@ def _open_tools(message: Message) -> bool:
 
 
 def _wanted_more(newest: Message) -> bool:
-    """Return whether an answer ended with calls, which the last step does not run."""
-    return isinstance(newest.info, AssistantMessage) and newest.info.finish == "tool-calls"
+    """Return whether an answer ended with calls, which the last step does not run, or was paused."""
+    return isinstance(newest.info, AssistantMessage) and newest.info.finish in {
+        "tool-calls",
+        "paused",
+    }
+
+
+def _is_paused(newest: Message) -> bool:
+    """Return whether the provider paused an answer in the middle of its own tools; it goes on when asked again."""
+    return isinstance(newest.info, AssistantMessage) and newest.info.finish == "paused"
 
 
 def _ended_unknown(newest: Message) -> bool:

@@ -155,7 +155,7 @@ class StepFinished:
     """
 
     reason: str
-    """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error`` or ``unknown``."""
+    """``stop``, ``tool-calls``, ``length``, ``paused``, ``content-filter``, ``error`` or ``unknown``."""
     usage: Usage
     cost: float | None = None
     """US dollars; None means unknown."""

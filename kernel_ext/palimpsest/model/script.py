@@ -20,6 +20,8 @@ class Say:
     """Text of the answer."""
 
     text: str
+    sources: tuple[dict[str, Any], ...] = ()
+    """What it cites, as the provider writes it: Anthropic's citations, elsewhere ``url`` and ``title``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,19 @@ class ScriptedCall:
     raw: str
     id: str | None = None
     """None numbers the calls: ``call_1``, ``call_2`` ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRun:
+    """A tool that the provider runs itself, in the middle of the answer."""
+
+    tool: str
+    input: dict[str, Any]
+    result: Any
+    """What the provider writes as its content; None where the result comes with a later answer."""
+    id: str
+    kind: str = "server_tool_use"
+    """Anthropic's type of the call; an empty one sends the result of a call of an earlier answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,17 @@ class StreamError:
     code: str = "server_error"
 
 
-Action = Say | Think | ScriptedCall | Pause | Disconnect | EndEarly | Malformed | StreamError
+Action = (
+    Say
+    | Think
+    | ScriptedCall
+    | ProviderRun
+    | Pause
+    | Disconnect
+    | EndEarly
+    | Malformed
+    | StreamError
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +147,25 @@ class ModelAnswer:
     def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "ModelAnswer":
         """Add a tool call whose input is written exactly like this, valid JSON or not."""
         return self._and(ScriptedCall(tool, raw, call_id))
+
+    def cites(self, text: str, *sources: dict[str, Any]) -> "ModelAnswer":
+        """Add text with what it cites, each as the provider writes it."""
+        return self._and(Say(text, sources))
+
+    def runs(
+        self,
+        tool: str,
+        result: Any = None,
+        *,
+        call_id: str | None = None,
+        kind: str = "server_tool_use",
+        **arguments: Any,
+    ) -> "ModelAnswer":
+        """Add a tool that the provider runs itself, with its result as the provider writes it."""
+        number = sum(isinstance(one, ProviderRun) for one in self.actions) + 1
+        return self._and(
+            ProviderRun(tool, arguments, result, call_id or f"srvtoolu_{number}", kind)
+        )
 
     def pauses(self, seconds: float) -> "ModelAnswer":
         """Send nothing for so many seconds."""

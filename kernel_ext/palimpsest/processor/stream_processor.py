@@ -49,6 +49,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.provider_calls import EXECUTED, is_provider_call
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
@@ -59,7 +60,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joi
 
 MOST_FILES = 500
 """Files that a step's patch part names; an unpacked archive has thousands."""
-KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unknown"}
+KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
 
 
 class StreamProcessor:
@@ -210,7 +211,7 @@ class StreamProcessor:
         given = event.input if isinstance(event.input, dict) else {"value": event.input}
         metadata = dict(event.metadata or {})
         if event.provider_executed:
-            metadata["provider_executed"] = True
+            metadata[EXECUTED] = True
         state = ToolRunning(input=given, time=Span(start=self._desk.clock()))
         self._put_tool(
             part.model_copy(
@@ -267,7 +268,10 @@ class StreamProcessor:
             time=self._ended(part.state.time),
             attachments=attachments,
         )
-        decision = self._desk.truncate(part.message_id, part.id, output, outcome.metadata)
+        decision: Decision | None = None
+        # What the provider returned goes back to it as it came, so nothing of it is cut for the model.
+        if not is_provider_call(part):
+            decision = self._desk.truncate(part.message_id, part.id, output, outcome.metadata)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:
             self._desk.recorder.append(DecisionMade(decision=decision))

@@ -15,6 +15,7 @@ from palimpsest.model.script import (
     Failure,
     Malformed,
     ModelAnswer,
+    ProviderRun,
     Say,
     ScriptedCall,
     StreamError,
@@ -60,6 +61,12 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
     match action:
         case Say():
             yield from (_sse([{"text": piece}], model) for piece in answer.pieces(action.text))
+            if action.sources:
+                chunks = [{"web": {"uri": o["url"], "title": o["title"]}} for o in action.sources]
+                yield _sse([], model, grounding={"groundingChunks": chunks})
+        case ProviderRun():
+            for part in gemini_run(action):
+                yield _sse([part], model)
         case Think():
             for piece in answer.pieces(action.text):
                 yield _sse([{"text": piece, "thought": True}], model)
@@ -72,6 +79,13 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
             yield b"data: " + gemini_error(failure) + b"\n\n"
         case _:
             yield action
+
+
+def gemini_run(run: ProviderRun) -> list[dict[str, Any]]:
+    """Return the parts of code that Gemini runs; ``result`` is what it printed."""
+    code = {"language": "PYTHON", "code": str(run.input.get("code", ""))}
+    output = {"outcome": "OUTCOME_OK", "output": run.result}
+    return [{"executableCode": code}, {"codeExecutionResult": output}]
 
 
 def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
@@ -106,8 +120,11 @@ def _sse(
     model: str,
     finish: str | None = None,
     usage: dict[str, Any] | None = None,
+    grounding: dict[str, Any] | None = None,
 ) -> bytes:
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if grounding is not None:
+        candidate["groundingMetadata"] = grounding
     if finish is not None:
         candidate["finishReason"] = finish
     value: dict[str, Any] = {"candidates": [candidate], "modelVersion": model}

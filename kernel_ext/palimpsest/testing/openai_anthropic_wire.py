@@ -16,6 +16,7 @@ from palimpsest.model.script import (
     Malformed,
     ModelAnswer,
     Pause,
+    ProviderRun,
     Say,
     ScriptedCall,
     StreamError,
@@ -134,6 +135,14 @@ class _OpenAI:
             case Say():
                 for piece in self._answer.pieces(action.text):
                     yield self.chunk({"content": piece})
+                if action.sources:
+                    cited = [
+                        {"type": "url_citation", "url_citation": one} for one in action.sources
+                    ]
+                    yield self.chunk({"annotations": cited})
+            case ProviderRun():
+                raw = json.dumps(action.input)
+                yield from self._call(ScriptedCall(action.tool, raw, action.id))
             case Think():
                 for piece in self._answer.pieces(action.text):
                     yield self.chunk({"reasoning_content": piece})
@@ -198,6 +207,16 @@ def anthropic_frames(
     yield _sse({"type": "message_stop"}, "message_stop")
 
 
+def anthropic_run(run: ProviderRun) -> list[dict[str, Any]]:
+    """Return the blocks of a tool that Anthropic runs: its call, and its result where it has come."""
+    called = {"type": run.kind, "id": run.id, "name": run.tool, "input": run.input}
+    if run.kind == "mcp_tool_use":
+        called["server_name"] = "scripted"
+    kind = "mcp" if run.kind == "mcp_tool_use" else run.tool
+    returned = {"type": f"{kind}_tool_result", "tool_use_id": run.id, "content": run.result}
+    return ([called] if run.kind else []) + ([returned] if run.result is not None else [])
+
+
 class _Anthropic:
     """Writes the content blocks of one message."""
 
@@ -221,10 +240,9 @@ class _Anthropic:
     def frames(self, action: Action) -> Iterator[Frame]:
         match action:
             case Say():
-                yield self._start({"type": "text", "text": ""})
-                for piece in self._answer.pieces(action.text):
-                    yield self._delta({"type": "text_delta", "text": piece})
-                yield self._stop()
+                yield from self._say(action)
+            case ProviderRun():
+                yield from self._run(action)
             case Think():
                 yield from self._think(action)
             case ScriptedCall():
@@ -236,6 +254,22 @@ class _Anthropic:
                 yield _sse({"type": "error", "error": error}, "error")
             case _:
                 yield action
+
+    def _say(self, action: Say) -> Iterator[Frame]:
+        yield self._start({"type": "text", "text": ""})
+        for piece in self._answer.pieces(action.text):
+            yield self._delta({"type": "text_delta", "text": piece})
+        for one in action.sources:
+            yield self._delta({"type": "citations_delta", "citation": one})
+        yield self._stop()
+
+    def _run(self, action: ProviderRun) -> Iterator[Frame]:
+        for block in anthropic_run(action):
+            written = json.dumps(block.get("input", {}))
+            yield self._start({**block, "input": {}} if "input" in block else block)
+            for piece in self._answer.pieces(written) if "input" in block else ():
+                yield self._delta({"type": "input_json_delta", "partial_json": piece})
+            yield self._stop()
 
     def _think(self, think: Think) -> Iterator[Frame]:
         if think.redacted is not None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from types import SimpleNamespace
 
 from palimpsest.model.adapter import usage
+from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.stream_joiner import StreamJoiner
 from palimpsest.model.errors.classification import ended_early, overflow_error, refusal_code
 from palimpsest.model.errors.explanations import auth_sentence
@@ -24,12 +25,14 @@ from palimpsest.model.script import (
     Malformed,
     ModelAnswer,
     Pause,
+    ProviderRun,
     Say,
     ScriptedCall,
     StreamError,
     Think,
 )
 from palimpsest.model.wire.provider_messages import prompt_text
+from palimpsest.testing.openai_anthropic_wire import anthropic_run
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     ApiError,
@@ -88,18 +91,22 @@ class ScriptedModel:
     async def _play(
         self, answer: ModelAnswer, request: ModelRequest
     ) -> AsyncGenerator[StreamEvent, None]:
-        joiner = StreamJoiner(family(request.model.ref))
+        ran = ProviderCalls()
+        offered = [tool.name for tool in request.tools]
+        joiner = StreamJoiner(family(request.model.ref), offered, ran)
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
                 await (asyncio.Event().wait() if action.seconds is None else _sleep(action.seconds))
+            if isinstance(action, ProviderRun):
+                _hear(ran, action)
             for delta in self._deltas(answer, action, family(request.model.ref)):
                 await _sleep(answer.drip_seconds)
                 for event in joiner.delta(delta):
                     yield event
-        for event in joiner.end():
-            yield event
         finish = answer.finish or "stop"
+        for event in joiner.end(finish):
+            yield event
         used = self._usage(answer, joiner, request)
         yield StepFinished(joiner.reason(finish), used, used.cost(request.model.price))
 
@@ -133,6 +140,8 @@ class ScriptedModel:
                 raise ModelFailed(ended_early())
             case StreamError():
                 raise ModelFailed(ApiError(message=action.message, retryable=True))
+            case ProviderRun():
+                return [SimpleNamespace()]
             case Pause():
                 return []
 
@@ -182,6 +191,13 @@ def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[Si
     if think.signature:
         seal = {"type": "thinking", "thinking": "", "signature": think.signature}
         yield SimpleNamespace(thinking_blocks=[seal])
+
+
+def _hear(ran: ProviderCalls, run: ProviderRun) -> None:
+    """Hear a tool that the provider ran, in Anthropic's blocks."""
+    for block in anthropic_run(run):
+        ran.hear({"type": "content_block_start", "content_block": block})
+        ran.hear({"type": "content_block_stop"})
 
 
 async def _sleep(seconds: float) -> None:

@@ -168,7 +168,7 @@ async def test_a_refusal_is_a_content_filter(server: FaultServer, provider: str)
 
 @both
 async def test_an_unknown_finish_is_unknown(server: FaultServer, provider: str) -> None:
-    server.script(says("One").finishes("pause_turn"))
+    server.script(says("One").finishes("rested"))
 
     events, _ = await run(request(info(provider, server)))
 

@@ -217,3 +217,33 @@ def test_what_the_program_wrote_is_not_the_users(tmp_path: Path) -> None:
     assert error.error.message == "API Error: 529"
     assert sums(store, one.id).requests == 0
     assert one.title == "Review of the diff"
+
+
+def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_path: Path) -> None:
+    used = {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {"query": "penguins"},
+    }
+    found = {
+        "type": "web_search_result",
+        "url": "https://example.org/penguins",
+        "title": "Penguins",
+        "encrypted_content": "EqgfCio",
+    }
+    returned = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
+    path = written(
+        tmp_path / "session.jsonl",
+        user("u1", None, "How many?"),
+        answer("a1", "u1", "m1", "I search.", used),
+        answer("a2", "a1", "m1", returned, "Three."),
+    )
+
+    store, report = bring(path)
+
+    found_parts = parts(store, report.sessions[0].id)
+    (part,) = [one for one in found_parts if isinstance(one, ToolPart)]
+    assert (part.metadata or {})["provider_executed"] is True
+    assert part.state.status == "completed"
+    assert part.state.output == "1. Penguins\n   https://example.org/penguins"

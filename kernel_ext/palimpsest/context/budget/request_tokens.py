@@ -24,6 +24,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
+from palimpsest.transcript.provider_calls import native_of
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 Count = Callable[[str], int]
@@ -78,6 +79,8 @@ def block_tokens(block: Block, count: Count) -> int:
             return CALL_TOKENS + count(tool) + count(_JSON.encode(given))
         case ResultBlock(text=text, media=media):
             return CALL_TOKENS + count(text) + MEDIA_TOKENS * len(media)
+        case TextBlock(metadata=metadata) if metadata and native_of(metadata):
+            return count(_JSON.encode(native_of(metadata)))
         case _:
             return count(block.text)
 

@@ -40,6 +40,14 @@ from palimpsest.transcript.parts import (
     ToolRunning,
     is_of_cell,
 )
+from palimpsest.transcript.provider_calls import (
+    DIALECT,
+    NATIVE,
+    call_blocks,
+    is_provider_call,
+    native_of,
+    told_call,
+)
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGNED_BY
@@ -64,6 +72,8 @@ FAILED_ATTEMPT = "failed_attempt"
 SAID_AS = "said_as"
 """Key in a synthetic part's metadata: the role under which the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
+PROVIDER_RESULT_CHARS = 8_000
+"""Longest result of a call that another provider ran: about 2,000 tokens."""
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
@@ -154,7 +164,13 @@ def _assistant(
         return []
     same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
     spaced = terms.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
-    writer = _Answer(message.id, terms, same_model=same_model, empty=" " if spaced else "")
+    writer = _Answer(
+        message.id,
+        terms,
+        same_model=same_model,
+        same_provider=info.model.provider == terms.model.provider,
+        empty=" " if spaced else "",
+    )
     steps: list[list[Part]] = [[]]
     for part in parts:
         if part.type == "step-start":
@@ -164,6 +180,8 @@ def _assistant(
     flat: list[NeutralMessage] = []
     for step in steps:
         flat.extend(writer.step(step))
+    if flat and info.finish == "paused" and flat[-1].role == "assistant":
+        flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
     return flat + writer.rest()
 
 
@@ -197,12 +215,19 @@ class _Answer:
     """Writes the provider messages of one answer of the model."""
 
     def __init__(
-        self, message_id: str, terms: ConversionOptions, *, same_model: bool, empty: str
+        self,
+        message_id: str,
+        terms: ConversionOptions,
+        *,
+        same_model: bool,
+        same_provider: bool,
+        empty: str,
     ) -> None:
         self._message_id = message_id
         self._terms = terms
         self._policy = terms.policy
         self._same_model = same_model
+        self._same_provider = same_provider
         self._empty = empty
         self._after: list[MediaBlock] = []
 
@@ -211,7 +236,9 @@ class _Answer:
         said: list[Block] = []
         results: list[Block] = []
         for part in parts:
-            if part.type == "tool":
+            if part.type == "tool" and is_provider_call(part):
+                said.extend(self._provider_call(part))
+            elif part.type == "tool":
                 said.append(self._call(part))
                 results.append(self._result(part))
             elif part.type == "text":
@@ -241,8 +268,22 @@ class _Answer:
     def _text(self, part: TextPart) -> list[Block]:
         if not part.text and self._policy.empty_texts == "dropped":
             return []
-        metadata = part.metadata if self._same_model else None
+        is_sent_back = self._same_model or (self._same_provider and bool(native_of(part.metadata)))
+        metadata = part.metadata if is_sent_back else None
         return [TextBlock(text=part.text or self._empty, part_id=part.id, metadata=metadata)]
+
+    def _provider_call(self, part: ToolPart) -> list[Block]:
+        """Return a call that the provider ran: its own blocks for itself, text for another one.
+
+        What a format has no place for is left out: the answer's words tell what it found.
+        """
+        blocks = call_blocks(part) if self._same_provider else ()
+        dialect = (part.metadata or {}).get(DIALECT)
+        if self._same_provider and dialect == "openai":
+            return []
+        words = told_call(part, self._result(part).text[:PROVIDER_RESULT_CHARS])
+        metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
+        return [TextBlock(text=words, part_id=part.id, metadata=metadata)]
 
     def _reasoning(self, part: ReasoningPart) -> list[Block]:
         if self._same_model:

@@ -76,7 +76,7 @@ def _answers(earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
             "blocks": _blocks(earlier, keep_plain=keep_plain)
             + _blocks(later, keep_plain=keep_plain),
             "plain": False,
-            "stop": later.stop or earlier.stop,
+            "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
             "metadata": _or_none((earlier.metadata or {}) | said, earlier),
         }
     )
@@ -116,8 +116,11 @@ def user_first(messages: NeutralMessages, opening: str = BOOTSTRAP) -> NeutralMe
 
 
 def user_last(messages: NeutralMessages, closing: str) -> NeutralMessages:
-    """Append a user message after a final assistant message, since many models refuse to continue one."""
-    if not messages or messages[-1].role != "assistant":
+    """Append a user message after a final assistant message, since many models refuse to continue one.
+
+    Not after one that the provider paused: it goes on with just that.
+    """
+    if not messages or messages[-1].role != "assistant" or messages[-1].stop == "paused":
         return messages
     return (*messages, NeutralMessage(role="user", blocks=(TextBlock(text=closing),)))
 

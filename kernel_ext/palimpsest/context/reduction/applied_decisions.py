@@ -28,6 +28,7 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
+from palimpsest.transcript.provider_calls import is_provider_call, without_native
 
 IMPORT: OwnRule = "import"
 CLEARED = "[Old tool result content cleared]"
@@ -135,8 +136,16 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
             shown = recorded_text(decision) or shorten(whole, decision.numbers)
             if decision.numbers.get("without_media"):
                 attachments = ()
+    update: dict[str, object] = {"output": shown, "attachments": attachments}
+    if decision is None or not is_provider_call(part):
+        return part.model_copy(update={"state": state.model_copy(update=update)})
+    # The provider takes its own blocks as they came only: a call that is cut is told as text, whole pairs at once.
+    update["metadata"] = without_native(state.metadata)
     return part.model_copy(
-        update={"state": state.model_copy(update={"output": shown, "attachments": attachments})}
+        update={
+            "state": state.model_copy(update=update),
+            "metadata": without_native(part.metadata),
+        }
     )
 
 

@@ -26,6 +26,7 @@ from palimpsest.context.request_assembly.projection import (
     reaches_model,
     tokens_by_kind,
 )
+from palimpsest.model.wire.native_blocks import are_paired
 from palimpsest.model.wire.provider_messages import (
     Body,
     ProviderMessage,
@@ -372,6 +373,7 @@ class RequestChunks:
             or not results <= own
             or not own.isdisjoint(self._calls)
             or any(not one.strip() for one in calls)
+            or not are_paired(flat)
         ):
             raise NotIncremental
         return calls

@@ -26,6 +26,7 @@ from typing import Any
 from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
 from palimpsest.model.adapter.custom_stream import custom_deltas
+from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
 from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
@@ -149,6 +150,7 @@ class LitellmLoader:
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         leave_bodies_unchecked(litellm.main)
         send_once(litellm.llms.custom_httpx.http_handler)
+        put_blocks_back(litellm)
         # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nothing reads.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
@@ -223,8 +225,12 @@ class LitellmModel:
             ) from error
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        joiner = StreamJoiner(profile(request.model.ref).family)
         tap = StreamTap()
+        joiner = StreamJoiner(
+            profile(request.model.ref).family,
+            [tool.name for tool in request.tools],
+            tap.provider_calls,
+        )
         async with aclosing(self._deltas(request, tap)) as deltas:
             async for delta in deltas:
                 if delta is None:
@@ -239,7 +245,7 @@ class LitellmModel:
         if tap.finish.lower() in BROKEN_FINISHES:
             where = place(request.model.ref.provider, request.model.api_base)
             raise ModelFailed(classification.ended_badly(where, tap.finish, tap.told))
-        for event in joiner.end():
+        for event in joiner.end(tap.finish):
             yield event
         joiner.refused = joiner.refused or tap.refused
         used = self._usage(request, joiner, tap)
@@ -315,7 +321,9 @@ class LitellmModel:
         target = profile(model.ref)
         arguments: dict[str, Any] = {
             "model": model.ref.id,
-            "messages": copy.deepcopy(list(sendable(request.messages, model))),
+            "messages": translatable(
+                copy.deepcopy(list(sendable(request.messages, model))), put_back=LIBRARY.ours
+            ),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),

@@ -8,6 +8,7 @@ sits between the two: it records the real finish and usage, and knows when the b
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
 from palimpsest.model.adapter.usage import field
 
@@ -17,6 +18,10 @@ class DiscardingList(list[Any]):
 
     def append(self, item: Any) -> None:
         """Discard the chunk."""
+
+
+WITHHELD = "provider_call"
+"""The field of an empty delta that stands for a chunk of a provider's own call."""
 
 
 def native_finish(chunk: Any) -> str | None:
@@ -59,6 +64,13 @@ def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
     return lambda: checked_bytes(pieces(), response, done)
 
 
+def _withheld(parse: Callable[..., Any]) -> Any:
+    """Return what stands for a chunk that litellm may not see: it says nothing, but is passed on at once."""
+    parsed = parse(chunk={"type": "ping"})
+    parsed.choices[0].delta.provider_specific_fields = {WITHHELD: True}
+    return parsed
+
+
 class StreamTap:
     """An async iterator around a provider's raw stream."""
 
@@ -69,6 +81,8 @@ class StreamTap:
         """The provider's explanation of the finish, to show to the user."""
         self.usage: Any = None
         """The last usage that the provider reported."""
+        self.provider_calls = ProviderCalls()
+        """What the provider ran itself, as heard so far."""
         self.exhausted = False
         self.refused = False
         """The model declined to answer, in the field for refusals."""
@@ -79,6 +93,8 @@ class StreamTap:
         self._attached = False
         self._native = False
         """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
+        self._parses = False
+        """Each chunk is heard before litellm parses it."""
 
     def attach(self, stream: Any) -> bool:
         """Insert the tap into a litellm stream; True when the request is sent only at the first read."""
@@ -104,6 +120,7 @@ class StreamTap:
         if hasattr(getattr(raw, "streaming_response", None), "aclose"):
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):
+            self._parses = True
             raw.chunk_parser = self._listening(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
@@ -126,6 +143,8 @@ class StreamTap:
                 self.finish = found or self.finish
                 self.told = _of_first(chunk, "candidates", "finishMessage") or self.told
                 with_inputs(chunk)
+            if self.provider_calls.hear(chunk) is None:
+                return _withheld(parse)
             return parse(*arguments, **keywords)
 
         return parser
@@ -151,6 +170,8 @@ class StreamTap:
         reported = field(chunk, "usage")
         if reported is not None:
             self.usage = reported
+        if not self._parses:
+            self.provider_calls.hear(chunk)
 
     def _hear_refusal(self, choices: Any) -> None:
         """Move a refusal's text to the content: it has a field of its own, which litellm drops."""

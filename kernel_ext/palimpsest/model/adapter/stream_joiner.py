@@ -6,10 +6,11 @@ with its signature. Calls are announced as they are written, but completed only 
 finish, so that no tool ever runs on the input of an answer that broke off.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.tool_call_joiner import StreamedCall, StreamedCalls
 from palimpsest.model.interface import (
     ReasoningDelta,
@@ -19,10 +20,12 @@ from palimpsest.model.interface import (
     TextDelta,
     TextEnded,
     TextStarted,
+    ToolCalled,
     ToolInputDelta,
     ToolInputEnded,
     ToolInputStarted,
 )
+from palimpsest.transcript.provider_calls import DIALECT, NATIVE
 
 FINISHES = {
     "stop": "stop",
@@ -36,6 +39,7 @@ FINISHES = {
     "length": "length",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
+    "pause_turn": "paused",
     "content_filter": "content-filter",
     "content_filtered": "content-filter",
     "safety": "content-filter",
@@ -51,6 +55,10 @@ FINISHES = {
     "image_recitation": "content-filter",
 }
 """Tool calls are recognised by their presence, so a finish that only announces them counts as a stop."""
+CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
+"""Finishes that wait for the results of calls."""
+OURS = frozenset({"", "function", "custom"})
+"""Types of streamed calls that the client runs."""
 
 BROKEN_FINISHES = frozenset(
     {
@@ -117,14 +125,32 @@ class ThinkTags:
         yield from self._ready(len(self._held))
 
 
+def _plain(name: str) -> str:
+    """Return a tool's name as the registry compares it."""
+    return name.strip().removeprefix("functions.").lower()
+
+
 OPENS, CLOSES = "<think>", "</think>"
 
 
 class StreamJoiner:
-    """Turns deltas into events and keeps the text, for an estimate of usage."""
+    """Turns deltas into events and keeps the text, for an estimate of usage.
 
-    def __init__(self, family: str) -> None:
+    ``offered`` names the tools of the request; ``ran`` hears what the provider ran itself.
+    """
+
+    def __init__(
+        self, family: str, offered: Iterable[str] = (), ran: ProviderCalls | None = None
+    ) -> None:
         self._family = family
+        self._offered = {_plain(name) for name in offered}
+        self._ran = ran or ProviderCalls()
+        self._foreign: set[str] = set()
+        """Calls that their server says are none of ours."""
+        self._followed: set[str] = set()
+        """Calls after which the answer said more."""
+        self._said: list[str] = []
+        """Text of the block that is open."""
         self._blocks = 0
         self._text_id: str | None = None
         self._reasoning_id: str | None = None
@@ -144,7 +170,8 @@ class StreamJoiner:
         return "".join((*self.text, *inputs))
 
     def delta(self, delta: Any) -> Iterator[StreamEvent]:
-        """Yield the events of one delta."""
+        """Yield the events of one delta, and before them what the provider ran itself."""
+        yield from self._provider_events()
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         blocks = getattr(delta, "thinking_blocks", None)
         if reasoning or blocks:
@@ -161,16 +188,45 @@ class StreamJoiner:
             # The older field for one function call, whose pieces have no index.
             yield from self._call(SimpleNamespace(index=0, id=None, function=older))
 
-    def end(self) -> Iterator[StreamEvent]:
+    def end(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close what is open and yield the complete calls; only after a real finish."""
+        yield from self._provider_events()
         for thought, words in self._tags.rest():
             yield from self._reason(words, ()) if thought else self._say(words)
         yield from self._end_reasoning()
         yield from self._end_text()
         for call in self._calls.calls:
             yield from self._end_call(call)
+        theirs = [call for call in self._calls.calls if self._is_theirs(call, finish)]
+        self._calls.calls = [call for call in self._calls.calls if call not in theirs]
         for call in self._calls.calls:
             yield call.called()
+        for call in theirs:
+            told = call.called()
+            metadata = {DIALECT: "openai"}
+            yield ToolCalled(
+                told.id, told.tool, told.input, provider_executed=True, metadata=metadata
+            )
+        self._ran.end([call.id for call in theirs])
+        yield from self._provider_events()
+
+    def _is_theirs(self, call: StreamedCall, finish: str) -> bool:
+        """Tell whether a streamed call is one that its server ran before it went on with the answer.
+
+        Its type says so; or nobody offered such a tool, the answer went on after it, and ended as one without calls.
+        """
+        if call.id in self._foreign:
+            return True
+        unknown = _plain(call.tool) not in self._offered
+        stopped = finish.lower() not in CALLS and FINISHES.get(finish.lower()) == "stop"
+        return unknown and stopped and call.id in self._followed
+
+    def _provider_events(self) -> Iterator[StreamEvent]:
+        for event in self._ran.take():
+            if isinstance(event, ToolInputStarted):
+                yield from self._end_reasoning()
+                yield from self._end_text()
+            yield event
 
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's."""
@@ -189,12 +245,23 @@ class StreamJoiner:
             self._text_id = self._new_id("text")
             yield TextStarted(self._text_id)
         self.text.append(text)
+        self._said.append(text)
+        if text.strip():
+            self._followed |= {call.id for call in self._calls.calls}
         yield TextDelta(self._text_id, text)
 
     def _end_text(self) -> Iterator[StreamEvent]:
         if self._text_id is not None:
-            yield TextEnded(self._text_id)
-            self._text_id = None
+            yield TextEnded(self._text_id, self._cited())
+            self._text_id, self._said = None, []
+
+    def _cited(self) -> dict[str, Any] | None:
+        """Return the blocks of the text that ends, where they hold citations that must be sent back with it."""
+        blocks = self._ran.take_texts()
+        whole = "".join(block["text"] for block in blocks) == "".join(self._said)
+        if not whole or not any(block.get("citations") for block in blocks):
+            return None
+        return {DIALECT: "anthropic", NATIVE: [block for block in blocks if block["text"]]}
 
     def _reason(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
         yield from self._end_text()
@@ -234,6 +301,9 @@ class StreamJoiner:
         newest = self._calls.calls[-1] if self._calls.calls else None
         joined = self._calls.join(piece)
         call = joined.call
+        kind = getattr(piece, "type", None)
+        if isinstance(kind, str) and kind not in OURS:
+            self._foreign.add(call.id)
         if joined.is_new:
             yield from self._end_reasoning()
             yield from self._end_text()

@@ -26,6 +26,7 @@ from palimpsest.model.script import (
     Malformed,
     ModelAnswer,
     Pause,
+    ProviderRun,
     Say,
     ScriptedCall,
     StreamError,
@@ -157,6 +158,8 @@ async def _played(
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 calls += 1
                 yield CustomCall(tool, raw, call_id or f"call_{key}_{calls}")
+            case ProviderRun():
+                pass  # the rehearsal's provider has no tools
             case Pause(seconds=seconds):
                 await asyncio.sleep(3600.0 if seconds is None else seconds)
             case StreamError(message=message):

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.wire.media import media
+from palimpsest.model.wire.native_blocks import (
+    holds_thinking,
+    is_native,
+    native_content,
+    whole_blocks,
+)
 from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
@@ -92,6 +98,7 @@ class _WireWriter:
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
+        messages = whole_blocks(messages, self._target)
         for message in sequential_calls(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
                 self._release_media()
@@ -159,7 +166,12 @@ class _WireWriter:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
             return
-        body |= thinking(message, self._target)
+        thought = thinking(message, self._target)
+        if any(map(is_native, message.blocks)):
+            signed = thought.get("thinking_blocks", [])
+            body["content"] = native_content(message, self._target, signed)
+            thought = thought if self._target.wire != "anthropic" else {}
+        body |= thought
         self._put(body, message, message.blocks)
 
     def _call(self, block: CallBlock) -> Body:
@@ -259,7 +271,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
         if not answered:
             break
         first, answered = message, False
-    return first is None or bool(first.get("thinking_blocks"))
+    return first is None or holds_thinking(first)
 
 
 def _text_of(message: NeutralMessage) -> str:

@@ -51,6 +51,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
     ToolState,
 )
+from palimpsest.transcript.provider_calls import AT_PROVIDER, is_provider_call
 from palimpsest.transcript.retry_runs import (
     RetryLines,
     message_retries,
@@ -505,7 +506,9 @@ def _remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
     stopped = outcome.status == "stopped"
     answer = outcome.refusal or reply
     # A call that was stopped while it waited for an answer was not refused by a person.
-    words = [reply_text(answer)] if answer and not (stopped and answer.by == "cancel") else []
+    words = [AT_PROVIDER] if is_provider_call(part) else []
+    if answer and not (stopped and answer.by == "cancel"):
+        words.append(reply_text(answer))
     if told.get("changed_by"):
         words.append(f"{told['changed_by']} changed what it was given")
     if told.get("output_changed_by"):

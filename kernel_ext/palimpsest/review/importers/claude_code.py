@@ -12,6 +12,7 @@ from typing import Any
 from palimpsest.review.importers.claude_code_blocks import (
     answer_part,
     compaction_of,
+    provider_results,
     usage_of,
     user_parts,
     words_of,
@@ -259,7 +260,10 @@ class _Way:
             yield from self._complete(node)
 
     def _complete(self, node: str) -> Iterator[Recorded]:
-        yield self._answer(node, self._answers.pop(node))
+        records = self._answers.pop(node)
+        yield self._answer(node, records)
+        for record in records:
+            yield from provider_results(mapping(record.get("message")).get("content"))
         if not self._answers:
             yield from self._held
             self._held = []

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text, tokens
-from palimpsest.review.importing.recorded import Call, CompactionRead, Media, Text, Thinking
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    Media,
+    ResultRead,
+    Text,
+    Thinking,
+)
+from palimpsest.transcript.provider_calls import result_error, result_text
 from palimpsest.transcript.values import Usage, priced_tier
 
 Json = dict[str, Any]
@@ -51,11 +59,23 @@ def answer_part(block: Json) -> Text | Thinking | Call | None:
             return Thinking(words, encrypted=not words and bool(block.get("signature")))
         case "redacted_thinking":
             return Thinking("", encrypted=True)
-        case "tool_use" | "server_tool_use":
-            name = text(block.get("name"))
-            return Call(text(block.get("id")), name, mapping(block.get("input")))
+        case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind:
+            name, given = text(block.get("name")), mapping(block.get("input"))
+            return Call(text(block.get("id")), name, given, at_provider=kind != "tool_use")
         case _:
             return None
+
+
+def provider_results(content: Any) -> Iterator[ResultRead]:
+    """Yield the results, in an answer, of tools that the provider ran itself."""
+    for block in mappings(content):
+        if not text(block.get("type")).endswith("_tool_result"):
+            continue
+        told = block.get("content")
+        why = result_error(told)
+        output = result_text(told) if why is None else why
+        is_error = why is not None or block.get("is_error") is True
+        yield ResultRead(text(block.get("tool_use_id")), output, is_error=is_error)
 
 
 def user_parts(content: Any) -> Iterator[Text | Media]:

@@ -17,6 +17,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
     ToolPending,
 )
+from palimpsest.transcript.provider_calls import EXECUTED
 
 MOST_OPEN = 1_000
 """More calls than this are not held open: a recording that has no results at all has thousands."""
@@ -63,6 +64,7 @@ class OpenCalls:
             call_id=call.id,
             tool=call.tool,
             state=ToolPending(input=call.input),
+            metadata={EXECUTED: True} if call.at_provider else None,
         )
         self._open[call.id] = OpenCall(part, at)
         return part
@@ -154,7 +156,9 @@ def _answered(held: OpenCall, result: ResultRead, at: int, begun: str | None) ->
 
 
 def _with_gaps(held: OpenCall, part: ToolPart) -> ToolPart:
-    return part.model_copy(update={"metadata": {"gaps": held.gaps}}) if held.gaps else part
+    if not held.gaps:
+        return part
+    return part.model_copy(update={"metadata": {**(part.metadata or {}), "gaps": held.gaps}})
 
 
 def attachments_of(media: tuple[Media, ...]) -> Iterator[Attachment]:

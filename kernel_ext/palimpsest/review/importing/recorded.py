@@ -80,6 +80,8 @@ class Call:
     id: str
     tool: str
     input: Json
+    at_provider: bool = False
+    """The provider ran it itself, in the request that asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

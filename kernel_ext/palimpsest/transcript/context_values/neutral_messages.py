@@ -85,8 +85,9 @@ def _blocks(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
 Blocks = Annotated[tuple[Block, ...], WrapValidator(_blocks)]
 
 
-Stop = Literal["stop", "length", "calls", "error", "aborted"]
-"""Why an answer ended; after ``error`` and ``aborted`` its calls may never have run."""
+Stop = Literal["stop", "length", "calls", "paused", "error", "aborted"]
+"""Why an answer ended; after ``error`` and ``aborted`` its calls may never have run, after ``paused`` the provider
+goes on with it when it is sent back."""
 
 
 class NeutralMessage(Value):

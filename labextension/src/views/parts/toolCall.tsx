@@ -113,6 +113,9 @@ export function ToolCall({
         </>
       )}
       <span className="plm-Tool-time">
+        {part.metadata?.provider_executed === true && (
+          <span>{words.__('ran at the provider')}</span>
+        )}
         {allowed && (
           <span className="plm-Tool-reply">{answered(reply, words)}</span>
         )}

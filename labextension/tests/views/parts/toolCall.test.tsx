@@ -48,6 +48,15 @@ function erred(error: string, metadata: Record<string, unknown> = {}) {
 }
 
 describe('a call', () => {
+  it('that the provider ran itself says so in its row', () => {
+    const ours = build.ran('web_search', { query: 'penguins' }, '1. Penguins');
+    const theirs = { ...ours, metadata: { provider_executed: true } };
+
+    expect(draw(ours).row.textContent).not.toContain('ran at the provider');
+    cleanup();
+    expect(draw(theirs).row.textContent).toContain('ran at the provider');
+  });
+
   it('that returned and failed has the sign of a failure, and its last line in the row', () => {
     const { row, sign, reason, open } = draw(
       returned(TRACEBACK, { failed: true })

@@ -1,0 +1,357 @@
+"""Hear the calls that a provider runs itself in what it really sent, below litellm's translation.
+
+litellm has no place for them: it makes tool calls of some, loses the results of others, the order of blocks
+and all citations. So each chunk is heard here before it is translated; a provider's own blocks become our
+events, are kept as they came, and are withheld from litellm. What a provider only cites becomes a call of
+its search with the sources as its result. Formats: Anthropic's Messages, Gemini's, OpenAI's Chat
+Completions with the fields of xAI, Groq, OpenRouter and Perplexity, and OpenAI's Responses.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from uuid import uuid4
+
+from palimpsest.model.adapter.usage import field
+from palimpsest.model.interface import (
+    StreamEvent,
+    ToolCalled,
+    ToolErred,
+    ToolInputDelta,
+    ToolInputEnded,
+    ToolInputStarted,
+    ToolReturned,
+)
+from palimpsest.transcript.provider_calls import (
+    DIALECT,
+    NATIVE,
+    result_error,
+    result_text,
+    sources_text,
+)
+
+Json = dict[str, Any]
+
+SEARCH = "web_search"
+"""The tool of sources that came without a call."""
+GOOGLE_SEARCH = "google_search"
+URL_CONTEXT = "url_context"
+CODE_EXECUTION = "code_execution"
+OURS = frozenset(
+    {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
+) | {"apply_patch_call"}
+"""Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
+FAILED = "The provider could not run it: {why}"
+
+
+class ProviderCalls:
+    """The calls of one answer that its provider ran, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._events: list[StreamEvent] = []
+        self._texts: list[Json] = []
+        self._block: Json | None = None
+        """Anthropic's block that is being streamed: a provider's call, or a text."""
+        self._json: list[str] = []
+        self._open: dict[str, str] = {}
+        """Tools of the calls whose results have not come, by id."""
+        self._sources: dict[str, str] = {}
+        self._queries: list[str] = []
+        self._urls: dict[str, str] = {}
+        self._search = SEARCH
+        self._ran_code = ""
+        self._executed: set[str] = set()
+
+    def take(self) -> list[StreamEvent]:
+        """Return what was heard since the last time."""
+        events, self._events = self._events, []
+        return events
+
+    def take_texts(self) -> list[Json]:
+        """Return the blocks of text that ended since the last time, as Anthropic sent them."""
+        texts, self._texts = self._texts, []
+        return texts
+
+    def hear(self, chunk: Any) -> Any:
+        """Hear a provider's chunk; returns it as litellm may translate it, or None where it may not see it."""
+        if not isinstance(chunk, dict):
+            self._chat(chunk)
+            return chunk
+        kind = chunk.get("type")
+        if isinstance(kind, str) and kind.startswith("content_block_"):
+            return None if self._anthropic(kind, chunk) else chunk
+        if isinstance(kind, str) and kind.startswith("response."):
+            self._responses(kind, chunk)
+        elif isinstance(chunk.get("candidates"), list):
+            self._gemini(chunk)
+        elif isinstance(chunk.get("choices"), list):
+            self._chat(chunk)
+        return chunk
+
+    def end(self, more: Iterable[str] = ()) -> None:
+        """Close what is open, at the real end of an answer: a result that did not come is not told.
+
+        ``more`` are calls that turned out to be the provider's, by id.
+        """
+        self._open |= dict.fromkeys(more, SEARCH)
+        found = sources_text(self._sources.items())
+        searches = [one for one, tool in self._open.items() if "search" in tool]
+        if self._sources and not searches:
+            given: Json = {"queries": self._queries} if self._queries else {}
+            searches = [self._call("", self._search, given, "openai")]
+        for identifier in list(self._open):
+            self._result(identifier, found if identifier in searches[-1:] else "")
+        if self._urls:
+            read = self._call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
+            self._result(read, "\n".join(f"{url}: {said}" for url, said in self._urls.items()))
+
+    # What all formats share
+
+    def _call(
+        self, identifier: str, tool: str, given: Json, dialect: str, native: Json | None = None
+    ) -> str:
+        identifier = identifier or f"provider_{uuid4().hex}"
+        metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
+        called = ToolCalled(identifier, tool, given, provider_executed=True, metadata=metadata)
+        self._events += [ToolInputStarted(identifier, tool), called]
+        self._open[identifier] = tool
+        return identifier
+
+    def _result(self, identifier: str, text: str, native: Json | None = None) -> None:
+        tool = self._open.pop(identifier, "")
+        metadata = {NATIVE: [native]} if native is not None else {}
+        returned = {"title": tool, "output": text, "metadata": metadata}
+        self._events.append(ToolReturned(identifier, returned))
+
+    def _failure(self, identifier: str, why: str, native: Json | None = None) -> None:
+        self._open.pop(identifier, None)
+        metadata = {NATIVE: [native]} if native is not None else {}
+        self._events.append(ToolErred(identifier, FAILED.format(why=why), metadata=metadata))
+
+    def _cite(self, url: Any, title: Any = "") -> None:
+        if isinstance(url, str) and url:
+            self._sources[url] = (title if isinstance(title, str) else "") or self._sources.get(
+                url, ""
+            )
+
+    # Anthropic
+
+    def _anthropic(self, kind: str, chunk: Json) -> bool:
+        """Hear an event of a block; true where the block is a provider's own."""
+        block = chunk.get("content_block")
+        if kind == "content_block_start" and isinstance(block, dict):
+            return self._begin(block)
+        if self._block is None:
+            return False
+        is_text = self._block.get("type") == "text"
+        if kind == "content_block_delta":
+            self._grow(chunk.get("delta") or {}, is_text=is_text)
+        elif kind == "content_block_stop":
+            self._finish(is_text=is_text)
+        return not is_text
+
+    def _begin(self, block: Json) -> bool:
+        kind = str(block.get("type") or "")
+        self._block, self._json = None, []
+        if kind == "text":
+            self._block = {**block, "text": block.get("text") or ""}
+        elif kind.endswith("_tool_use") and isinstance(block.get("id"), str):
+            self._block = dict(block)
+            self._events.append(ToolInputStarted(block["id"], str(block.get("name") or kind)))
+            return True
+        elif kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
+            self._block = dict(block)
+            self._answered(kind, block["tool_use_id"], block)
+            return True
+        return False
+
+    def _grow(self, delta: Json, *, is_text: bool) -> None:
+        block = self._block or {}
+        if is_text:
+            block["text"] += delta.get("text") or ""
+            if delta.get("citation") is not None:
+                block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+        elif isinstance(delta.get("partial_json"), str) and "id" in block:
+            self._json.append(delta["partial_json"])
+            self._events.append(ToolInputDelta(block["id"], delta["partial_json"]))
+
+    def _finish(self, *, is_text: bool) -> None:
+        block, self._block = self._block or {}, None
+        if is_text:
+            self._texts.append(block)
+        elif "id" in block:
+            given = _parsed("".join(self._json))
+            block["input"] = block.get("input") or {} if given is None else given
+            tool = str(block.get("name") or block["type"])
+            self._events.append(ToolInputEnded(block["id"]))
+            metadata = {DIALECT: "anthropic", NATIVE: [block]}
+            self._events.append(
+                ToolCalled(
+                    block["id"], tool, block["input"], provider_executed=True, metadata=metadata
+                )
+            )
+            self._open[block["id"]] = tool
+
+    def _answered(self, kind: str, identifier: str, block: Json) -> None:
+        if identifier not in self._open:
+            # The call stands in the answer before, which ended for the sake of another call.
+            metadata = {DIALECT: "anthropic", NATIVE: []}
+            tool = kind.removesuffix("_tool_result")
+            self._events += [
+                ToolInputStarted(identifier, tool),
+                ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
+            ]
+        content = block.get("content")
+        why = result_error(content)
+        if why is None and block.get("is_error"):
+            why = result_text(content)
+        if why is None:
+            self._result(identifier, result_text(content), block)
+        else:
+            self._failure(identifier, why, block)
+
+    # Gemini
+
+    def _gemini(self, chunk: Json) -> None:
+        for candidate in _objects(chunk.get("candidates"))[:1]:
+            content = candidate.get("content")
+            parts = content.get("parts") if isinstance(content, dict) else None
+            for part in _objects(parts):
+                self._gemini_part(part)
+            if isinstance(content, dict) and isinstance(parts, list):
+                content["parts"] = [one for one in parts if not _is_geminis_own(one)]
+            told = candidate.get("groundingMetadata")
+            if isinstance(told, dict):
+                self._search = GOOGLE_SEARCH
+                queries = told.get("webSearchQueries")
+                for query in queries if isinstance(queries, list) else ():
+                    if query not in self._queries:
+                        self._queries.append(str(query))
+                for one in _objects(told.get("groundingChunks")):
+                    found = next((v for v in one.values() if isinstance(v, dict)), {})
+                    self._cite(found.get("uri"), found.get("title"))
+            for one in _objects(field(candidate, "urlContextMetadata", "urlMetadata")):
+                status = str(one.get("urlRetrievalStatus") or "")
+                self._urls[str(one.get("retrievedUrl"))] = status.removeprefix(
+                    "URL_RETRIEVAL_STATUS_"
+                )
+
+    def _gemini_part(self, part: Json) -> None:
+        code, result = part.get("executableCode"), part.get("codeExecutionResult")
+        asked, answer = part.get("toolCall"), part.get("toolResponse")
+        if isinstance(code, dict):
+            given: Json = {"code": str(code.get("code") or "")}
+            self._ran_code = self._call("", CODE_EXECUTION, given, "gemini", part)
+        elif isinstance(result, dict):
+            target = self._ran_code or self._call("", CODE_EXECUTION, {}, "gemini")
+            self._ran_code = ""
+            output = str(result.get("output") or "")
+            if result.get("outcome") in {"OUTCOME_OK", None}:
+                self._result(target, output or "(no output)", part)
+            else:
+                self._failure(target, output or str(result["outcome"]), part)
+        elif isinstance(asked, dict):
+            given = asked["args"] if isinstance(asked.get("args"), dict) else {}
+            tool = str(asked.get("toolType") or "tool").lower()
+            self._call(str(asked.get("id") or ""), tool, given, "gemini", part)
+        elif isinstance(answer, dict):
+            target = str(answer.get("id") or next(reversed(self._open), ""))
+            if target in self._open:
+                self._result(target, result_text(answer.get("response")), part)
+
+    # OpenAI's formats
+
+    def _chat(self, chunk: Any) -> None:
+        """Hear the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
+        for name in ("citations", "search_results"):
+            self._cited(field(chunk, name))
+        choices = field(chunk, "choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        for place in ("delta", "message"):
+            said = field(first, place)
+            self._cited(field(said, "annotations"))
+            self._cited(field(said, "citations"))
+            for one in _all(field(said, "executed_tools")):
+                self._executed_tool(one)
+
+    def _cited(self, found: Any) -> None:
+        for one in _all(found):
+            if isinstance(one, str):
+                self._cite(one)
+                continue
+            inner = field(one, "url_citation") or one
+            self._cite(field(inner, "url"), field(inner, "title"))
+
+    def _executed_tool(self, one: Any) -> None:
+        """Hear a tool that Groq ran; it is told again when its output is there."""
+        index = f"{field(one, 'index')}"
+        output = field(one, "output")
+        if output is None or index in self._executed:
+            return
+        self._executed.add(index)
+        given = _parsed(str(field(one, "arguments") or ""))
+        tool = str(field(one, "name") or field(one, "type") or "tool")
+        called = self._call("", tool, given or {}, "openai")
+        found = result_text(_plain(field(one, "search_results", "results")))
+        self._result(called, "\n\n".join(text for text in (result_text(output), found) if text))
+
+    def _responses(self, kind: str, chunk: Json) -> None:
+        item = chunk.get("item")
+        if kind == "response.output_text.annotation.added":
+            self._cited([chunk.get("annotation")])
+        elif isinstance(item, dict) and _is_responses_own(item):
+            identifier = str(item.get("id") or "")
+            if kind == "response.output_item.added":
+                self._events.append(ToolInputStarted(identifier, _responses_tool(item)))
+            elif kind == "response.output_item.done":
+                self._responses_item(identifier, item)
+
+    def _responses_item(self, identifier: str, item: Json) -> None:
+        action = item.get("action")
+        given: Json = (
+            {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else {}
+        )
+        given |= {k: item[k] for k in ("queries", "code", "arguments") if item.get(k)}
+        called = self._call(identifier, _responses_tool(item), given, "openai")
+        self._cited(field(action, "sources"))
+        results = [item.get(name) for name in ("output", "outputs", "results") if item.get(name)]
+        if item.get("status") == "failed" or item.get("error"):
+            self._failure(called, result_text(item.get("error")) or "it failed")
+        elif results:
+            self._result(called, result_text(results[0]))
+
+
+def _plain(found: Any) -> list[Json]:
+    """Return sources with their addresses and titles only."""
+    sources = [{"url": field(one, "url"), "title": field(one, "title")} for one in _all(found)]
+    return [one for one in sources if isinstance(one["url"], str)]
+
+
+def _is_geminis_own(part: Any) -> bool:
+    names = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
+    return isinstance(part, dict) and any(name in part for name in names)
+
+
+def _is_responses_own(item: Json) -> bool:
+    kind = str(item.get("type") or "")
+    return kind.endswith("_call") and kind not in OURS
+
+
+def _responses_tool(item: Json) -> str:
+    return str(item.get("name") or "") or str(item["type"]).removesuffix("_call")
+
+
+def _parsed(text: str) -> Json | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _objects(value: Any) -> list[Json]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _all(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, list | tuple) else ()

@@ -1,0 +1,127 @@
+"""Tell what is kept of a call that a provider ran itself, and how its result reads as text.
+
+Such a call is a tool part whose metadata says so. The blocks in which the provider sent the call and its
+result are kept beside it as they came (``native``), since only these can be sent back: they hold encrypted
+fields. People, other providers and summaries get the text. Border: pure; nothing here knows a stream.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from palimpsest.transcript.parts import ToolPart
+
+EXECUTED = "provider_executed"
+"""Key in a tool part's metadata: the provider ran the call, in the request that holds it."""
+NATIVE = "native"
+"""Key in the metadata of a part or of a call's state: the provider's own blocks, as they came."""
+DIALECT = "dialect"
+"""Key in a part's metadata: the format of its blocks; ``openai`` where the format has no place for them."""
+AT_PROVIDER = "ran at the provider"
+"""What a reader is told of such a call."""
+
+TOLD = "[{tool} {where}: {given}]\n{result}"
+NOT_TOLD = "(its result was not told)"
+HIDDEN = "encrypted"
+"""How the names of fields begin that only the provider can read."""
+PIECE_CHARS = 60_000
+"""Longest text of one result; the provider's own block is kept whole beside it."""
+
+
+def is_provider_call(part: ToolPart) -> bool:
+    """Return whether the provider ran this call itself."""
+    return bool(part.metadata and part.metadata.get(EXECUTED))
+
+
+def native_of(metadata: Mapping[str, Any] | None) -> tuple[dict[str, Any], ...]:
+    """Return the provider's blocks that metadata holds, in order."""
+    found = (metadata or {}).get(NATIVE)
+    return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+
+
+def call_blocks(part: ToolPart) -> tuple[dict[str, Any], ...]:
+    """Return the provider's blocks of a call and its result."""
+    return native_of(part.metadata) + native_of(getattr(part.state, "metadata", None))
+
+
+def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return metadata without the provider's blocks, so that the text stands for them."""
+    return {name: value for name, value in (metadata or {}).items() if name != NATIVE}
+
+
+def told_call(part: ToolPart, result: str) -> str:
+    """Return a call and its result as text, for a model of another provider."""
+    given = json.dumps(part.state.input, ensure_ascii=False, default=str)
+    return TOLD.format(
+        tool=part.tool, where=AT_PROVIDER, given=given, result=result.strip() or NOT_TOLD
+    )
+
+
+def sources_text(sources: Iterable[tuple[str, str]]) -> str:
+    """Return sources as a numbered list; each is an address and a title, which may be empty."""
+    lines = []
+    for number, (url, title) in enumerate(sources, 1):
+        lines.append(
+            f"{number}. {title}\n   {url}" if title and title != url else f"{number}. {url}"
+        )
+    return "\n".join(lines)
+
+
+def result_error(content: Any) -> str | None:
+    """Return why a provider's tool failed, in its words; None where it returned."""
+    for one in content if isinstance(content, list) else [content]:
+        if isinstance(one, dict) and one.get("error_code"):
+            more = one.get("error_message")
+            return f"{one['error_code']}: {more}" if more else str(one["error_code"])
+    return None
+
+
+def result_text(content: Any) -> str:
+    """Return the content of a provider's result as text, without what only the provider can read."""
+    text = _text(content).strip()
+    return text if len(text) <= PIECE_CHARS else text[:PIECE_CHARS] + "\n…"
+
+
+def _text(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, list):
+        found = [
+            one for one in content if isinstance(one, dict) and isinstance(one.get("url"), str)
+        ]
+        if found and len(found) == len(content):
+            return sources_text((one["url"], _title(one)) for one in found)
+        return "\n".join(text for one in content if (text := _text(one)))
+    if not isinstance(content, dict):
+        return json.dumps(content, ensure_ascii=False, default=str)
+    return _object(content)
+
+
+def _title(source: Mapping[str, Any]) -> str:
+    title, age = source.get("title"), source.get("page_age")
+    words = title if isinstance(title, str) else ""
+    return f"{words} ({age})" if words and isinstance(age, str) and age else words
+
+
+def _object(content: Mapping[str, Any]) -> str:
+    """Return an object's text: what a command printed, a document's words, else its JSON."""
+    if isinstance(content.get("text"), str):
+        return str(content["text"])
+    if any(name in content for name in ("stdout", "stderr", "return_code")):
+        code = content.get("return_code")
+        ended = [f"[exit code {code}]"] if code not in (None, 0) else []
+        printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
+        files = [_text(one) for one in content.get("content") or ()]
+        return "\n".join([*printed, *files, *ended]) or "(no output)"
+    source = content.get("source")
+    if isinstance(source, dict):
+        is_text = source.get("type") == "text" and isinstance(source.get("data"), str)
+        words = str(source["data"]) if is_text else f"({source.get('media_type') or 'a document'})"
+        return f"{content['title']}\n{words}" if content.get("title") else words
+    if isinstance(content.get("url"), str) and "content" in content:
+        return f"{content['url']}\n{_text(content['content'])}"
+    names = content.get("tool_references")
+    if isinstance(names, list):
+        return ", ".join(str(one.get("tool_name")) for one in names if isinstance(one, dict))
+    shown = {k: v for k, v in content.items() if not k.startswith(HIDDEN) and k != "type"}
+    return json.dumps(shown, ensure_ascii=False, default=str) if shown else ""
