@@ -295,6 +295,13 @@ class StreamProcessor:
         self._start = StepStartPart(**self._base(), request_id=self._request_id)
         self._put(self._start)
 
+    def begin_again(self, request_id: str) -> None:
+        """Begin the step anew with another request, after the attempt with the first one was discarded."""
+        snapshot = self._start.snapshot if self._start is not None else None
+        self._request_id = request_id
+        self._step_started(StepStarted())
+        self.snapshot_before(snapshot)
+
     def snapshot_before(self, snapshot: str | None) -> None:
         """Record the snapshot of the files before the step; None where there is none."""
         if self._start is not None and snapshot is not None and self._start.snapshot is None:

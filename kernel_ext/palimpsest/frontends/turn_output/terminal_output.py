@@ -139,7 +139,7 @@ class TerminalOutput:
             case StepFinishPart():
                 self._end_line()
                 self._once(part, self._lines(part))
-            case RetryPart():
+            case RetryPart(time=time) if time.end != time.start:
                 pass  # printed while it waits
             case _:
                 self._once(part, self._lines(part))

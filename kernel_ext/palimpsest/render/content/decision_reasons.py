@@ -13,9 +13,13 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     ANOTHER,
     EXCLUDE,
+    LEFT_OUT,
     OLDER,
     OWN_POLICY,
     OWN_RULES,
+    PICTURES,
+    PICTURES_RULE,
+    TOOLS_RULE,
     Decision,
     OwnRule,
     PersonRule,
@@ -38,7 +42,7 @@ NAME_CHARS = 48
 """Longest lost name in a sentence, such as an error with its message."""
 
 PINNED = "Pinned: kept in every request"
-LEFT_OUT = "Excluded from every request, as asked; it is kept here"
+EXCLUDED = "Excluded from every request, as asked; it is kept here"
 SET_ASIDE = "Left out for the model; it is kept here"
 KEPT = "the whole text is kept"
 
@@ -68,7 +72,9 @@ def decision_sentence(decision: Decision) -> str:
         case "pin":
             return PINNED
         case "drop":
-            return LEFT_OUT if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
+            return EXCLUDED if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
+        case "truncate" if decision.rule == PICTURES_RULE:
+            return why
         case "truncate":
             return joined_sentences(
                 _reduced("Truncated", decision, ends_in="." if why else ""), why
@@ -116,6 +122,8 @@ def _why(rule: OwnRule, numbers: Numbers) -> str:
             return _truncate(numbers)
         case "recover/oversized":
             return _oversized(numbers)
+        case "limit/pictures" | "limit/tools":
+            return _limited(rule, numbers)
         case "remind/steered":
             return _steered(numbers)
         case "remind/mode":
@@ -169,6 +177,56 @@ def _oversized(numbers: Numbers) -> str:
     what = "The request did not fit"
     words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
     return joined_sentences(words, kept_ends_text(numbers))
+
+
+PICTURE_LIMITS = {
+    "pictures": "{most} pictures in a request",
+    "side": "pictures of {most} pixels a side",
+    "many_side": "pictures of {most} pixels a side where there are many",
+    "pixels": "pictures of {most} pixels",
+    "picture_bytes": "pictures of {most} bytes",
+    "request_bytes": "{most} bytes in a request",
+}
+"""What a provider takes at most, by the name of the limit."""
+
+
+def _limited(rule: OwnRule, numbers: Numbers) -> str:
+    """Return what is sent smaller or not at all, and by which limit of the model's provider."""
+    if rule == TOOLS_RULE:
+        return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
+    given = numbers.get(PICTURES)
+    told = (
+        [one for one in given.values() if isinstance(one, Mapping)]
+        if isinstance(given, Mapping)
+        else []
+    )
+    done = [words for one in told[:MOST_NAMES] if (words := _picture(one))]
+    more = len(told) - len(done)
+    done += [f"{count(more)} more"] if more > 0 else []
+    limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "").format(most=number(numbers, "most"))
+    why = (
+        f"the model's provider takes {limit} at most"
+        if limit
+        else "the model's provider takes no more"
+    )
+    return f"For the model: {', '.join(done)}; {why}. Nothing is taken from the session."
+
+
+def _picture(told: Numbers) -> str:
+    name = _short(str(told.get("name") or "picture"))
+    if LEFT_OUT in told:
+        return f"{name} is left out"
+    before, after = (_size(told.get(key)) for key in ("size", "to"))
+    return (
+        f"{name} is sent with {after} pixels instead of {before}"
+        if before and after
+        else f"{name} is sent smaller"
+    )
+
+
+def _size(given: object) -> str:
+    sides = given if isinstance(given, list | tuple) else ()
+    return " x ".join(count(one) for one in sides if isinstance(one, int))
 
 
 def _summary(numbers: Numbers) -> str:
