@@ -19,6 +19,8 @@ from palimpsest.transcript.context_values.decisions import PICTURES_RULE
 from palimpsest.transcript.parts import RetryPart, ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
 
+pytestmark = pytest.mark.slow
+
 FIGURE = (2_800, 1_600)
 """A figure of 14 by 8 inches with 200 dots an inch."""
 
@@ -232,4 +234,30 @@ async def test_without_pillow_the_oldest_large_figures_are_left_out(
 
         assert [(one.text, told(one)) for one in answers] == [("Seen.", [])] * 3
         assert [len(one) for one in figures.sides[-6:]] == [20, 15, 15, 16, 16, 17]
+        await figures.harness.check_requests()
+
+
+async def test_a_refusal_of_so_many_tools_is_sent_again_with_fewer(tmp_path: Path) -> None:
+    def extra() -> str:
+        """Do nothing."""
+        return ""
+
+    def refuse(_path: str, body: Any) -> list[str]:
+        sent = len(body.get("tools", ()))
+        words = f"Expected an array with maximum length 30, but got an array with length {sent}"
+        return [f"Invalid 'tools': array too long. {words} instead."] if sent > 30 else []
+
+    with FaultServer(check=refuse) as server:
+        figures = Figures("openai", tmp_path, server)
+        for number in range(40):
+            figures.harness.harness.services.registry.add(extra, name=f"extra_{number:02}")
+        server.script(says("One."), says("Two."))
+
+        first = await figures.harness.ask("Hello.")
+        second = await figures.harness.ask("Hello again.")
+
+        assert [one.text for one in (first, second)] == ["One.", "Two."]
+        assert len(told(first)) == 1
+        assert [len(body["tools"]) for body in server.bodies][1:] == [30, 30]
+        assert told(second) == []
         await figures.harness.check_requests()

@@ -62,15 +62,15 @@ MEASURE = re.compile(
     _I,
 )
 PIXELS = re.compile(
-    r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d+ pixels", _I
+    r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d{1,12} pixels", _I
 )
 SIDE = re.compile(
     r"\bpixels?\b|\d ?px\b|dimension|resolution|\bwidth\b|\bheight\b|像素|尺寸|分辨率", _I
 )
 THINGS = r"(?:images?|pictures?|photos?|media|attachments?|multi-?modal items?)"
 COUNT = re.compile(
-    rf"too (?:many|much) (?:\w+ ){{0,2}}{THINGS}|number of (?:\w+ ){{0,2}}{THINGS}|{THINGS}[ _](?:count|number)"
-    rf"|\d+ (?:\w+ )?{THINGS}(?:\(s\))?|{THINGS}\D{{0,20}}\d+ per (?:request|prompt|message)"
+    rf"too (?:many|much) (?:\w{{1,20}} ){{0,2}}{THINGS}|number of (?:\w{{1,20}} ){{0,2}}{THINGS}|{THINGS}[ _](?:count|number)"
+    rf"|\b\d{{1,9}} (?:\w{{1,20}} )?{THINGS}(?:\(s\))?|{THINGS}\D{{0,20}}\d{{1,9}} per (?:request|prompt|message)"
     r"|张|数量",
     _I,
 )
@@ -78,14 +78,14 @@ BYTES = re.compile(
     r"\bbytes?\b|\d ?[kmg]i?b\b|\bsize\b|payload|\blarge\b|\bbig\b|too long|base64|过大", _I
 )
 WHOLE_REQUEST = re.compile(
-    r"request_too_large|entity too large|payload|(?:request|body|content|message)s?(?: \w+){0,3} (?:size|bytes|too large|exceed)"
-    r"|size of (?:the |your )?request|total (?:\w+ ){0,3}size|together|combined",
+    r"request_too_large|entity too large|payload|(?:request|body|content|message)s?(?: \w{1,20}){0,3} (?:size|bytes|too large|exceed)"
+    r"|size of (?:the |your )?request|total (?:\w{1,20} ){0,3}size|together|combined",
     _I,
 )
 TOOLS = re.compile(
-    r"too many (?:\w+ )?(?:tools|functions|function declarations)|\btools\W+array too long"
-    r"|(?:number of|more than \d+|at most \d+|up to \d+|max(?:imum)?(?: \w+){0,3}) (?:tools|functions|function declarations)"
-    r"|\d+ (?:tools|functions|function declarations)\b.{0,60}(?:exceed|max|limit|at most|more than|allowed)"
+    r"too many (?:\w{1,20} )?(?:tools|functions|function declarations)|\btools\W+array too long"
+    r"|(?:number of|more than \d{1,9}|at most \d{1,9}|up to \d{1,9}|max(?:imum)?(?: \w{1,20}){0,3}) (?:tools|functions|function declarations)"
+    r"|\b\d{1,9} (?:tools|functions|function declarations)\b.{0,60}(?:exceed|max|limit|at most|more than|allowed)"
     r"|(?:tools|functions|function declarations)\b.{0,30}(?:exceed|at most|no more than|maximum (?:length|number|of))",
     _I | re.DOTALL,
 )
@@ -96,7 +96,8 @@ PLACE = re.compile(
 )
 """Where something stands in the request, which holds numbers, too."""
 NUMBER = re.compile(
-    r"(?<![\w.])(\d[\d,_]*(?:\.\d+)?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]*\d)", _I
+    r"(?<![\w.])(\d[\d,_]{0,20}(?:\.\d{1,9})?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]{0,40}\d)",
+    _I,
 )
 STATED = re.compile(
     r"(?:exceed\w*|max(?:imum)?|limit\w*|at most|more than|up to|allowed|larger than|greater than|only|supports?|>|≤|<=)"
@@ -143,7 +144,8 @@ def _kind(told: str, whole: str) -> LimitKind | None:
 
 def _numbers(told: str) -> tuple[list[int], list[int]]:
     """Return the numbers behind a word that states a limit, and the others."""
-    stated, others = [], []
+    stated: list[int] = []
+    others: list[int] = []
     for found in NUMBER.finditer(told):
         value = float(found[1].replace(",", "").replace("_", ""))
         unit = (found[2] or "").lower().replace("-", "")
