@@ -180,14 +180,14 @@ def _oversized(numbers: Numbers) -> str:
 
 
 PICTURE_LIMITS = {
-    "pictures": "{most} pictures in a request",
-    "side": "pictures of {most} pixels a side",
-    "many_side": "pictures of {most} pixels a side where there are many",
-    "pixels": "pictures of {most} pixels",
-    "picture_bytes": "pictures of {most} bytes",
-    "request_bytes": "{most} bytes in a request",
+    "pictures": "at most {most} pictures in a request",
+    "side": "pictures of at most {most} pixels a side",
+    "many_side": "pictures of at most {most} pixels a side where there are many",
+    "pixels": "pictures of at most {most} pixels",
+    "picture_bytes": "pictures of at most {most} bytes",
+    "request_bytes": "requests of at most {most} bytes",
 }
-"""What a provider takes at most, by the name of the limit."""
+"""What a provider takes, by the name of the limit."""
 
 
 def _limited(rule: OwnRule, numbers: Numbers) -> str:
@@ -195,33 +195,22 @@ def _limited(rule: OwnRule, numbers: Numbers) -> str:
     if rule == TOOLS_RULE:
         return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
     given = numbers.get(PICTURES)
-    told = (
-        [one for one in given.values() if isinstance(one, Mapping)]
-        if isinstance(given, Mapping)
-        else []
-    )
-    done = [words for one in told[:MOST_NAMES] if (words := _picture(one))]
-    more = len(told) - len(done)
-    done += [f"{count(more)} more"] if more > 0 else []
-    limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "").format(most=number(numbers, "most"))
-    why = (
-        f"the model's provider takes {limit} at most"
-        if limit
-        else "the model's provider takes no more"
-    )
-    return f"For the model: {', '.join(done)}; {why}. Nothing is taken from the session."
-
-
-def _picture(told: Numbers) -> str:
-    name = _short(str(told.get("name") or "picture"))
-    if LEFT_OUT in told:
-        return f"{name} is left out"
-    before, after = (_size(told.get(key)) for key in ("size", "to"))
-    return (
-        f"{name} is sent with {after} pixels instead of {before}"
-        if before and after
-        else f"{name} is sent smaller"
-    )
+    pictures = list(given.values()) if isinstance(given, Mapping) else []
+    told = [one for one in pictures if isinstance(one, Mapping)]
+    smaller = [one for one in told if LEFT_OUT not in one]
+    out = [_short(str(one.get("name") or "picture")) for one in told if LEFT_OUT in one]
+    done = []
+    if smaller:
+        are = "picture is" if len(smaller) == 1 else "pictures are"
+        before, after = (_size(smaller[0].get(key)) for key in ("size", "to"))
+        sizes = f" ({before} pixels became {after})" if before and after else ""
+        done.append(f"{count(len(smaller))} {are} sent smaller{sizes}")
+    if out:
+        more = f" and {count(len(out) - MOST_NAMES)} more" if len(out) > MOST_NAMES else ""
+        done.append(f"not sent: {', '.join(out[:MOST_NAMES])}{more}")
+    limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "no more")
+    why = f"its provider takes {limit.format(most=number(numbers, 'most'))}"
+    return f"For the model {', '.join(done)}, since {why}; the session keeps all of it."
 
 
 def _size(given: object) -> str:
