@@ -1,4 +1,4 @@
-"""A test session that uses a real HTTP model server on loopback, in one of two wire formats."""
+"""A test session that uses a real HTTP model server on loopback, in one of the wire formats."""
 
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,22 @@ from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer
+from palimpsest.testing.dialects import WireFormat
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 PROVIDERS = ["openai", "anthropic"]
+WIRES: dict[str, WireFormat] = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "mistral": "mistral",
+}
+NAMES = {
+    "openai": "gpt-test",
+    "anthropic": "claude-test",
+    "gemini": "gemini-3-test",
+    "mistral": "pixtral-test",
+}
 
 
 class HttpSessionHarness:
@@ -28,8 +41,7 @@ class HttpSessionHarness:
         window: int = 100_000,
         policy: str = "palimpsest",
     ) -> None:
-        base = server.openai_base if provider == "openai" else server.anthropic_base
-        name = "gpt-test" if provider == "openai" else "claude-test"
+        base, name = server.base(WIRES[provider]), NAMES[provider]
         self.server = server
         self.root = root
         self.model = LitellmModel(read_timeout_seconds=30.0)

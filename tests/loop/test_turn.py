@@ -27,6 +27,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import RetryPart, TextPart, ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.session_record.events import PermissionAsked, Record
 from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
 
@@ -324,26 +325,36 @@ async def test_a_window_too_small_to_work_in_is_refused_before_anything_is_sent(
     assert model.requests == []
 
 
-async def test_more_tools_than_the_provider_takes_are_refused_before_anything_is_sent(
+async def test_of_more_tools_than_the_provider_takes_the_last_ones_are_left_out_and_told(
     tmp_path: Path,
 ) -> None:
     def extra() -> str:
         """Do nothing."""
         return ""
 
-    model = ScriptedModel(says("Hello."))
+    model = ScriptedModel(says("Hello."), says("Again."), says("Hello."))
     harness = SessionHarness(tmp_path, model)
+    built_in = set(harness.services.registry.names)
     for number in range(129):
         harness.services.registry.add(extra, name=f"extra_{number}")
     session = await harness.session()
 
     answer = await ask(session, "Hi", model="openai/gpt-test")
+    await ask(session, "Hi again", model="openai/gpt-test")
+    await ask(session, "Hi", model="somebody/gpt-test")
 
-    assert answer.error is not None
-    assert "openai/gpt-test takes 128 tools at most" in answer.error.message
-    assert "Name those that are needed with --tools" in answer.error.message
-    assert model.requests == []
-    assert (await ask(session, "Hi", model="somebody/gpt-test")).text == "Hello."
+    offered = [{tool.name for tool in request.tools} for request in model.requests]
+    assert [len(names) for names in offered] == [128, 128, 129 + len(built_in)]
+    assert offered[0] == offered[1] >= built_in
+    assert {"extra_0", "extra_128"} & offered[0] == {"extra_0"}
+    notices = [
+        told
+        for message in answer.messages
+        for part in message.parts
+        if (told := user_notice_text(part))
+    ]
+    assert any("openai/gpt-test takes 128 tools at most" in one for one in notices)
+    assert any("Name those that are needed with --tools" in one for one in notices)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,24 @@ SAMPLES: tuple[tuple[str, DecisionAction, dict[str, Any]], ...] = (
         for when in ({"cold": True}, {"used_tokens": 91_000, "start_tokens": 84_000})
     ),
     ("hook/careful", "clear", {"text": "[cleared]"}),
+    (
+        "limit/pictures",
+        "truncate",
+        {
+            "pictures": {
+                "0": {
+                    "name": "plot.png",
+                    "size": [2_800, 1_600],
+                    "to": [1_900, 1_086],
+                    "url": "blob:0",
+                },
+                "1": {"name": "map.png", "out": "[picture left out: map.png.]"},
+            },
+            "limit": "many_side",
+            "most": 2_000,
+        },
+    ),
+    ("limit/tools", "keep", {"most": 128, "model": "openai/gpt-5.4"}),
 )
 
 CALL = ran("read", "line", "prt_call", title="a.txt", path="a.txt")

@@ -20,7 +20,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.transcript.context_values.decisions import UNDO, Decision, pinned_parts, undone
+from palimpsest.transcript.context_values.decisions import (
+    PICTURES,
+    PICTURES_RULE,
+    UNDO,
+    Decision,
+    pinned_parts,
+    undone,
+)
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.errors import ContextOverflowError, NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -211,10 +218,12 @@ def load_texts(
     return _Texts(messages, read, decisions)
 
 
-def read_texts(messages: Messages, read: Read) -> dict[str, str]:
+def read_texts(
+    messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+) -> dict[str, str]:
     """Return texts by hash, without missing blobs: for those, head and tail in the journal are used."""
     texts: dict[str, str] = {}
-    for sha256, mime in blobs_needed(messages).items():
+    for sha256, mime in (blobs_needed(messages) | smaller_pictures(messages, decisions)).items():
         try:
             content = read(sha256)
         except NotFound:
@@ -249,6 +258,21 @@ def blobs_needed(messages: Messages) -> dict[str, str | None]:
     return found
 
 
+def smaller_pictures(messages: Messages, decisions: tuple[Decision, ...]) -> dict[str, str | None]:
+    """Name the blobs of pictures that are sent in a smaller version, with their MIME types."""
+    told = [one for one in decisions if one.rule == PICTURES_RULE]
+    if not told:
+        return {}
+    parts = {part.id for message in messages for part in message.parts}
+    return {
+        str(picture["url"]).removeprefix("blob:"): str(picture.get("mime"))
+        for one in told
+        if one.part_id in parts
+        for picture in one.numbers.get(PICTURES, {}).values()
+        if "url" in picture
+    }
+
+
 class _Texts(Mapping[str, str]):
     """The texts of the messages that are left after the fold, and of pinned ones."""
 
@@ -271,7 +295,7 @@ class _Texts(Mapping[str, str]):
         pinned = pinned_parts(self._messages, self._decisions)
         kept = [one for one in self._messages if any(part.id in pinned for part in one.parts)]
         shown = fold(without_undone(self._messages, self._decisions))
-        return read_texts((*shown, *kept), self._read)
+        return read_texts((*shown, *kept), self._read, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silenc
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver
+from palimpsest.loop.context_management.limit_recovery import LimitRecovery
 from palimpsest.loop.model_requests.answer_stream import (
     add_to_session,
     stream_answer,
@@ -105,7 +106,8 @@ async def run_step(
     run_context.write(MessageUpdated(info=message))
     write_notices(run_context, message)
     write_window_notice(run_context, setup, message)
-    return await _run_request(run_context, setup, message, assembled, last=last)
+    recovery = LimitRecovery(run_context, setup, user, room)
+    return await _run_request(run_context, setup, message, assembled, recovery, last=last)
 
 
 async def _run_request(
@@ -113,6 +115,7 @@ async def _run_request(
     setup: StepSetup,
     message: AssistantMessage,
     assembled: Assembled,
+    recovery: LimitRecovery,
     *,
     last: bool,
 ) -> StepResult:
@@ -129,7 +132,9 @@ async def _run_request(
         if assembled.route.fits:
             files.begin()
             run_context.write(StepRequested(request=assembled.record), sync=True)
-            finished = await stream_answer(run_context, setup.model, assembled, processor)
+            finished = await stream_answer(
+                run_context, setup.model, assembled, processor, recovery.mended
+            )
             error = await _finish(run_context, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:

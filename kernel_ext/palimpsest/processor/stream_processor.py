@@ -32,6 +32,7 @@ from palimpsest.processor.stream_services import StreamServices
 from palimpsest.processor.tool_call_runner import UserWaitTime
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.call_outcomes import ABORTED
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
@@ -300,6 +301,13 @@ class StreamProcessor:
         self._step_began = self._desk.clock()
         self._start = StepStartPart(**self._base(), request_id=self._request_id)
         self._put(self._start)
+
+    def begin_again(self, request_id: str) -> None:
+        """Begin the step anew with another request, after the attempt with the first one was discarded."""
+        snapshot = self._start.snapshot if self._start is not None else None
+        self._request_id = request_id
+        self._step_started(StepStarted())
+        self.snapshot_before(snapshot)
 
     def snapshot_before(self, snapshot: str | None) -> None:
         """Record the snapshot of the files before the step; None where there is none."""

@@ -113,11 +113,16 @@ TOO_MANY_TOOLS = (
 )
 
 
+def most_tools(model: ModelInfo) -> int | None:
+    """Return how many tools a request to a model may offer; None where that is not known."""
+    # A server at another address has limits of its own.
+    return profile(model.ref).max_tools if model.api_base is None else None
+
+
 def too_many_tools(model: ModelInfo, count: int) -> str | None:
     """Return why so many tools cannot be offered to a model; None where they can, or its limit is unknown."""
-    most = profile(model.ref).max_tools
-    # A server at another address has limits of its own.
-    if most is None or count <= most or model.api_base is not None:
+    most = most_tools(model)
+    if most is None or count <= most:
         return None
     return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
 

@@ -7,29 +7,36 @@ since a request without it would ask nothing: excluding it takes effect from the
 
 from collections.abc import Mapping
 from operator import is_
+from types import MappingProxyType
+from typing import Any
 
 from palimpsest.context.engine_text.reminders import MODE, wrapped
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
+    LEFT_OUT,
+    PICTURES_RULE,
     Decision,
     EffectiveDecisions,
     OwnRule,
 )
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
+    Attachment,
     FilePart,
     NotebookPart,
     Part,
     ReasoningPart,
     StepFinishPart,
     StepStartPart,
+    TextPart,
     ToolCompleted,
     ToolPart,
 )
 from palimpsest.transcript.provider_calls import is_provider_call, without_native
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 IMPORT: OwnRule = "import"
 CLEARED = "[Old tool result content cleared]"
 """Shown instead of a cleared output where the decision has no text of its own."""
@@ -72,7 +79,7 @@ def _message(
     for part in message.parts:
         decision = effective.reduction(part.id, message.id)
         if decision is None or decision.action != "drop":
-            parts.append(_part(part, decision, texts))
+            parts.append(_part(part, decision, texts, effective.pictures(part.id)))
     if len(parts) < len(message.parts):
         if is_newest and not parts:
             return message
@@ -109,10 +116,14 @@ def _says_something(parts: list[Part]) -> bool:
     )
 
 
-def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Part:
-    if isinstance(part, FilePart) and part.url.startswith("blob:"):
-        url = texts.get(part.url.removeprefix("blob:"), part.url)
-        return part.model_copy(update={"url": url})
+def _part(
+    part: Part,
+    decision: Decision | None,
+    texts: Mapping[str, str],
+    pictures: Mapping[str, Any] = NOTHING,
+) -> Part:
+    if isinstance(part, FilePart):
+        return _file(part, texts, pictures.get("0"))
     if isinstance(part, NotebookPart):
         return part if decision is None else _reduced_cells(part, decision)
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
@@ -121,21 +132,23 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     if decision is None and not _is_kept_apart(part):
         return part
     whole = whole_output(part, texts)
+    told = [pictures.get(str(place), NOTHING) for place in range(len(state.attachments))]
     attachments = tuple(
-        attachment.model_copy(
-            update={"url": texts.get(attachment.url.removeprefix("blob:"), attachment.url)}
-        )
-        for attachment in state.attachments
+        _attached(attachment, texts, picture)
+        for attachment, picture in zip(state.attachments, told, strict=True)
+        if LEFT_OUT not in picture
     )
+    in_place = [str(picture[LEFT_OUT]) for picture in told if LEFT_OUT in picture]
     match decision:
         case None:
             shown = whole
         case Decision(action="clear"):
-            shown, attachments = _placeholder(decision), ()
+            shown, attachments, in_place = _placeholder(decision), (), []
         case _:
             shown = recorded_text(decision) or shorten(whole, decision.numbers)
             if decision.numbers.get("without_media"):
-                attachments = ()
+                attachments, in_place = (), []
+    shown = "\n\n".join(one for one in (shown, *in_place) if one or not in_place)
     update: dict[str, object] = {"output": shown, "attachments": attachments}
     if decision is None or not is_provider_call(part):
         return part.model_copy(update={"state": state.model_copy(update=update)})
@@ -149,6 +162,39 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     )
 
 
+def _attached(
+    attachment: Attachment, texts: Mapping[str, str], picture: Mapping[str, Any]
+) -> Attachment:
+    """Return a picture or document of a result as it is sent, with its content."""
+    update = _content(attachment.url, attachment.mime, texts, picture)
+    return attachment.model_copy(update=update)
+
+
+def _content(
+    url: str, mime: str, texts: Mapping[str, str], picture: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the url with the content, and its type, of a picture or of its smaller version where that is there."""
+    smaller = texts.get(str(picture.get("url", "")).removeprefix("blob:"))
+    if smaller is not None:
+        return {"url": smaller, "mime": str(picture["mime"])}
+    return {"url": texts.get(url.removeprefix("blob:"), url), "mime": mime}
+
+
+def _file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] | None) -> Part:
+    """Return an attached file as it is sent, with its content, or the words in its place."""
+    if picture is not None and LEFT_OUT in picture:
+        return TextPart(
+            id=part.id,
+            session_id=part.session_id,
+            message_id=part.message_id,
+            text=str(picture[LEFT_OUT]),
+            synthetic=True,
+        )
+    if picture is None and not part.url.startswith("blob:"):
+        return part
+    return part.model_copy(update=_content(part.url, part.mime, texts, picture or NOTHING))
+
+
 def _placeholder(decision: Decision) -> str:
     said = recorded_text(decision)
     return str(decision.numbers.get("text", CLEARED)) if said is None else said
@@ -156,7 +202,7 @@ def _placeholder(decision: Decision) -> str:
 
 def recorded_text(decision: Decision) -> str | None:
     """Return what another agent's recording says stood in an output's place; None for our own decisions."""
-    shown = decision.numbers.get("shown") if decision.rule == IMPORT else None
+    shown = decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
     return shown if isinstance(shown, str) else None
 
 

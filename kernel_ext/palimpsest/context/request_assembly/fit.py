@@ -16,6 +16,11 @@ from palimpsest.context.budget.precheck import FitAction, precheck, reducible, r
 from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
 from palimpsest.context.engine_text.reminders import remind
 from palimpsest.context.reduction.oversized_results import truncate_oversized
+from palimpsest.context.reduction.picture_limits import (
+    Shrink,
+    cannot_shrink,
+    keep_picture_limits,
+)
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
 from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.request_assembly.projection import Projection
@@ -24,8 +29,11 @@ from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 from palimpsest.transcript.values import ModelInfo, Usage
 
+KEEPS_LIMITS = "union"
+"""The table of refusals under which the limits of providers are kept: ours. Recorded agents know their own table alone."""
 UNMEASURED = 1.0
 """The calibration where no provider has reported usage yet."""
 
@@ -51,6 +59,12 @@ class FitInputs:
     """Make the request of a view, with this model, system prompt and tools."""
     new_id: Callable[[], str]
     """The id of the next decision."""
+    model: ModelInfo | None = None
+    """The model of the request, whose limits on pictures are kept; None keeps none."""
+    shrink: Shrink = cannot_shrink
+    """Makes a picture smaller."""
+    learned: RequestLimits = NO_LIMITS
+    """What the provider named when it refused the request."""
 
 
 @dataclass(slots=True)
@@ -248,6 +262,8 @@ def _reduced(
     if policy.prune.rule in BEFORE_REQUESTS:
         view = yield from _decided(view, prune(view, policy, facts, new_id, count), facts)
     projection = projection if view is before else inputs.project(view)
+    before, view = view, (yield from limit_pictures(view, projection, inputs, facts))
+    projection = projection if view is before else inputs.project(view)
     way, route = choose_fit_action(view, projection, policy, facts)
     if tries.cuts_now(way, policy):
         before, view = view, (yield from _cut(view, inputs, tries, facts))
@@ -256,6 +272,21 @@ def _reduced(
             way, route = choose_fit_action(view, projection, policy, facts)
     tries.shorten = way == "compact_then_truncate"
     return FittedRequest(view, projection, facts, route)
+
+
+def limit_pictures(
+    view: View, projection: Projection, inputs: FitInputs, facts: Facts
+) -> DeciderRun:
+    """Keep the limits of the provider on pictures; the view stays the same one where nothing is beyond them.
+
+    The presets of recorded agents know none: they know their own words of a refusal alone, too.
+    """
+    if inputs.model is None or inputs.policy.overflow.refusals != KEEPS_LIMITS:
+        return view
+    found = keep_picture_limits(
+        view, projection.messages, inputs.model, inputs.new_id, inputs.shrink, inputs.learned
+    )
+    return (yield from _decided(view, found, facts))
 
 
 def _cut(view: View, inputs: FitInputs, tries: FitAttempts, facts: Facts) -> DeciderRun:

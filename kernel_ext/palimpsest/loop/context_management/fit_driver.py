@@ -5,6 +5,7 @@ from what is journaled. A summary takes rounds of the loop to write; meanwhile t
 it waits here.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -20,17 +21,20 @@ from palimpsest.context.request_assembly.fit import (
     ResultsShortened,
     SummaryNeeded,
     fit,
+    limit_pictures,
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
+from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 from palimpsest.transcript.session_record.events import DecisionMade
 
 SHORTENED = (
@@ -64,6 +68,33 @@ class FitDriver:
         assembly, self._assembly = self._assembly, None
         return record(
             self._run_context, setup, assembly, found.facts, found.route, message_id, parameters
+        )
+
+    def within(
+        self, setup: StepSetup, refused: Assembled, learned: RequestLimits
+    ) -> Assembled | None:
+        """Build a refused request anew, within limits that its provider named; None where nothing is beyond them."""
+        inputs = dataclasses.replace(self._inputs(setup), learned=learned)
+        view = self._run_context.view()
+        running = limit_pictures(view, refused.projection, inputs, refused.record.facts)
+        decided = [told for told in running if isinstance(told, DecisionBatch)]
+        for told in decided:
+            _write(self._run_context, told)
+        return self.again(setup, refused) if decided else None
+
+    def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
+        """Build a refused request anew, from the session and the setup as they are now."""
+        assembly = assembly_of(self._run_context, setup)
+        was = refused.record
+        facts = was.facts.model_copy(update={"used_tokens": assembly.projection.total})
+        return record(
+            self._run_context,
+            setup,
+            assembly,
+            facts,
+            refused.route,
+            was.message_id or "",
+            was.parameters,
         )
 
     def full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
@@ -156,6 +187,8 @@ def _inputs(
         count=setup.count,
         project=project,
         new_id=functools.partial(run_context.ids.new, "dec"),
+        model=setup.info,
+        shrink=functools.partial(shrink_picture, run_context.blobs),
     )
 
 

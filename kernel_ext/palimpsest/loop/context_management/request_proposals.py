@@ -27,6 +27,7 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
+from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.context_management.postponed_pruning import postponed_batches
 from palimpsest.loop.model_requests.hook_decisions import hook_decisions
 from palimpsest.loop.model_requests.own_policy import propose_own_policy
@@ -210,7 +211,15 @@ def _inputs(
 ) -> FitInputs:
     before = run_context.log.state.request
     facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
-    return FitInputs(setup.policy, facts, setup.count, project, functools.partial(next, ids))
+    return FitInputs(
+        setup.policy,
+        facts,
+        setup.count,
+        project,
+        functools.partial(next, ids),
+        setup.info,
+        functools.partial(shrink_picture, run_context.blobs),
+    )
 
 
 def _ids(first: int = 0) -> Iterator[str]:

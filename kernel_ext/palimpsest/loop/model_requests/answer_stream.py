@@ -8,22 +8,32 @@ reload and a compaction.
 
 import asyncio
 import functools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
-from palimpsest.loop.model_requests.request_failures import wait_before_retry
+from palimpsest.loop.model_requests.request_failures import wait_before_retry, write_resent
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
+from palimpsest.transcript.errors import (
+    Aborted,
+    ErrorValue,
+    ModelFailed,
+    StorageFailed,
+    UnknownError,
+)
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
+from palimpsest.transcript.session_record.events import (
+    PartUpdated,
+    SessionUpdated,
+    StepRequested,
+)
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import BlobRef, Usage
@@ -104,10 +114,22 @@ def _keep_attachment(run_context: RunContext, url: str) -> str:
         return url
 
 
+Mend = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
+"""Return another request in place of one that was refused with an error, and a sentence about it; None where there is none."""
+
+
+async def never_mended(_error: ErrorValue, _refused: Assembled) -> None:
+    """Return nothing: a refusal stays one."""
+
+
 async def stream_answer(
-    run_context: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
+    run_context: RunContext,
+    model: Model,
+    assembled: Assembled,
+    processor: StreamProcessor,
+    mend: Mend = never_mended,
 ) -> StepFinished:
-    """Stream the answer, retrying temporary failures; raises ModelFailed or Aborted."""
+    """Stream the answer, retrying temporary failures and mending refusals; raises ModelFailed or Aborted."""
     attempt = 0
     processor.handle(StepStarted())
     while True:
@@ -115,7 +137,14 @@ async def stream_answer(
         try:
             return await _stream(run_context, model, assembled, processor)
         except ModelFailed as failure:
-            await wait_before_retry(run_context, processor, failure, attempt)
+            mended = await mend(failure.error, assembled)
+            if mended is None:
+                await wait_before_retry(run_context, processor, failure, attempt)
+                continue
+        assembled, words = mended
+        write_resent(run_context, processor, words, attempt)
+        run_context.write(StepRequested(request=assembled.record), sync=True)
+        processor.begin_again(assembled.record.id)
 
 
 async def _stream(

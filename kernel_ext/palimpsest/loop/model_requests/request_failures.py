@@ -159,6 +159,23 @@ async def wait_before_retry(
     run_context.write(SessionStatus(status=Busy()))
 
 
+def write_resent(
+    run_context: RunContext, processor: StreamProcessor, words: str, attempt: int
+) -> None:
+    """Write into an answer that its request was sent again at once, in another way."""
+    processor.discard_attempt(attempt)
+    now, message = run_context.clock(), processor.message
+    part = RetryPart(
+        id=run_context.ids.new("prt"),
+        session_id=message.session_id,
+        message_id=message.id,
+        attempt=attempt,
+        error=ApiError(message=words, retryable=True),
+        time=Span(start=now, end=now),
+    )
+    run_context.write(PartUpdated(part=part))
+
+
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
     said = error.message.rstrip()
     said = said if said.endswith((".", "!", "?", "…")) else f"{said}."

@@ -214,7 +214,7 @@ class _CachedRequest:
             key=lambda found: found[0],
         )
         decisions = tuple(decision for _, decision in about)
-        view = View(messages, decisions, read_texts(messages, read))
+        view = View(messages, decisions, read_texts(messages, read, decisions))
         applied = apply_decisions(messages, view)
         for begin, end in _pieces(messages):
             self._pile.put(messages[begin:end], applied[begin:end])

@@ -64,6 +64,11 @@ def may_be_overflow(
     return near_window or bool(ABOUT_INPUT.search(told) and MEASURE.search(told))
 
 
+def is_about_something_else(text: str, refusals: Refusals = "union") -> bool:
+    """Tell whether an error is about rate limits, billing, thinking or a window that is too small."""
+    return _is_else(text[:LONGEST], TABLES[refusals])
+
+
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether an overflow error is about a compaction, so that one more would not help."""
     said = _holds(text, TABLES[refusals].compaction)

@@ -13,9 +13,13 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     ANOTHER,
     EXCLUDE,
+    LEFT_OUT,
     OLDER,
     OWN_POLICY,
     OWN_RULES,
+    PICTURES,
+    PICTURES_RULE,
+    TOOLS_RULE,
     Decision,
     OwnRule,
     PersonRule,
@@ -38,7 +42,7 @@ NAME_CHARS = 48
 """Longest lost name in a sentence, such as an error with its message."""
 
 PINNED = "Pinned: kept in every request"
-LEFT_OUT = "Excluded from every request, as asked; it is kept here"
+EXCLUDED = "Excluded from every request, as asked; it is kept here"
 SET_ASIDE = "Left out for the model; it is kept here"
 KEPT = "the whole text is kept"
 
@@ -68,7 +72,9 @@ def decision_sentence(decision: Decision) -> str:
         case "pin":
             return PINNED
         case "drop":
-            return LEFT_OUT if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
+            return EXCLUDED if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
+        case "truncate" if decision.rule == PICTURES_RULE:
+            return why
         case "truncate":
             return joined_sentences(
                 _reduced("Truncated", decision, ends_in="." if why else ""), why
@@ -116,6 +122,8 @@ def _why(rule: OwnRule, numbers: Numbers) -> str:
             return _truncate(numbers)
         case "recover/oversized":
             return _oversized(numbers)
+        case "limit/pictures" | "limit/tools":
+            return _limited(rule, numbers)
         case "remind/steered":
             return _steered(numbers)
         case "remind/mode":
@@ -173,6 +181,45 @@ def _oversized(numbers: Numbers) -> str:
     what = "The request did not fit"
     words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
     return joined_sentences(words, kept_ends_text(numbers))
+
+
+PICTURE_LIMITS = {
+    "pictures": "at most {most} pictures in a request",
+    "side": "pictures of at most {most} pixels a side",
+    "many_side": "pictures of at most {most} pixels a side where there are many",
+    "pixels": "pictures of at most {most} pixels",
+    "picture_bytes": "pictures of at most {most} bytes",
+    "request_bytes": "requests of at most {most} bytes",
+}
+"""What a provider takes, by the name of the limit."""
+
+
+def _limited(rule: OwnRule, numbers: Numbers) -> str:
+    """Return what is sent smaller or not at all, and by which limit of the model's provider."""
+    if rule == TOOLS_RULE:
+        return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
+    given = numbers.get(PICTURES)
+    pictures = list(given.values()) if isinstance(given, Mapping) else []
+    told = [one for one in pictures if isinstance(one, Mapping)]
+    smaller = [one for one in told if LEFT_OUT not in one]
+    out = [_short(str(one.get("name") or "picture")) for one in told if LEFT_OUT in one]
+    done = []
+    if smaller:
+        are = "picture is" if len(smaller) == 1 else "pictures are"
+        before, after = (_size(smaller[0].get(key)) for key in ("size", "to"))
+        sizes = f" ({before} pixels became {after})" if before and after else ""
+        done.append(f"{count(len(smaller))} {are} sent smaller{sizes}")
+    if out:
+        more = f" and {count(len(out) - MOST_NAMES)} more" if len(out) > MOST_NAMES else ""
+        done.append(f"not sent: {', '.join(out[:MOST_NAMES])}{more}")
+    limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "no more")
+    why = f"its provider takes {limit.format(most=number(numbers, 'most'))}"
+    return f"For the model {', '.join(done)}, since {why}; the session keeps all of it."
+
+
+def _size(given: object) -> str:
+    sides = given if isinstance(given, list | tuple) else ()
+    return " x ".join(count(one) for one in sides if isinstance(one, int))
 
 
 def _summary(numbers: Numbers) -> str:

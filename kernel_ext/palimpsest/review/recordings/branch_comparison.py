@@ -29,6 +29,7 @@ from palimpsest.transcript.session_record.events import (
     StepRequested,
 )
 from palimpsest.transcript.session_record.sessions import ForkedFrom
+from palimpsest.transcript.timeline import STANDARD
 from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
@@ -391,7 +392,7 @@ def _figures(
 
 def _units(usage: Usage) -> float:
     written = usage.output + usage.reasoning
-    return UNITS.cost(usage.input, usage.cache_read, usage.cache_write, written)
+    return UNITS.cost(usage.input, usage.cache_read, usage.cache_write, written, terms=STANDARD)
 
 
 def _chosen(choice: PolicyChoice) -> str:

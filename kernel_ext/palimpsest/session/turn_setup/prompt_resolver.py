@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import reserve
+from palimpsest.context.budget.window_guard import most_tools
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
@@ -32,14 +33,16 @@ from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, Notebo
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry
+from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool
 from palimpsest.tools.workflow.recall import RECALL
 from palimpsest.tools.workflow.structured_output import StructuredOutputTool
 from palimpsest.tools.workflow.task import TASK
-from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.decisions import TOOLS_RULE, Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
+from palimpsest.transcript.provider_profile.profile import limits_of
 from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import standing_revert
@@ -54,6 +57,8 @@ NOT_USED = (
 """Error for a model that the user has not chosen in this project (``EffectiveRules.may_use``)."""
 FILES = "files"
 """The subject of a notice about files that were left out."""
+TOOLS = "tools"
+"""The subject of a notice about tools that are not offered."""
 
 NO_FORM = (
     "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
@@ -208,7 +213,8 @@ class PromptResolver:
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self._configured.of(state.session))
         policy = self._limited(policy, agent, messages)
-        offered = self._offered(agent, user)
+        offered, left_out = self._within_limits(self._offered(agent, user), info)
+        self._tell_of_tools(left_out)
         if user.format and not info.tools:
             raise UserError(NO_FORM.format(model=info.ref.id))
         self._remember(user)
@@ -270,7 +276,7 @@ class PromptResolver:
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.known(agent, info, user),
-            tools=self._specs(self._offered(agent, user), info),
+            tools=self._specs(self._within_limits(self._offered(agent, user), info)[0], info),
             model=info,
             policy=policy,
             facts=Facts(
@@ -283,6 +289,30 @@ class PromptResolver:
             count=services.count(policy.estimator),
             older=older,
         )
+
+    def _within_limits(
+        self, offered: tuple[Tool, ...], info: ModelInfo
+    ) -> tuple[tuple[Tool, ...], str]:
+        """Return the tools that the model's provider takes in a request, and a sentence about the others."""
+        registry = self._services.registry
+        learned = [
+            one.numbers.get("most")
+            for one in self._log.state.decisions
+            if one.rule == TOOLS_RULE and one.numbers.get("model") == info.ref.id
+        ]
+        known = [most_tools(info), *learned]
+        limits = ToolLimits(
+            model=info.ref.id,
+            tools=min((one for one in known if isinstance(one, int)), default=None),
+            schema_chars=limits_of(info).schema_chars,
+        )
+        return tools_within(offered, registry.spec, registry.registered, limits)
+
+    def _tell_of_tools(self, words: str) -> None:
+        """Queue one notice about tools that are not offered, once for the same ones."""
+        if words and words not in self._told_of:
+            self._told_of.add(words)
+            self.extensions.hooks.tell(TOOLS, words)
 
     def _tell_of_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""

@@ -87,6 +87,26 @@ def fit_image(data: bytes, name: str) -> FittedImage:
     return FittedImage(kind, small, note)
 
 
+def smaller_image(
+    data: bytes, side: int, most_bytes: int | None = None
+) -> tuple[str, bytes, tuple[int, int]] | None:
+    """Return MIME type, bytes and size of an image that fits; None without Pillow, or where that cannot be made.
+
+    Args:
+        data: The image.
+        side: The most pixels of its longer side.
+        most_bytes: The most bytes, None for any number of them.
+    """
+    try:
+        for longest in (side, side * 3 // 4, side // 2, side // 4):
+            mime, small, _, size = _shrunk(data, max(1, longest), most_bytes)
+            if most_bytes is None or len(small) <= most_bytes:
+                return mime, small, size
+    except Exception:  # noqa: BLE001 - without Pillow, damaged, or too large to be opened
+        return None
+    return None
+
+
 def _size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels; a damaged image makes Pillow raise any exception."""
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
@@ -98,17 +118,19 @@ def _size(data: bytes) -> tuple[int, int]:
         return width, height
 
 
-def _shrunk(data: bytes) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
+def _shrunk(
+    data: bytes, side: int = SMALLER_SIDE, most_bytes: int | None = LARGEST_BYTES
+) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
     with Image.open(io.BytesIO(data)) as picture:
         before = picture.size
-        picture.draft("RGB", (SMALLER_SIDE, SMALLER_SIDE))
+        picture.draft("RGB", (side, side))
         made: Any = picture.convert("RGBA" if _has_alpha(picture) else "RGB")
-    made.thumbnail((SMALLER_SIDE, SMALLER_SIDE))
+    made.thumbnail((side, side))
     out = io.BytesIO()
-    made.save(out, "PNG", optimize=True)
-    if out.tell() <= LARGEST_BYTES:
+    made.save(out, "PNG")
+    if most_bytes is None or out.tell() <= most_bytes:
         return "image/png", out.getvalue(), before, made.size
     plain = Image.new("RGB", made.size, "white")
     plain.paste(made, mask=made if made.mode == "RGBA" else None)

@@ -52,6 +52,11 @@ class Registry:
         """The names of all tools, sorted."""
         return tuple(sorted(self._tools))
 
+    @property
+    def registered(self) -> dict[str, int]:
+        """The place of each tool, by name, in the order in which they were added."""
+        return {name: place for place, name in enumerate(self._tools)}
+
     def offered(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
     ) -> tuple[Tool, ...]:

@@ -31,6 +31,8 @@ PersonRule = Literal[
 EngineRule = Literal[
     "truncate",
     "recover/oversized",
+    "limit/pictures",
+    "limit/tools",
     "remind/steered",
     "remind/mode",
     "compact",
@@ -56,6 +58,16 @@ ANOTHER = "another"
 
 OLDER = "older"
 """Key in the numbers of an undone compaction: the summary put aside before, which the person took back for it."""
+
+PICTURES_RULE: EngineRule = "limit/pictures"
+TOOLS_RULE: EngineRule = "limit/tools"
+"""Rules of what is not sent, or smaller, since a request with it would be larger than its provider takes."""
+
+PICTURES = "pictures"
+"""Key in the numbers of a decision: the pictures of its part that are sent otherwise, by their place in it."""
+
+LEFT_OUT = "out"
+"""Key of such a picture: the words that stand in its place."""
 
 OWN_POLICY = "policy/"
 """Prefix of the rule of every decision that a person's own policy made; its name follows."""
@@ -202,7 +214,8 @@ class _DecisionStack:
                 # What such a policy says of a part takes the place of what one said before.
                 self._take(decision.rule)
             self.decisions.append((at, decision))
-            self.restored = False
+            # A picture's size says nothing about the text that a person brought back.
+            self.restored = self.restored and decision.rule == PICTURES_RULE
 
     def _take(self, rule: str) -> Decision | None:
         """Remove and return the newest decision that a restoring rule applies to."""
@@ -216,6 +229,14 @@ class _DecisionStack:
             del self.decisions[position]
             return decision
         return None
+
+    def pictures(self) -> dict[str, Any]:
+        """Return the pictures that are sent otherwise; what was decided of each last holds."""
+        found: dict[str, Any] = {}
+        for _, decision in self.decisions:
+            if decision.rule == PICTURES_RULE and isinstance(decision.numbers.get(PICTURES), dict):
+                found |= decision.numbers[PICTURES]
+        return found
 
     def edits(self) -> list[tuple[int, Decision]]:
         return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
@@ -245,6 +266,11 @@ class EffectiveDecisions:
             return wish
         pile = self._stacks.get(part_id)
         return pile.reduction(pinned=wish is not None) if pile is not None else None
+
+    def pictures(self, part_id: str) -> dict[str, Any]:
+        """Return the pictures of a part that are sent otherwise, by their place in it."""
+        pile = self._stacks.get(part_id)
+        return pile.pictures() if pile is not None else {}
 
     def pinned(self, part_id: str, message_id: str | None) -> bool:
         """Tell whether a person keeps a part from every reduction."""

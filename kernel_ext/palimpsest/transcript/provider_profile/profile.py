@@ -31,7 +31,12 @@ from palimpsest.transcript.provider_profile.provider_table import (
     Wire,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
-from palimpsest.transcript.values import ModelRef
+from palimpsest.transcript.provider_profile.request_limits import (
+    NO_LIMITS,
+    RequestLimits,
+    request_limits,
+)
+from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
 SHORT_CHARS = 40
@@ -57,6 +62,8 @@ class ProviderProfile:
     cache_marks: CacheMarks
     max_tools: int | None
     """A request that offers more tools is refused; None where no limit is known."""
+    limits: RequestLimits
+    """What else a request may hold; ``limits_of`` says where they apply."""
     schema_subset: SchemaSubset
     guidance: Guidance
     """Which paragraph of the system prompt is for this model."""
@@ -145,6 +152,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         keeps_signatures=whose in row.signed_by,
         cache_marks="none" if template.cache_marks == "none" else row.cache_marks,
         max_tools=row.max_tools,
+        limits=request_limits(_plain(provider), wire, whose),
         schema_subset="json_schema" if row.translates_schemas else template.schema_subset,
         guidance=guidance_of(f"{provider}/{name}"),
         answers_results=row.answers_results or template.answers_results,
@@ -163,6 +171,12 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         cache_lifetimes=tuple(row.cache_lifetimes.get(whose, {}).items()),
         recorded=recorded_rules(provider, name),
     )
+
+
+def limits_of(model: ModelInfo) -> RequestLimits:
+    """Return what one request to a model may hold; a server that only speaks OpenAI's interface has limits of its own."""
+    found = profile(model.ref)
+    return NO_LIMITS if found.wire == "openai" and model.api_base is not None else found.limits
 
 
 def family(ref: ModelRef) -> Family:

@@ -38,6 +38,8 @@ GEMINI_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/hei
 ALL_PICTURES = USUAL_PICTURES | GEMINI_PICTURES
 OPENAI_TOOLS = 128
 """The most functions that OpenAI documents for one request."""
+GEMINI_TOOLS = 512
+"""The most function declarations that Google documents for one request."""
 
 
 CacheLifetimes = Mapping[str, tuple[float, float]]
@@ -122,6 +124,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         turn_order="alternating",
         signed_by=frozenset({"gemini"}),
         pictures=GEMINI_PICTURES,
+        max_tools=GEMINI_TOOLS,
         letter_first=True,
         translates_schemas=True,
         results_named=True,

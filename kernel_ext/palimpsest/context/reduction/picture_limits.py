@@ -1,0 +1,408 @@
+"""Make pictures smaller, or leave the oldest out, where a request would hold more than its provider takes.
+
+Border: pure but for ``shrink``, which is passed in; it decides, and the loop journals. A decision about a picture adds to
+what else was decided about its part, and stays: the picture is sent in the same form from then on, so that a prompt
+cache breaks once and not with each request. Therefore more is left out at once than the next request needs. Nothing
+is taken from the log. What a provider names in a refusal is a limit too, from then on, for the model that it was said of.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
+from palimpsest.context.reduction.picture_sizes import size_of_url
+from palimpsest.context.visible_messages import View
+from palimpsest.transcript.context_values.decisions import (
+    LEFT_OUT,
+    PICTURES,
+    PICTURES_RULE,
+    Decision,
+    EffectiveDecisions,
+    pinned_parts,
+)
+from palimpsest.transcript.context_values.neutral_messages import MediaBlock, NeutralMessages
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.provider_profile.profile import limits_of, profile
+from palimpsest.transcript.provider_profile.provider_table import PDF
+from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
+from palimpsest.transcript.values import ModelInfo
+
+KEPT_SHARE = 0.75
+"""Share of a limit on number or bytes that is left, when it is kept by leaving pictures out; also the share of a request's
+bytes that its pictures may take, since texts and tools take some, too."""
+SIDE_SHARE = 0.95
+"""Share of a limit on pixels to which a picture is made smaller: one provider was seen to refuse the limit itself."""
+SMALLEST_SIDE = 64
+WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
+"""What a decision about pictures alone records of the text beside them, as a version reads it that knows no such decision."""
+LEARNED = "learned"
+"""Key in the numbers of a decision: what the provider said that it takes."""
+
+PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
+DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
+LOOK = "The person still sees it. Make it again, smaller, or read its file to look at it."
+
+
+@dataclass(frozen=True, slots=True)
+class SentPicture:
+    """A picture or document of a request, and where it stands."""
+
+    part_id: str
+    message_id: str
+    place: int
+    """Among the pictures and documents that its part holds in the log."""
+    mime: str
+    url: str
+    name: str
+    size: tuple[int, int] | None
+    """Width and height in pixels; None where that is not known."""
+    wanted: bool = False
+    """A person pinned it or brought it back, so that it is left out last."""
+
+    @property
+    def bytes(self) -> int:
+        """Its length as Base64."""
+        return len(self.url)
+
+    @property
+    def side(self) -> int:
+        """Pixels of its longer side; 0 where that is not known."""
+        return max(self.size) if self.size is not None else 0
+
+    @property
+    def pixels(self) -> int:
+        """Width times height; 0 where that is not known."""
+        return self.size[0] * self.size[1] if self.size is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkPicture:
+    """A smaller version of a picture, stored."""
+
+    url: str
+    """``blob:<sha256>``."""
+    mime: str
+    size: tuple[int, int]
+    bytes: int
+    """Its length as Base64."""
+
+
+Shrink = Callable[[SentPicture, int, int | None], ShrunkPicture | None]
+"""Return a version of a picture whose longer side has at most so many pixels, and at most so many bytes as Base64; None
+where that cannot be made."""
+
+
+def cannot_shrink(_picture: SentPicture, _side: int, _bytes: int | None) -> None:
+    """Return nothing: for where pictures cannot be made smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a picture is to be sent."""
+
+    limit: str
+    """The name of the limit, a field of ``RequestLimits``."""
+    shrunk: ShrunkPicture | None = None
+    """None leaves it out."""
+
+
+def keep_picture_limits(
+    view: View,
+    messages: NeutralMessages,
+    model: ModelInfo,
+    new_id: Callable[[], str],
+    shrink: Shrink = cannot_shrink,
+    learned: RequestLimits = NO_LIMITS,
+) -> tuple[Decision, ...]:
+    """Return decisions that make the pictures of a request fit what its provider takes; none where they do.
+
+    ``messages`` are those of the request; ``learned`` is what its provider has just refused.
+    """
+    known = limits_of(model).stricter(learned_limits(view.decisions, model)).stricter(learned)
+    if not model.vision or not known.any_of_pictures:
+        return ()
+    pictures = tuple(sent_pictures(view, messages, model))
+    forms = _forms(pictures, known, shrink) if pictures else {}
+    return tuple(_decisions(view, pictures, forms, known, learned, model, new_id))
+
+
+def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLimits:
+    """Return what the model's provider named in refusals of this session."""
+    found = NO_LIMITS
+    names = {field.name for field in fields(RequestLimits)}
+    for one in decisions:
+        told = one.numbers.get(LEARNED) if one.rule == PICTURES_RULE else None
+        if isinstance(told, Mapping) and one.numbers.get("model") == model.ref.id:
+            numbers = {
+                str(name): number
+                for name, number in told.items()
+                if name in names and isinstance(number, int)
+            }
+            found = found.stricter(RequestLimits(**numbers))
+    return found
+
+
+def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> Iterator[SentPicture]:
+    """Yield the pictures and documents that a request holds, oldest first."""
+    target = profile(model.ref)
+    taken = target.pictures | target.documents
+    found = [
+        (message.message_id, block)
+        for message in messages
+        for outer in message.blocks
+        for block in (outer.media if outer.type == "result" else (outer,))
+        if isinstance(block, MediaBlock) and block.part_id and block.url.startswith("data:")
+    ]
+    if not found:
+        return
+    effective = EffectiveDecisions(view.decisions)
+    homes = _homes(view.messages, {str(block.part_id) for _, block in found})
+    wanted = pinned_parts(view.messages, view.decisions) | effective.restored
+    seen: dict[str, int] = {}
+    for message_id, block in found:
+        part_id = str(block.part_id)
+        out = effective.pictures(part_id)
+        place = seen.get(part_id, -1) + 1
+        while LEFT_OUT in out.get(str(place), {}):
+            place += 1
+        seen[part_id] = place
+        home = homes.get(part_id) or message_id
+        if home is None or block.mime not in taken:
+            continue
+        yield SentPicture(
+            part_id=part_id,
+            message_id=home,
+            place=place,
+            mime=block.mime,
+            url=block.url,
+            name=block.filename or ("document" if block.mime == PDF else "picture"),
+            size=size_of_url(block.url),
+            wanted=part_id in wanted or home in wanted,
+        )
+
+
+def _homes(messages: Messages, parts: set[str]) -> dict[str, str]:
+    return {part.id: one.id for one in messages for part in one.parts if part.id in parts}
+
+
+def _forms(
+    pictures: Sequence[SentPicture], limits: RequestLimits, shrink: Shrink
+) -> dict[int, _Form]:
+    """Return in which form pictures are sent that must not be sent as they are, by their place in the request."""
+    out = dict.fromkeys(
+        _too_many(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
+    )
+    left = [at for at in range(len(pictures)) if at not in out]
+    forms = out | _smaller(pictures, left, limits, shrink)
+    left = [at for at in left if _is_sent(forms.get(at))]
+    return forms | _lighter(pictures, left, forms, limits, shrink)
+
+
+def _is_sent(form: _Form | None) -> bool:
+    return form is None or form.shrunk is not None
+
+
+def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> list[int]:
+    """Return indices in the order in which pictures are left out."""
+    return sorted(indices, key=lambda at: (pictures[at].wanted, at))
+
+
+def _too_many(
+    pictures: Sequence[SentPicture], indices: Sequence[int], most: int | None
+) -> list[int]:
+    if most is None or len(indices) <= most:
+        return []
+    kept = max(1, math.floor(most * KEPT_SHARE)) if most else 0
+    return _oldest_first(pictures, indices)[: len(indices) - kept]
+
+
+def _smaller(
+    pictures: Sequence[SentPicture], left: Sequence[int], limits: RequestLimits, shrink: Shrink
+) -> dict[int, _Form]:
+    """Return the forms of pictures that are too large by themselves, or for a request with many."""
+    forms: dict[int, _Form] = {}
+    for at in left:
+        name, side = _side_of(pictures[at], limits)
+        form = _fitted(pictures[at], name, side, limits, shrink)
+        if form is not None:
+            forms[at] = form
+    left = [at for at in left if _is_sent(forms.get(at))]
+    if limits.many is None or limits.many_side is None or len(left) <= limits.many:
+        return forms
+    large = [at for at in left if _side_sent(pictures[at], forms.get(at)) > limits.many_side]
+    stuck = []
+    for at in large:
+        form = _fitted(pictures[at], "many_side", limits.many_side, limits, shrink)
+        if form is not None and form.shrunk is not None:
+            forms[at] = form
+        else:
+            stuck.append(at)
+    # Those that nothing makes smaller may stay, if only few pictures are sent.
+    kept = max(1, math.floor(limits.many * KEPT_SHARE))
+    count = len(left)
+    for at in _oldest_first(pictures, stuck) if count - len(stuck) <= limits.many else stuck:
+        if count <= kept:
+            break
+        forms[at] = _Form("many_side")
+        count -= 1
+    return forms
+
+
+def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | None]:
+    """Return the longer side that a picture may have by the limits on side and pixels, and which of them is stricter."""
+    side = limits.side
+    if limits.pixels is None or picture.pixels <= limits.pixels:
+        return "side", side
+    by_pixels = math.floor(picture.side * math.sqrt(limits.pixels / picture.pixels))
+    return ("pixels", by_pixels) if side is None or by_pixels < side else ("side", side)
+
+
+def _side_sent(picture: SentPicture, form: _Form | None) -> int:
+    shrunk = form.shrunk if form is not None else None
+    return picture.side if shrunk is None else max(shrunk.size)
+
+
+def _bytes_sent(picture: SentPicture, form: _Form | None) -> int:
+    shrunk = form.shrunk if form is not None else None
+    return picture.bytes if shrunk is None else shrunk.bytes
+
+
+def _fitted(
+    picture: SentPicture, name: str, side: int | None, limits: RequestLimits, shrink: Shrink
+) -> _Form | None:
+    """Return a smaller form of a picture, or none at all; None where it may be sent as it is."""
+    large = side is not None and picture.side > side
+    heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
+    if not large and not heavy:
+        return None
+    longest = picture.side
+    if large and side is not None:
+        longest = max(SMALLEST_SIDE, math.floor(side * SIDE_SHARE))
+    shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
+    if shrunk is not None and limits.picture_bytes is not None:
+        shrunk = shrunk if shrunk.bytes <= limits.picture_bytes else None
+    return _Form(name if large else "picture_bytes", shrunk)
+
+
+def _lighter(
+    pictures: Sequence[SentPicture],
+    left: Sequence[int],
+    forms: Mapping[int, _Form],
+    limits: RequestLimits,
+    shrink: Shrink,
+) -> dict[int, _Form]:
+    """Leave the oldest out until what is left is light enough; the last one is made smaller instead."""
+    if limits.request_bytes is None:
+        return {}
+    most = math.floor(limits.request_bytes * KEPT_SHARE)
+    sizes = {at: _bytes_sent(pictures[at], forms.get(at)) for at in left}
+    total = sum(sizes.values())
+    if total <= most:
+        return {}
+    found: dict[int, _Form] = {}
+    order = _oldest_first(pictures, left)
+    for at in order[:-1]:
+        if total <= most * KEPT_SHARE:
+            break
+        found[at] = _Form("request_bytes")
+        total -= sizes[at]
+    if total > most:
+        last = order[-1]
+        shrunk = None
+        if pictures[last].mime != PDF:
+            shrunk = shrink(pictures[last], pictures[last].side, most)
+        fits = shrunk is not None and shrunk.bytes <= most
+        found[last] = _Form("request_bytes", shrunk if fits else None)
+    return found
+
+
+def _decisions(
+    view: View,
+    pictures: Sequence[SentPicture],
+    forms: Mapping[int, _Form],
+    limits: RequestLimits,
+    learned: RequestLimits,
+    model: ModelInfo,
+    new_id: Callable[[], str],
+) -> Iterator[Decision]:
+    """Yield a decision for each part whose pictures are sent otherwise."""
+    effective = EffectiveDecisions(view.decisions)
+    by_part: dict[str, dict[str, dict[str, Any]]] = {}
+    names: dict[str, str] = {}
+    before: dict[str, int] = {}
+    homes: dict[str, str] = {}
+    for at in sorted(forms):
+        picture, form = pictures[at], forms[at]
+        told = by_part.setdefault(picture.part_id, {})
+        told[str(picture.place)] = _told(picture, form, limits)
+        names.setdefault(picture.part_id, form.limit)
+        homes[picture.part_id] = picture.message_id
+        before[picture.part_id] = before.get(picture.part_id, 0) + 1
+    for part_id, told in by_part.items():
+        stands = effective.reduction(part_id, homes[part_id])
+        text = (
+            dict(stands.numbers)
+            if stands is not None and stands.action == "truncate"
+            else WHOLE_TEXT
+        )
+        numbers: dict[str, Any] = text | {
+            PICTURES: told,
+            "limit": names[part_id],
+            "most": getattr(limits, names[part_id]),
+            "model": model.ref.id,
+        }
+        if learned != NO_LIMITS:
+            named = {name: value for name, value in asdict(learned).items() if value is not None}
+            numbers[LEARNED] = named
+        else:
+            numbers.pop(LEARNED, None)
+        kept = sum(LEFT_OUT not in one for one in told.values())
+        yield Decision(
+            id=new_id(),
+            action="truncate",
+            rule=PICTURES_RULE,
+            message_id=homes[part_id],
+            part_id=part_id,
+            numbers=numbers,
+            tokens_before=MEDIA_TOKENS * before[part_id],
+            tokens_after=MEDIA_TOKENS * kept,
+        )
+
+
+def _told(picture: SentPicture, form: _Form, limits: RequestLimits) -> dict[str, Any]:
+    """Return what a decision records of a picture: its smaller version, or the words in its place."""
+    found: dict[str, Any] = {"name": picture.name}
+    if picture.size is not None:
+        found["size"] = list(picture.size)
+    if form.shrunk is not None:
+        shrunk = form.shrunk
+        return found | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
+    words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
+    size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
+    said = limit_words(form.limit, limits)
+    return found | {LEFT_OUT: words.format(name=picture.name, size=size, limit=said, look=LOOK)}
+
+
+def limit_words(name: str, limits: RequestLimits) -> str:
+    """Return what a limit of this name allows, to follow "takes"."""
+    number = getattr(limits, name)
+    match name:
+        case "pictures":
+            return f"at most {number:,} pictures in a request"
+        case "side":
+            return f"pictures of at most {number:,} pixels a side"
+        case "many_side":
+            return f"pictures of at most {number:,} pixels a side where there are more than {limits.many:,}"
+        case "pixels":
+            return f"pictures of at most {number:,} pixels"
+        case "picture_bytes":
+            return f"pictures of at most {number:,} bytes"
+        case _:
+            return f"requests of at most {number:,} bytes"
+
+
+def without_learned(limits: RequestLimits, name: str) -> RequestLimits:
+    """Return limits without one of them."""
+    return replace(limits, **{name: None})

@@ -1,0 +1,88 @@
+"""Read width and height from the first bytes of a picture.
+
+Pure, and without a library for pictures, which not every kernel has. What cannot be read has no known size; damaged
+pictures are left out elsewhere (``model/wire/media.py``).
+"""
+
+import binascii
+import struct
+
+READ_CHARS = (1_024, 262_144)
+"""Base64 characters that are read of a picture, first few: a camera's JPEG has its size after a preview of 64 KB."""
+LONGEST_HEAD = 200
+"""Characters of a ``data:`` url before its data."""
+PNG = b"\x89PNG\r\n\x1a\n"
+JPEG = b"\xff\xd8"
+JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Markers of segments that hold the size of a JPEG."""
+JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+"""Markers without a length after them."""
+
+Size = tuple[int, int]
+"""Width and height in pixels."""
+
+
+def size_of_url(url: str) -> Size | None:
+    """Return the size of a picture in a ``data:`` url; None where its beginning does not say it."""
+    begin = url.find(",", 0, LONGEST_HEAD) + 1
+    if not begin or not url.startswith("data:image/"):
+        return None
+    found = (picture_size(_decoded(url[begin : begin + chars])) for chars in READ_CHARS)
+    return next((size for size in found if size is not None), None)
+
+
+def picture_size(data: bytes) -> Size | None:
+    """Return the size of a PNG, JPEG, GIF or WebP from its first bytes; None where they do not say it."""
+    try:
+        if data.startswith(PNG):
+            found: Size | None = struct.unpack(">II", data[16:24])
+        elif data.startswith(JPEG):
+            found = _jpeg(data)
+        elif data.startswith((b"GIF87a", b"GIF89a")):
+            found = struct.unpack("<HH", data[6:10])
+        elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+            found = _webp(data)
+        else:
+            found = None
+    except (struct.error, IndexError):
+        return None
+    return found if found and all(found) else None
+
+
+def _decoded(data: str) -> bytes:
+    text = "".join(data.split())
+    try:
+        return binascii.a2b_base64(text[: len(text) - len(text) % 4])
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _jpeg(data: bytes) -> Size | None:
+    at = len(JPEG)
+    while at + 4 <= len(data):
+        if data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if marker == 0xFF:
+            at += 1
+        elif marker in JPEG_BARE:
+            at += 2
+        elif marker in JPEG_SIZES:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        else:
+            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+    return None
+
+
+def _webp(data: bytes) -> Size | None:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+    if kind == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", data[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    return None

@@ -1,0 +1,40 @@
+"""Make pictures of a session smaller for requests, and store the smaller versions as blobs.
+
+The version that was stored is what is sent from then on, so that a request can be rebuilt to the byte, whatever library
+made it. Needs Pillow, which comes with matplotlib; without it pictures are left out instead.
+"""
+
+import base64
+import binascii
+
+from palimpsest.context.reduction.picture_limits import SentPicture, ShrunkPicture
+from palimpsest.loop.run_inputs.run_context import Blobs
+from palimpsest.tools.calls.images import SMALLER_SIDE, smaller_image
+from palimpsest.transcript.errors import StorageFailed
+
+HEAD_CHARS = 40
+"""Characters of a ``data:`` url before its data, at most."""
+
+
+def shrink_picture(
+    blobs: Blobs, picture: SentPicture, side: int, most_bytes: int | None
+) -> ShrunkPicture | None:
+    """Return a stored version of a picture that fits; None where none can be made or stored.
+
+    ``side`` is in pixels, 0 where nothing is known of it; ``most_bytes`` counts the version as Base64 in a ``data:`` url.
+    """
+    try:
+        content = base64.b64decode(picture.url.partition(",")[2])
+    except (binascii.Error, ValueError):
+        return None
+    room = None if most_bytes is None else (most_bytes - HEAD_CHARS) * 3 // 4
+    made = smaller_image(content, side or SMALLER_SIDE, room)
+    if made is None:
+        return None
+    mime, small, size = made
+    try:
+        stored = blobs.put_blob(small, mime)
+    except StorageFailed:
+        return None
+    length = len(f"data:{mime};base64,") + len(base64.b64encode(small))
+    return ShrunkPicture(f"blob:{stored.sha256}", mime, size, length)
