@@ -130,7 +130,7 @@ def _guard_threads() -> None:
 
     threading.Thread.start = started  # type: ignore[method-assign]
     threading.Thread._bootstrap_inner = begun  # type: ignore[attr-defined]  # noqa: SLF001
-    _thread.start_new_thread = started_new  # type: ignore[assignment]
+    _thread.start_new_thread = started_new
 
 
 def _guard_signals() -> None:
