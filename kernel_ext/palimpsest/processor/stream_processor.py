@@ -51,6 +51,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.provider_calls import EXECUTED, is_provider_call
+from palimpsest.transcript.redaction.assigned_words import hide_assigned, hide_growing
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
@@ -234,6 +235,8 @@ class StreamProcessor:
         part = self._tools.get(call_id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
+        if isinstance(metadata.get("output"), str):
+            metadata = {**metadata, "output": hide_growing(metadata["output"])}
         old = part.state.metadata
         before, after = old.get("output"), metadata.get("output")
         grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
@@ -257,7 +260,7 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         outcome = _outcome(part.tool, event.output)
-        output = self._desk.clean(outcome.output)
+        output = self._desk.clean(hide_assigned(outcome.output))
         text, blob = self._desk.keep_output(output)
         attachments = tuple(self._kept(attachment) for attachment in outcome.attachments)
         state = ToolCompleted(

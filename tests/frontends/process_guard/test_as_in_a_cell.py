@@ -198,3 +198,68 @@ def test_generated_code_shows_what_it_shows_in_a_cell(tmp_path: Path) -> None:
             else:
                 assert shown_by_the_agent(called, code) == shown_by_a_cell(cell, code), code
         assert called.run("print(6 * 7)").stream() == "42\n"
+
+
+TRIGGERS = (
+    "threading.Timer({delay}, end).start()",
+    "_ = _thread.start_new_thread(lambda: (threading.Event().wait({delay}), end()), ())",
+    "threading.Timer({delay} / 2, lambda: threading.Timer({delay} / 2, end).start()).start()",
+    "asyncio.get_event_loop().call_later({delay}, end);",
+    "loop.call_soon(end);",
+    "async def f():\n    await asyncio.sleep({delay})\n    end()\ntask = loop.create_task(f())",
+    "async def f():\n    await asyncio.sleep({delay})\n    end()\ntask = asyncio.create_task(f())\nawait asyncio.sleep(0)",
+    "loop.run_in_executor(None, end);",
+    "signal.signal(signal.SIGALRM, lambda *_: end())\nsignal.setitimer(signal.ITIMER_REAL, {delay});",
+    "end()",
+    "await asyncio.sleep(0)\nend()",
+)
+"""When a piece asks for something: at once, beside itself, or after its end."""
+ENDS = (
+    "sys.exit(3)",
+    "exit()",
+    "raise SystemExit",
+    "raise KeyboardInterrupt",
+    "get_ipython().ask_exit()",
+    "get_ipython().kernel.do_shutdown(False)",
+    "get_ipython().reset()",
+    "os.kill(os.getpid(), signal.SIGTERM)",
+    "os.kill(os.getpid(), signal.SIGINT)",
+    "_thread.interrupt_main()",
+    "signal.raise_signal(signal.SIGHUP)",
+    "loop.stop()",
+    "input('?')",
+    "breakpoint()",
+    "__import__('pdb').set_trace()",
+    "__import__('getpass').getpass()",
+    "__import__('code').interact()",
+)
+REPLACES = tuple(
+    f"sys.{name} = {value}"
+    for name in ("stdout", "stderr", "stdin", "displayhook", "excepthook")
+    for value in ("None", "print", "open(os.devnull)")
+)
+"""What a piece may replace while it runs; a thread that does so later does what a cell of the user may do."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120 + 10 * PIECES)
+def test_whatever_ends_asks_or_replaces_at_any_time_the_kernel_lives(folder: Path) -> None:
+    rng = random.Random(7)
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("kept = 41")
+        for _ in range(PIECES):
+            trigger = rng.choice(TRIGGERS).format(delay=rng.choice([0.001, 0.01, 0.05]))
+            code = (
+                "import _thread, asyncio, os, signal, sys, threading\nloop = asyncio.get_event_loop()\n"
+                f"def end(*_):\n    {rng.choice(ENDS)}\n{trigger}"
+            )
+            if rng.random() < 1 / 4:
+                code = f"import os, sys\n{rng.choice(REPLACES)}\n1"
+
+            call_python(kernel, code)
+
+            shown = kernel.run("print(kept)")
+            assert shown.reply["content"].get("payload", []) == [], code
+            assert shown.stream() == "41\n", code
+            assert kernel.value("kept") == "41", code

@@ -130,7 +130,7 @@ def _guard_threads() -> None:
 
     threading.Thread.start = started  # type: ignore[method-assign]
     threading.Thread._bootstrap_inner = begun  # type: ignore[attr-defined]  # noqa: SLF001
-    _thread.start_new_thread = started_new  # type: ignore[assignment]
+    _thread.start_new_thread = started_new
 
 
 def _guard_signals() -> None:
@@ -203,10 +203,10 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
     with suppress(ValueError, TypeError):
         one = signal.Signals(number)
         handler = signal.getsignal(one)
-        if one is signal.SIGINT and handler is not signal.SIG_IGN:
-            if on_main_thread() and not piece.ended:
-                raise OwnInterrupt
+        if one is signal.SIGINT and (piece.ended or not on_main_thread()):
             end(piece, INTERRUPTED)
+        if one is signal.SIGINT and handler is not signal.SIG_IGN:
+            raise OwnInterrupt
         if handler in (signal.SIG_DFL, *STAND_INS) and one.name not in LASTING:
             end(piece, SIGNALLED.format(name=one.name))
 

@@ -20,7 +20,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     current_piece,
     on_main_thread,
 )
-from palimpsest.frontends.process_guard.event_loop import surviving
+from palimpsest.frontends.process_guard.event_loop import running_loop, surviving
 
 CALLBACK_EXITED = "A task or callback of the code raised {name}, which would have ended the kernel; it ended alone."
 HANDLER_RAISED = (
@@ -31,7 +31,7 @@ HANDLER_RAISED = (
 
 def guard_callbacks() -> None:
     """Guard every callback of the kernel's loop that belongs to a piece, from now on."""
-    run = asyncio.Handle._run  # type: ignore[attr-defined]  # noqa: SLF001  # every callback goes through it
+    run = asyncio.Handle._run  # noqa: SLF001  # every callback goes through it
 
     @functools.wraps(run)
     def guarded(self: Any) -> Any:
@@ -45,7 +45,7 @@ def guard_callbacks() -> None:
             _say(piece, raised)
         return None
 
-    asyncio.Handle._run = guarded  # type: ignore[attr-defined]  # noqa: SLF001
+    asyncio.Handle._run = guarded  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def _say(piece: Piece, raised: BaseException) -> None:
@@ -91,7 +91,8 @@ class LateHandler:
         within = current_piece()
         token = PIECE.set(self._piece)
         try:
-            self._handler(number, frame)
+            with surviving(running_loop(), self._piece.refuse):
+                self._handler(number, frame)
         except BaseException as raised:
             name = signal.Signals(number).name
             own = within is not None and not within.ended

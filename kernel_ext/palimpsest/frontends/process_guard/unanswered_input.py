@@ -29,7 +29,7 @@ ASK = "Put the value into the code, or ask the user for it in your answer."
 PRINT = "Print the values to look at, and run the code in smaller pieces."
 
 
-class NobodyAnswers(StdinNotImplementedError):  # named after what is wrong
+class NobodyAnswers(StdinNotImplementedError):  # type: ignore[misc]  # named after what is wrong
     """Raised where the agent's code waits for somebody's keys; the text is the sentence that is shown."""
 
     def _render_traceback_(self) -> list[str]:
@@ -115,7 +115,7 @@ class _NoKeys(io.TextIOBase):
     def readline(self, *arguments: Any) -> str:  # type: ignore[override]
         return self._asked("readline", arguments)
 
-    def __next__(self) -> str:
+    def __next__(self) -> str:  # type: ignore[override]
         line = self.readline()
         if not line:
             raise StopIteration

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_removal import scrub_output
 
 TIMEOUT_SECONDS = 60.0
 """Default time limit of one call; servers that drive a browser or build something take that long."""
@@ -133,7 +133,7 @@ def in_one_line(text: str, longest: int = 200) -> str:
 
     Keys are removed before it is cut, since of one that is cut only the rest would be recognised.
     """
-    text = scrub(text, tuple(HELD))
+    text = scrub_output(text, tuple(HELD))
     words = "".join(sign if sign.isprintable() else " " for sign in text[: longest * 8])
     line = " ".join(words.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -16,6 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
+from palimpsest.transcript.redaction.assigned_words import hide_assigned
 from palimpsest.transcript.redaction.held_secrets import (
     HELD,
     SHORTEST_SECRET,
@@ -54,6 +56,7 @@ __all__ = [
     "redacted",
     "redaction_spans",
     "scrub",
+    "scrub_output",
     "scrub_values",
     "secret_values",
 ]
@@ -121,6 +124,11 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
     return redacted(text, redaction_spans(text, values))
+
+
+def scrub_output(text: str, values: Iterable[str] = ()) -> str:
+    """Scrub what a tool or a server returned: passwords of several words go whole (``assigned_words.py``)."""
+    return scrub(hide_assigned(text), values)
 
 
 def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
@@ -262,10 +270,29 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     for name, held in _fields(value):
         if name in KEPT or name.endswith("_id"):
             continue
-        new = _provided(held, scrub) if name == "metadata" else redacted_value(held, scrub)
+        shown = _without_assigned(value, name, held)
+        new = _provided(shown, scrub) if name == "metadata" else redacted_value(shown, scrub)
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
+
+
+def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
+    """Return a field of an output without passwords of several words; the same object where there are none.
+
+    What a call is asked to do is no output: a person must see what runs.
+    """
+    if isinstance(value, ToolCompleted | ToolFailed | ToolRunning):
+        if name == "metadata" and isinstance(held.get("output"), str):
+            output = hide_assigned(held["output"])
+            return held if output == held["output"] else {**held, "output": output}
+        is_output = name in ("output", "error")
+    else:
+        is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
+    if not is_output or not isinstance(held, str):
+        return held
+    found = hide_assigned(held)
+    return held if found == held else found
 
 
 def _fields(value: BaseModel) -> list[tuple[str, Any]]:

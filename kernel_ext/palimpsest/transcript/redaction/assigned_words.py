@@ -1,0 +1,109 @@
+"""Find passwords of several words that a line of output assigns to a secret's name, without quotes.
+
+For a shell the second word of ``PASSWORD=a b`` is a command, so a question never hides it (``named_forms.py``). What a
+tool returned is read and not run: there the value goes to the end of its line. Border: pure, and for outputs only. The
+rule, in words, stands in docs/security.md.
+"""
+
+import re
+
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+
+MOST_WORDS = 24
+LONGEST_WORD = 80
+
+_COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
+_PASSWORD = re.compile(
+    r"(?:\A|[_.-])(?:(?:db|pg|my|user|root|admin|smtp|mail|login|sudo)?(?:password|passwd|passphrase|passcode|pwd)|secret)\Z"
+    r"|[a-z](?:Password|Passwd|Passphrase|Passcode|Secret)\Z|[_.-]pass\Z",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(
+    rf"(?:(?<![\w$@/])|(?<=[0-9;\[]m))(?P<name>[A-Za-z][\w.-]{{1,60}})(?:\*\*|[\"'\]`])?{_COLOUR}"
+    rf"(?P<sign>[ \t]{{0,40}}(?:=>|:=|=|:(?![:/]))(?:\*\*)?)(?P<blanks>[ \t]{{0,4}}){_COLOUR}"
+)
+_VALUE = re.compile(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
+_BLOCK = re.compile(
+    r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
+    r"(?P<value>(?:[ \t]{1,40}[^\r\n]{1,400}(?:\r?\n|\Z)){1,8}+)"
+)
+_WORD = re.compile(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{LONGEST_WORD}}}+")
+_MARGIN = re.compile(r"(?:[ \t]+#.*|[ \t]+)\Z")
+_NEXT = re.compile(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
+_SENTENCE = re.compile(
+    r"\b(?:a(?=\s+\w{3})|an|and|are|as|at|be|been|by|can|cannot|could|do|does|for|from|had|has|have|how|if|in|is|it|its|may|must|no|not"
+    r"|of|on|or|our|please|shall|should|so|than|that|the|their|then|this|to|too|was|were|when|where|which|will|with|you|your"
+    r"|accepted|admin|argument|bool|bytes|changed|characters|chars|check|choose|click|contact|default|denied|digits|empty|enter"
+    r"|expired|failed|field|forgot|hashed|here|hidden|incorrect|int|invalid|length|login|long|match|max|min|missing|need|needs"
+    r"|new|none|null|ok|old|only|option|optional|passwords?|policy|prompt|required|reset|secret|see|set|short|str|string|strong|type"
+    r"|unset|updated|use|used|user|username|value|weak|wrong)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[\d.,:/%-]+")
+_CODE_WORDS = frozenset({"if", "else", "or", "and", "not", "in", "is", "await", "lambda", "for", "+", "-", "*", "/", "%", "==", "!=", "->", "&&", "||"})  # fmt: skip
+
+Span = tuple[int, int]
+
+
+def assigned_spans(text: str) -> list[Span]:
+    """Return where passwords of several words stand in an output, in order."""
+    found = []
+    for match in _ASSIGNED.finditer(text):
+        tight = match["sign"] == "=" and not match["blanks"]
+        if not _assigns(match["name"], tight=tight):
+            continue
+        line = _VALUE.match(text, match.end())
+        value = _MARGIN.sub("", line[0]) if line is not None else ""
+        value = _NEXT.sub("", value) if tight else value
+        if _is_words(value, tight=tight):
+            found.append((match.end(), match.end() + len(value)))
+    for match in _BLOCK.finditer(text):
+        value = match["value"].rstrip()
+        if _assigns(match["name"], tight=False) and len(value.split()) > 1:
+            begin = match.start("value") + len(value) - len(value.lstrip())
+            found.append((begin, match.start("value") + len(value)))
+    return sorted(found)
+
+
+def _assigns(name: str, *, tight: bool) -> bool:
+    """Tell whether a name is a password's; written tight to its value, any name of a secret is."""
+    if tight and name.upper() == name:
+        return is_secret_name(name)
+    return _PASSWORD.search(name) is not None
+
+
+def _is_words(value: str, *, tight: bool) -> bool:
+    """Tell whether a value is plain words, several, and no code and no sentence."""
+    words = value.split()
+    if not 2 <= len(words) <= MOST_WORDS or value[0] in "/~*%&|!-":
+        return False
+    if not all(_WORD.fullmatch(word) for word in words):
+        return False
+    if any(word in _CODE_WORDS or word.startswith("--") for word in words[1:]):
+        return tight and "&" in words
+    if all(_NUMBER.fullmatch(word) for word in words):
+        return tight
+    return tight or _SENTENCE.search(value) is None
+
+
+def hide_growing(text: str) -> str:
+    """Return an output that still grows, as ``hide_assigned`` does, without a password that may go on at its end."""
+    begin = text.rfind("\n") + 1
+    for match in _ASSIGNED.finditer(text, begin):
+        tight = match["sign"] == "=" and not match["blanks"]
+        if _assigns(match["name"], tight=tight):
+            text = text[: match.end()]
+            break
+    return hide_assigned(text)
+
+
+def hide_assigned(text: str) -> str:
+    """Return an output with ``[redacted]`` for each such password; a second time changes nothing."""
+    if "=" not in text and ":" not in text:
+        return text
+    pieces, at = [], 0
+    for begin, end in assigned_spans(text):
+        if begin >= at:
+            pieces += [text[at:begin], "[redacted]"]
+            at = end
+    return "".join([*pieces, text[at:]]) if pieces else text

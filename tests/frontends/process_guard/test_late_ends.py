@@ -1,0 +1,218 @@
+"""What a piece of the agent's Python leaves running does not end the kernel, and both are told what was refused."""
+
+from pathlib import Path
+
+import pytest
+from tests.harness.agent_python import call_python
+from tests.harness.kernel import Kernel
+from tests.waiting import LAST_RESORT_SECONDS, eventually
+
+pytestmark = pytest.mark.slow
+
+IMPORTS = "import _thread, asyncio, faulthandler, os, signal, sys, threading\n"
+TIMER = "threading.Timer(0.1, {}).start()"
+SIGTERM = "which would have ended it"
+LATE = {
+    "ask_exit": (TIMER.format("lambda: get_ipython().ask_exit()"), "asked the kernel to end"),
+    "exit": (TIMER.format("exit"), "asked the kernel to end"),
+    "exit_now": (
+        "ip = get_ipython()\n" + TIMER.format("lambda: setattr(ip, 'exit_now', True)"),
+        "asked the kernel to end",
+    ),
+    "do_shutdown": (
+        "k = get_ipython().kernel\n" + TIMER.format("lambda: k.do_shutdown(False)"),
+        "asked the kernel to end",
+    ),
+    "reset": (TIMER.format("get_ipython().reset"), "%reset is not available"),
+    "SIGTERM": (TIMER.format("lambda: os.kill(os.getpid(), signal.SIGTERM)"), SIGTERM),
+    "SIGINT": (TIMER.format("lambda: os.kill(os.getpid(), signal.SIGINT)"), "stop button"),
+    "interrupt_main": (TIMER.format("_thread.interrupt_main"), "stop button"),
+    "a thread of a thread": (
+        "def f(): os.kill(0, 15)\n" + TIMER.format("lambda: threading.Timer(0.05, f).start()"),
+        SIGTERM,
+    ),
+    "a low thread": (
+        (
+            "gate = threading.Event()\n"
+            "def f(): gate.wait(0.1); os.kill(os.getpid(), 15)\n_ = _thread.start_new_thread(f, ())"
+        ),
+        SIGTERM,
+    ),
+    "an executor": (
+        (
+            "gate = threading.Event()\n"
+            "def f(): gate.wait(0.1); os.kill(os.getpid(), 15)\n"
+            "_ = asyncio.get_event_loop().run_in_executor(None, f)"
+        ),
+        SIGTERM,
+    ),
+    "a callback": ("asyncio.get_event_loop().call_later(0.1, sys.exit);", "raised SystemExit"),
+    "a callback that interrupts": (
+        "def f(): raise KeyboardInterrupt\nasyncio.get_event_loop().call_later(0.1, f);",
+        "raised KeyboardInterrupt",
+    ),
+    "a task": (
+        (
+            "async def f():\n    await asyncio.sleep(0.1)\n    sys.exit(2)\n"
+            "task = asyncio.get_event_loop().create_task(f())"
+        ),
+        "raised SystemExit",
+    ),
+    "a task of a task": (
+        (
+            "async def g():\n    sys.exit(2)\n"
+            "async def f():\n    await asyncio.sleep(0.1)\n    await asyncio.create_task(g())\n"
+            "task = asyncio.create_task(f())\nawait asyncio.sleep(0)"
+        ),
+        "raised SystemExit",
+    ),
+    "loop.stop": (
+        "loop = asyncio.get_event_loop()\n"
+        + TIMER.format("lambda: loop.call_soon_threadsafe(loop.stop)"),
+        "stopped the kernel's event loop",
+    ),
+    "a handler that exits": (
+        (
+            "signal.signal(signal.SIGALRM, lambda *a: sys.exit(1))\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.1);"
+        ),
+        "raised SystemExit",
+    ),
+    "a handler that raises": (
+        (
+            "def f(*a): raise TimeoutError\nsignal.signal(signal.SIGALRM, f)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.1);"
+        ),
+        "raised TimeoutError",
+    ),
+    "a timer without a handler": (
+        TIMER.format("lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)"),
+        "set a timer (SIGALRM)",
+    ),
+    "a reader": (
+        (
+            "r, w = os.pipe()\nasyncio.get_event_loop().add_reader(r, sys.exit)\n"
+            "threading.Timer(0.1, os.write, (w, b'x')).start()"
+        ),
+        "raised SystemExit",
+    ),
+    "text for the next cell": (
+        TIMER.format("lambda ip=get_ipython(): ip.set_next_input('rm')"),
+        "asked the page for something",
+    ),
+    "keys": (TIMER.format("input"), "nobody can answer"),
+}
+
+
+@pytest.mark.parametrize(("code", "words"), LATE.values(), ids=LATE.keys())
+def test_the_kernel_lives_and_user_and_model_are_told(folder: Path, code: str, words: str) -> None:
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("kept = 41")
+        call_python(kernel, IMPORTS + code)
+
+        def told() -> bool:
+            return any(
+                words in message["content"].get("text", "")
+                for message in kernel.iopub
+                if message["header"]["msg_type"] == "stream"
+            )
+
+        eventually(told)
+        after = kernel.run("print(kept)")
+        next_call = call_python(kernel, "1 + 1")
+        later = call_python(kernel, "1 + 1")
+
+        assert after.stream() == "41\n"
+        assert after.reply["content"]["payload"] == []
+        assert not next_call.failed
+        assert words in next_call.section("left behind")
+        assert words not in later.output
+
+
+def test_a_listener_of_cells_ends_neither_cells_nor_kernel(folder: Path) -> None:
+    code = "import sys\ndef f(*a): sys.exit(3)\nget_ipython().events.register('pre_run_cell', f)\n"
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        call_python(kernel, code)
+
+        run = kernel.run("print(41)")
+        away = call_python(kernel, "get_ipython().events.unregister('pre_run_cell', f)")
+
+        assert run.stream() == "41\n"
+        assert "raised SystemExit" in run.stream("stderr")
+        assert not away.failed
+        assert kernel.run("1").stream("stderr") == ""
+
+
+def test_the_users_own_thread_and_task_do_what_they_did(folder: Path) -> None:
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        call_python(kernel, "1 + 1")
+        kernel.run(
+            "import os, signal, sys, threading\n"
+            "found = []\nold = signal.signal(signal.SIGUSR1, lambda n, f: found.append(int(n)))\n"
+            "t = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGUSR1))\n"
+            "t.start(); t.join()"
+        )
+        assert kernel.value("found") == "[10]"
+
+        kernel.client.send("threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()")
+
+        kernel.process.wait(LAST_RESORT_SECONDS)
+
+
+ASKS = {
+    "breakpoint": "x = 1\nbreakpoint()\ny = 2",
+    "breakpoint at the end": "breakpoint()",
+    "in a function": "def f():\n    breakpoint()\nf()",
+    "set_trace": "import pdb; pdb.set_trace()",
+    "IPython's set_trace": "from IPython.core.debugger import set_trace\nset_trace()",
+    "post_mortem": "import pdb\ntry: 1 / 0\nexcept Exception: pdb.post_mortem()",
+    "pdb.run": "import pdb\npdb.run('1 + 1')",
+    "input": "input('name? ')",
+    "input that is caught": "try: input()\nexcept Exception: pass",
+    "getpass": "import getpass\ngetpass.getpass()",
+    "interact": "import code\ncode.interact()",
+    "cmd": "import cmd\ncmd.Cmd().cmdloop()",
+    "stdin": "import sys\nsys.stdin.readline()",
+    "lines of stdin": "import sys\nfor line in sys.stdin: print(line)",
+    "in a thread": "import threading\nt = threading.Thread(target=input); t.start(); t.join()",
+    "a debugger in a thread": (
+        "import threading\nt = threading.Thread(target=breakpoint); t.start(); t.join()"
+    ),
+    "in a thread of asyncio": "import asyncio\nawait asyncio.to_thread(input)",
+    "of the kernel": "get_ipython().kernel.raw_input('?')",
+    "embed": "import IPython\nIPython.embed()",
+}
+
+
+@pytest.mark.parametrize("code", ASKS.values(), ids=ASKS.keys())
+@pytest.mark.parametrize("cell", ["%%agent -y\nhi"])
+def test_code_that_waits_for_keys_is_a_failed_call_with_one_sentence(
+    kernel: Kernel, code: str, cell: str
+) -> None:
+    called = call_python(kernel, code, cell)
+
+    assert called.failed
+    assert "\n" not in called.section("error")
+    assert called.section("error").startswith("The code waited for keys (")
+    assert "nobody can answer there" in called.section("error")
+    assert kernel.run("print(6 * 7)").stream() == "42\n"
+
+
+def test_a_debugger_that_reads_a_text_of_the_code_runs(kernel: Kernel) -> None:
+    code = (
+        "import io, pdb\nout = io.StringIO()\n"
+        "pdb.Pdb(stdin=io.StringIO('p 6 * 7\\nc\\n'), stdout=out, nosigint=True).run('1')\n'42' in out.getvalue()"
+    )
+
+    assert call_python(kernel, code).section("result") == "True"
+
+
+def test_the_users_own_cell_is_asked_as_before(kernel: Kernel) -> None:
+    call_python(kernel, "1 + 1")
+
+    run = kernel.run("input('name? ')")
+
+    assert "StdinNotImplementedError" in run.of("error")[0]["ename"]
