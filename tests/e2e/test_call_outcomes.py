@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import (
+    BEGIN,
     RUN,
     at_rest,
     composer,
@@ -145,4 +146,20 @@ def test_a_cell_shows_the_same_ends(page: Page, lab: Lab, seen: PageErrors) -> N
     row = page.locator(f"{CELL} .plm-Tool").first
     expect(row).to_contain_text("ZeroDivisionError: division by zero")
     photograph(page, "outcomes-cell")
+    assert seen.errors == []
+
+
+def test_a_circle_is_answered_by_go_on_or_stop_in_a_cell_too(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    answers = "calls('list', path='.'), " * 4 + "says('Done.')"
+    open_scripted_notebook(page, lab, "circle-cell.ipynb", answers, "%%agent\nwork")
+    page.evaluate(BEGIN, 1)
+    cell = page.locator(CELL)
+    expect(cell.get_by_role("button", name="Go on", exact=True)).to_be_visible()
+    expect(cell.get_by_role("button", name="Stop", exact=True).first).to_be_visible()
+    expect(cell.get_by_role("button", name="Allow once")).to_have_count(0)
+    photograph(page, "circle-cell")
+    cell.get_by_role("button", name="Go on", exact=True).click()
+    expect(cell.get_by_text("Done.").last).to_be_visible()
     assert seen.errors == []

@@ -30,7 +30,8 @@ WAS = "This notebook was 'a.ipynb'"
 
 def project_of(lab: Lab, name: str) -> Path:
     folder = lab.folder / name
-    folder.mkdir()
+    # A project of its own, also where an earlier test made one of the folder around it.
+    (folder / ".palimpsest").mkdir(parents=True, mode=0o700)
     return folder
 
 

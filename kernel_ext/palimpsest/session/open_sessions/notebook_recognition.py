@@ -33,7 +33,8 @@ LOOK_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
 
 MOVED = (
-    "This notebook was {before} and goes on with its session here; %agent --new begins another one."
+    "This notebook was {before} and goes on with its session here; %agent --new, or New session in the panel, "
+    "begins another one."
 )
 REPLACED = (
     "This is another notebook than the {name} that session {id} belongs to, so it has a session of its own; "

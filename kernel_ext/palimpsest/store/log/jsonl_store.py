@@ -19,7 +19,6 @@ from palimpsest.store.blobs.blob_sweep import note_unneeded
 from palimpsest.store.disk import disk_reason, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records
-from palimpsest.store.log.missing_log import REMADE, remade
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
 from palimpsest.store.log.segment_writer import JsonlWriter, encode
 from palimpsest.store.log.segments import (
@@ -45,7 +44,7 @@ from palimpsest.store.log_lines import (
     seq_of,
     type_of,
 )
-from palimpsest.store.project_folder.layout import Layout, LayoutWatch
+from palimpsest.store.project_folder.layout import REMADE, Layout, LayoutWatch, remade
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
     PATIENCE,

@@ -4,10 +4,14 @@ Each record is one line and one ``os.write`` on a file opened for appending, so 
 leaves at most one unfinished line. A higher segment in the directory means that the session has a
 new writer: its header says up to which byte our segment counts. What we wrote after that byte,
 and the records we still hold, are saved to a fork.
+
+A person may remove, rename or replace the project's folder meanwhile. An open file goes on under another name, so that
+nothing is lost of a folder that was renamed; ``missing`` says that the log is not where it was opened.
 """
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,7 +23,6 @@ from pydantic_core import PydanticSerializationError
 
 from palimpsest.store.disk import NOFOLLOW, disk_reason, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
-from palimpsest.store.log.missing_log import missing_reason, reopened
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
 from palimpsest.store.log_lines import checked_line, load_line
@@ -255,3 +258,56 @@ class JsonlWriter:
             f"{disk_reason(error)}: {str(self.path.parent)!r} cannot be written. Everything is kept in memory"
             " and will be written as soon as it can."
         )
+
+
+def missing_reason(path: Path, fd: int, size: int) -> str:
+    """Return why a log is no longer found at its path, as a clause; empty where it is.
+
+    ``fd`` is our open file of it and ``size`` what we know to be in it: a file of that size at the path is the log that
+    was put back.
+    """
+    root = path.parents[2]
+    try:
+        found = path.stat(follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return _gone(root, path.parent)
+    except PermissionError:
+        return f"The folder {str(root)!r} may not be read any more"
+    except OSError as error:
+        return f"{disk_reason(error)} ({str(root)!r})"
+    ours = os.fstat(fd)
+    if (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino):
+        return ""
+    if stat.S_ISREG(found.st_mode) and found.st_size == size:
+        return ""
+    return f"Another file lies where the log of this session was ({str(path)!r})"
+
+
+def _gone(root: Path, folder: Path) -> str:
+    if not os.path.lexists(root):
+        return f"The folder {str(root)!r} was removed or renamed"
+    if not root.is_dir():
+        return f"{str(root)!r} is no folder any more"
+    return f"The log of this session was removed ({str(folder)!r})"
+
+
+def reopened(path: Path, fd: int, size: int) -> int:
+    """Return the descriptor to write to: the open one, or one of the file that was put back unchanged in its place.
+
+    The caller closes the other one. Raises OSError where the file was removed and is not back.
+    """
+    ours = os.fstat(fd)
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        if ours.st_nlink > 0:  # the folder was renamed: nothing is lost, so it goes on there
+            return fd
+        raise
+    is_same = (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+    if is_same or (found.st_size != size and ours.st_nlink > 0):
+        return fd
+    other = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
+    if os.fstat(other).st_size == size:
+        return other
+    os.close(other)
+    raise FileExistsError(str(path))

@@ -44,8 +44,8 @@ __all__ = [
     "LayoutWatch",
     "find_project",
     "foreign_folder_reason",
-    "make_folder",
     "prepare",
+    "remade",
 ]
 
 FOLDER = ".palimpsest"
@@ -53,6 +53,8 @@ FOLDERS = ("sessions", "blobs", "snapshots", "share")
 LAYOUT_VERSION = newest_version(STEPS)
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+REMADE = "The folder {root} was gone, so a new one was made; the sessions that were in it are not."
 
 NUMBER_FILE = "project.json"
 _NUMBER = re.compile(r"[0-9a-f]{32}")
@@ -88,10 +90,6 @@ class Layout:
     def index(self) -> Path:
         """The file of the session list, which is derived from the logs."""
         return self.root / "index.json"
-
-    def has_file(self) -> bool:
-        """Return whether the folder has its ``layout`` file, as every folder that a kernel opened."""
-        return os.path.lexists(self.root / FILE)
 
     def review(self, session_id: str) -> Path:
         """Return the folder of what was derived of a session for its review; raises NotFound for an unsafe id."""
@@ -148,10 +146,17 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     return Layout(root, read_layout(root).project_id, version, notice)
 
 
-def make_folder(layout: Layout) -> bool:
-    """Make a folder that was removed since it was opened, for the same project; returns whether all of it was gone."""
-    was_gone = not os.path.lexists(layout.root)
-    _make(layout.root, layout.version, layout.project_id)
+def remade(layout: Layout) -> bool:
+    """Make a folder that was removed since it was opened, for the same project; returns whether all of it was gone.
+
+    Raises StorageFailed where something else lies there, and OSError.
+    """
+    root = layout.root
+    if problem := foreign_folder_reason(root.parent):
+        raise StorageFailed(f"{problem}.")
+    was_gone = not root.exists()
+    if was_gone or not os.path.lexists(root / FILE):
+        _make(root, layout.version, layout.project_id)
     return was_gone
 
 

@@ -127,7 +127,7 @@ function sentence(reason: string): string {
 
 function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
   const waits = parts.map(({ time: { end, start } }) =>
-    end === undefined || end === null ? undefined : end - start
+    end === undefined ? undefined : end - start
   );
   const known = waits.filter(one => one !== undefined);
   return {
