@@ -112,6 +112,6 @@ NeutralMessages = tuple[NeutralMessage, ...]
 def holds_native(message: NeutralMessage) -> bool:
     """Return whether an answer holds blocks in its provider's own form."""
     return message.role == "assistant" and any(
-        block.type == "text" and bool(block.metadata) and bool(block.metadata.get(NATIVE))
+        block.type == "text" and block.metadata is not None and bool(block.metadata.get(NATIVE))
         for block in message.blocks
     )
