@@ -274,7 +274,7 @@ class StreamProcessor:
         )
         decision: Decision | None = None
         # What the provider returned goes back to it as it came, so nothing of it is cut for the model.
-        if not is_provider_call(part):
+        if not (part.metadata and is_provider_call(part)):
             decision = self._desk.truncate(part.message_id, part.id, output, outcome.metadata)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:

@@ -91,14 +91,15 @@ class ScriptedModel:
     async def _play(
         self, answer: ModelAnswer, request: ModelRequest
     ) -> AsyncGenerator[StreamEvent, None]:
-        ran = ProviderCalls()
+        is_run = any(isinstance(one, ProviderRun) for one in answer.actions)
+        ran = ProviderCalls() if is_run else None
         offered = [tool.name for tool in request.tools]
         joiner = StreamJoiner(family(request.model.ref), offered, ran)
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
                 await (asyncio.Event().wait() if action.seconds is None else _sleep(action.seconds))
-            if isinstance(action, ProviderRun):
+            if ran is not None and isinstance(action, ProviderRun):
                 _hear(ran, action)
             for delta in self._deltas(answer, action, family(request.model.ref)):
                 await _sleep(answer.drip_seconds)

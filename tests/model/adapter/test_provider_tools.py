@@ -240,3 +240,51 @@ def test_the_items_of_openais_responses_are_heard_too() -> None:
     assert found[1][1] == "Hello."
     assert "it broke" in found[2][1]
     assert URL in found[3][1]
+
+
+def blocks_of(*events: dict[str, Any]) -> list[StreamEvent]:
+    ran = ProviderCalls()
+    joiner = StreamJoiner("anthropic", [], ran)
+    for event in events:
+        ran.hear(event)
+    return list(joiner.end("stop"))
+
+
+def started(block: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "content_block_start", "content_block": block}
+
+
+ENDED = {"type": "content_block_stop"}
+
+
+def test_a_block_without_an_end_and_a_result_that_comes_twice_are_one_call() -> None:
+    found = blocks_of(started(BLOCKS[1]), started(BLOCKS[2]), ENDED, started(BLOCKS[2]), ENDED)
+
+    assert told(found) == [("web_search", f"1. P\n   {URL}")]
+    (called,) = [one for one in found if isinstance(one, ToolCalled)]
+    assert called.metadata == {"dialect": "anthropic", "native": [BLOCKS[1]]}
+
+
+async def test_what_gemini_ran_after_its_words_stands_after_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "sk-test-0123456789")
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    result = {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "boom"}}
+    first = {"candidates": [{"content": {"parts": [{"text": "I compute."}, code]}}]}
+    last = {
+        "candidates": [{"content": {"parts": [result, {"text": "No."}]}, "finishReason": "STOP"}]
+    }
+    stream = "".join(f"data: {json.dumps(one)}\n\n" for one in (first, last))
+    async with serving(answer(stream, kind="text/event-stream")) as place:
+        model = info("gemini", name="gemini-2.5-pro", api_base=f"http://{place}/v1beta")
+        events, error = await run(request(model))
+
+    assert error is None
+    said = [
+        one.text if isinstance(one, TextDelta) else one.id
+        for one in events
+        if isinstance(one, TextDelta | ToolCalled)
+    ]
+    assert (said[0], said[2]) == ("I compute.", "No.")
+    assert told(events) == [("code_execution", "The provider could not run it: boom")]

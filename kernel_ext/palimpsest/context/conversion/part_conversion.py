@@ -236,7 +236,7 @@ class _Answer:
         said: list[Block] = []
         results: list[Block] = []
         for part in parts:
-            if part.type == "tool" and is_provider_call(part):
+            if part.type == "tool" and part.metadata and is_provider_call(part):
                 said.extend(self._provider_call(part))
             elif part.type == "tool":
                 said.append(self._call(part))

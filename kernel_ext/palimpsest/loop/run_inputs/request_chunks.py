@@ -42,6 +42,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessages,
     ResultBlock,
     TextBlock,
+    holds_native,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages
@@ -373,7 +374,7 @@ class RequestChunks:
             or not results <= own
             or not own.isdisjoint(self._calls)
             or any(not one.strip() for one in calls)
-            or not are_paired(flat)
+            or (any(map(holds_native, flat)) and not are_paired(flat))
         ):
             raise NotIncremental
         return calls

@@ -55,6 +55,10 @@ class ProviderCalls:
         self._json: list[str] = []
         self._open: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
+        self._answers: set[str] = set()
+        """Calls whose results Anthropic sent; some gateways send one twice."""
+        self._later: list[StreamEvent] = []
+        """What came after the text of the newest chunk, which is told first."""
         self._sources: dict[str, str] = {}
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
@@ -64,7 +68,7 @@ class ProviderCalls:
 
     def take(self) -> list[StreamEvent]:
         """Return what was heard since the last time."""
-        events, self._events = self._events, []
+        events, self._events, self._later = self._events, self._later, []
         return events
 
     def take_texts(self) -> list[Json]:
@@ -93,6 +97,7 @@ class ProviderCalls:
 
         ``more`` are calls that turned out to be the provider's, by id.
         """
+        self._events, self._later = self._events + self._later, []
         self._open |= dict.fromkeys(more, SEARCH)
         found = sources_text(self._sources.items())
         searches = [one for one, tool in self._open.items() if "search" in tool]
@@ -152,6 +157,8 @@ class ProviderCalls:
 
     def _begin(self, block: Json) -> bool:
         kind = str(block.get("type") or "")
+        if self._block is not None and "id" in self._block:
+            self._finish(is_text=False)  # some proxies leave out the end of a block
         self._block, self._json = None, []
         if kind == "text":
             self._block = {**block, "text": block.get("text") or ""}
@@ -193,6 +200,9 @@ class ProviderCalls:
             self._open[block["id"]] = tool
 
     def _answered(self, kind: str, identifier: str, block: Json) -> None:
+        if identifier in self._answers:
+            return
+        self._answers.add(identifier)
         if identifier not in self._open:
             # The call stands in the answer before, which ended for the sake of another call.
             metadata = {DIALECT: "anthropic", NATIVE: []}
@@ -216,8 +226,13 @@ class ProviderCalls:
         for candidate in _objects(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
+            before, self._events = self._events, []
             for part in _objects(parts):
                 self._gemini_part(part)
+            if _ends_with_its_own(parts):
+                self._events, self._later = before, self._events
+            else:
+                self._events = before + self._events
             if isinstance(content, dict) and isinstance(parts, list):
                 content["parts"] = [one for one in parts if not _is_geminis_own(one)]
             told = candidate.get("groundingMetadata")
@@ -330,6 +345,12 @@ def _plain(found: Any) -> list[Json]:
 def _is_geminis_own(part: Any) -> bool:
     names = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
     return isinstance(part, dict) and any(name in part for name in names)
+
+
+def _ends_with_its_own(parts: Any) -> bool:
+    """Tell whether a chunk of Gemini's says something before what Google ran, and nothing after it."""
+    own = [_is_geminis_own(part) for part in _objects(parts)]
+    return bool(own) and own[-1] and not own[0]
 
 
 def _is_responses_own(item: Json) -> bool:

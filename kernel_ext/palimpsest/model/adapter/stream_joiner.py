@@ -144,7 +144,7 @@ class StreamJoiner:
     ) -> None:
         self._family = family
         self._offered = {_plain(name) for name in offered}
-        self._ran = ran or ProviderCalls()
+        self._ran = ran
         self._foreign: set[str] = set()
         """Calls that their server says are none of ours."""
         self._followed: set[str] = set()
@@ -207,8 +207,11 @@ class StreamJoiner:
             yield ToolCalled(
                 told.id, told.tool, told.input, provider_executed=True, metadata=metadata
             )
-        self._ran.end([call.id for call in theirs])
-        yield from self._provider_events()
+        if theirs and self._ran is None:
+            self._ran = ProviderCalls()
+        if self._ran is not None:
+            self._ran.end([call.id for call in theirs])
+            yield from self._provider_events()
 
     def _is_theirs(self, call: StreamedCall, finish: str) -> bool:
         """Tell whether a streamed call is one that its server ran before it went on with the answer.
@@ -222,7 +225,7 @@ class StreamJoiner:
         return unknown and stopped and call.id in self._followed
 
     def _provider_events(self) -> Iterator[StreamEvent]:
-        for event in self._ran.take():
+        for event in self._ran.take() if self._ran is not None else ():
             if isinstance(event, ToolInputStarted):
                 yield from self._end_reasoning()
                 yield from self._end_text()
@@ -257,7 +260,7 @@ class StreamJoiner:
 
     def _cited(self) -> dict[str, Any] | None:
         """Return the blocks of the text that ends, where they hold citations that must be sent back with it."""
-        blocks = self._ran.take_texts()
+        blocks = self._ran.take_texts() if self._ran is not None else []
         whole = "".join(block["text"] for block in blocks) == "".join(self._said)
         if not whole or not any(block.get("citations") for block in blocks):
             return None

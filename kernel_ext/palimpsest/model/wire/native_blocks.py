@@ -31,8 +31,6 @@ def is_native(block: Any) -> TypeGuard[TextBlock]:
 
 def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return messages in which only those blocks are the provider's own that this server takes back."""
-    if not any(is_native(block) for message in messages for block in message.blocks):
-        return messages
     pending = _pending(messages)
     called = _ids(messages, "id")
     answered = _ids(messages, "tool_use_id")

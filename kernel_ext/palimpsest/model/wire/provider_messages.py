@@ -15,7 +15,6 @@ from typing import Any
 from palimpsest.model.wire.media import media
 from palimpsest.model.wire.native_blocks import (
     holds_thinking,
-    is_native,
     native_content,
     whole_blocks,
 )
@@ -36,6 +35,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessages,
     ResultBlock,
     TextBlock,
+    holds_native,
 )
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.provider_profile.provider_table import CacheMarks
@@ -98,7 +98,8 @@ class _WireWriter:
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
-        messages = whole_blocks(messages, self._target)
+        if any(map(holds_native, messages)):
+            messages = whole_blocks(messages, self._target)
         for message in sequential_calls(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
                 self._release_media()
@@ -167,7 +168,7 @@ class _WireWriter:
         if not calls and not (body["content"] or "").strip():
             return
         thought = thinking(message, self._target)
-        if any(map(is_native, message.blocks)):
+        if holds_native(message):
             signed = thought.get("thinking_blocks", [])
             body["content"] = native_content(message, self._target, signed)
             thought = thought if self._target.wire != "anthropic" else {}

@@ -180,7 +180,10 @@ def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
     calls: list[str] = []
     for message in messages[_turn_of(messages, upto) :]:
         for part in message.parts:
-            if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt"):
+            told = getattr(part, "metadata", None) or {}
+            # What the provider ran itself was no call of ours, and repeats nothing.
+            is_ours = not (told.get("failed_attempt") or told.get("provider_executed"))
+            if isinstance(part, ToolPart) and is_ours:
                 calls.append(fingerprint(part.tool, part.state.input))
                 if part.call_id == upto:
                     return calls

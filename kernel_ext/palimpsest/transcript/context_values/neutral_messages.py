@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
+from palimpsest.transcript.provider_calls import NATIVE
 from palimpsest.transcript.values import Value
 
 
@@ -106,3 +107,11 @@ class NeutralMessage(Value):
 
 
 NeutralMessages = tuple[NeutralMessage, ...]
+
+
+def holds_native(message: NeutralMessage) -> bool:
+    """Return whether an answer holds blocks in its provider's own form."""
+    return message.role == "assistant" and any(
+        block.type == "text" and block.metadata is not None and bool(block.metadata.get(NATIVE))
+        for block in message.blocks
+    )
