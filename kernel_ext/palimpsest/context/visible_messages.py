@@ -21,10 +21,10 @@ from functools import cached_property
 
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.transcript.context_values.decisions import (
-    PICTURES,
     PICTURES_RULE,
     UNDO,
     Decision,
+    pictures_of,
     pinned_parts,
     undone,
 )
@@ -268,7 +268,7 @@ def smaller_pictures(messages: Messages, decisions: tuple[Decision, ...]) -> dic
         str(picture["url"]).removeprefix("blob:"): str(picture.get("mime"))
         for one in told
         if one.part_id in parts
-        for picture in one.numbers.get(PICTURES, {}).values()
+        for picture in pictures_of(one).values()
         if "url" in picture
     }
 

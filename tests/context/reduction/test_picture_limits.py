@@ -23,6 +23,7 @@ from palimpsest.context.reduction.picture_sizes import picture_size, size_of_url
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.model.wire.provider_messages import message_hash, to_provider
+from palimpsest.render.content.decision_reasons import reason
 from palimpsest.transcript.context_values.decisions import RESTORE, Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Messages
@@ -346,3 +347,44 @@ def test_any_bytes_have_a_size_or_none(content: bytes) -> None:
     found = picture_size(content)
 
     assert found is None or min(found) > 0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+NAMED = st.sampled_from(["url", "mime", "out", "size", "to", "name"])
+
+
+@given(
+    pictures=JSON | st.dictionaries(st.sampled_from("0123"), st.dictionaries(NAMED, JSON) | JSON),
+    learned=JSON | st.dictionaries(st.sampled_from(["side", "pixels", "pictures", "many"]), JSON),
+)
+def test_a_log_that_says_anything_of_pictures_makes_a_request(
+    pictures: object, learned: object
+) -> None:
+    session = Session(model_of("somebody/sees"))
+    session.look(png(300, 200), png(9_000, 30))
+    call = session.messages[-1].parts[-1]
+    numbers = {"pictures": pictures, "learned": learned, "model": "somebody/sees", **TEXT}
+    session.decisions += (
+        Decision(
+            id="dec_x",
+            action="truncate",
+            rule="limit/pictures",
+            message_id=call.message_id,
+            part_id=call.id,
+            numbers=numbers,
+        ),
+    )
+
+    session.decide()
+
+    assert session.hashes()
+    assert reason(session.decisions[0])
+
+
+TEXT = {"head_chars": 100, "tail_chars": 0, "suffix": ""}

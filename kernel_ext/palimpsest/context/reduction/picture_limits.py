@@ -8,7 +8,7 @@ is taken from the log. What a provider names in a refusal is a limit too, from t
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
@@ -34,7 +34,6 @@ KEPT_SHARE = 0.75
 bytes that its pictures may take, since texts and tools take some, too."""
 SIDE_SHARE = 0.95
 """Share of a limit on pixels to which a picture is made smaller: one provider was seen to refuse the limit itself."""
-SMALLEST_SIDE = 64
 WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
 """What a decision about pictures alone records of the text beside them, as a version reads it that knows no such decision."""
 LEARNED = "learned"
@@ -138,7 +137,7 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
             numbers = {
                 str(name): number
                 for name, number in told.items()
-                if name in names and isinstance(number, int)
+                if name in names and isinstance(number, int) and number > 0
             }
             found = found.stricter(RequestLimits(**numbers))
     return found
@@ -279,7 +278,7 @@ def _fitted(
         return None
     longest = picture.side
     if large and side is not None:
-        longest = max(SMALLEST_SIDE, math.floor(side * SIDE_SHARE))
+        longest = max(1, math.floor(side * SIDE_SHARE))
     shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
     if shrunk is not None and limits.picture_bytes is not None:
         shrunk = shrunk if shrunk.bytes <= limits.picture_bytes else None
@@ -401,8 +400,3 @@ def limit_words(name: str, limits: RequestLimits) -> str:
             return f"pictures of at most {number:,} bytes"
         case _:
             return f"requests of at most {number:,} bytes"
-
-
-def without_learned(limits: RequestLimits, name: str) -> RequestLimits:
-    """Return limits without one of them."""
-    return replace(limits, **{name: None})

@@ -21,9 +21,9 @@ from palimpsest.model.errors.limit_refusals import LimitKind, NamedLimit, named_
 from palimpsest.model.errors.response_body import read_body
 from palimpsest.transcript.context_values.decisions import (
     LEFT_OUT,
-    PICTURES,
     TOOLS_RULE,
     Decision,
+    pictures_of,
 )
 from palimpsest.transcript.errors import ApiError, ContextOverflowError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import UserMessage
@@ -155,7 +155,7 @@ def _bytes(refused: Assembled) -> int:
 
 
 def _done(decisions: Iterable[Decision]) -> str:
-    told = [one for made in decisions for one in made.numbers.get(PICTURES, {}).values()]
+    told = [one for made in decisions for one in pictures_of(made).values()]
     out = sum(LEFT_OUT in one for one in told)
     smaller = len(told) - out
     parts = [

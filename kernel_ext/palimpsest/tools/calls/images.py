@@ -97,6 +97,9 @@ def smaller_image(
         side: The most pixels of its longer side.
         most_bytes: The most bytes, None for any number of them.
     """
+    if kind_of(data) == "image/jpeg":
+        # A photo as PNG would be larger than it was.
+        most_bytes = len(data) if most_bytes is None else min(most_bytes, len(data))
     try:
         for longest in (side, side * 3 // 4, side // 2, side // 4):
             mime, small, _, size = _shrunk(data, max(1, longest), most_bytes)

@@ -97,6 +97,14 @@ class Decision(Value):
     """Explanation for the user, generated for a page from rule and numbers; a log holds none."""
 
 
+def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
+    """Return the pictures that a decision has sent otherwise, by their place; what a log holds in another form is none."""
+    given = decision.numbers.get(PICTURES) if decision.rule == PICTURES_RULE else None
+    if not isinstance(given, dict):
+        return {}
+    return {str(place): told for place, told in given.items() if isinstance(told, dict)}
+
+
 def undone(decisions: Iterable[Decision]) -> frozenset[str]:
     """Return the summaries whose compaction a person undid and did not take back, by message id."""
     found: set[str] = set()
@@ -234,8 +242,7 @@ class _DecisionStack:
         """Return the pictures that are sent otherwise; what was decided of each last holds."""
         found: dict[str, Any] = {}
         for _, decision in self.decisions:
-            if decision.rule == PICTURES_RULE and isinstance(decision.numbers.get(PICTURES), dict):
-                found |= decision.numbers[PICTURES]
+            found |= pictures_of(decision)
         return found
 
     def edits(self) -> list[tuple[int, Decision]]:
