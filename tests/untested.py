@@ -21,6 +21,8 @@ HOW = {
         "install Chromium or Chrome (Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask google-chrome), or "
         "name one with PALIMPSEST_BROWSER=/path/of/it, and run them again"
     ),
+    "Notebook 7": "pip install notebook",
+    "aimock": "run make front",
 }
 """How to get what a machine may lack."""
 

@@ -14,7 +14,6 @@ from tests.e2e.jupyterlab import (
     Notebook7,
     PageErrors,
     into_command_mode,
-    needed,
     open_notebook,
     photograph,
     running,
@@ -39,6 +38,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.untested import needed
 from tests.waiting import eventually
 
 from palimpsest import open_recording
@@ -59,7 +59,7 @@ def classic(
 ) -> Iterator[Notebook7]:
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
-        needed("Notebook 7 is not installed: pip install notebook.")
+        needed("Notebook 7")
     home = tmp_path_factory.mktemp("classic")
     with running(home, front_end, Notebook7, lean=True, forks=forks) as classic:
         yield classic

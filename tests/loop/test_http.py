@@ -95,7 +95,7 @@ async def test_retry_after_is_obeyed_as_sent(harness: HttpSessionHarness) -> Non
 
     await harness.ask("Hi")
 
-    assert 0.9 < time.monotonic() - began < 20
+    assert time.monotonic() - began > 0.9
 
 
 @pytest.mark.parametrize("fault", ["disconnects", "malformed", "ends_early"])

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.request import Request, urlopen
 
-from tests.e2e.jupyterlab import needed
+from tests.untested import needed
 from tests.waiting import LAST_RESORT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "labextension/node_modules/@copilotkit/aimock/dist/cli.js"
-MISSING = "aimock is not installed: run `make front` first."
 LISTENING = re.compile(r"listening on (http://127\.0\.0\.1:\d+)")
 
 Wire = Literal["openai", "anthropic", "gemini", "ollama"]
@@ -78,7 +77,7 @@ def aimock(*options: str, **variables: str) -> Iterator[Aimock]:
         "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     if node is None or not PROGRAM.is_file():
-        needed(MISSING)
+        needed("aimock")
     # It needs a fixture at the start, which `script` removes.
     first = PROGRAM.parents[1] / "fixtures/example-greeting.json"
     command = [

@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import uuid
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -18,6 +22,10 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, conint, constr, create_model
 
 from palimpsest.model.rehearsal.structured_answer import filled_schema
+from palimpsest.session.prompts.answers import format_of
+from palimpsest.tools.calls.json_schema import cleaned
+
+ROOT = Path(__file__).parents[3]
 
 LISTED = "Here they are:\n```text\npenguins.csv\nislands.csv\n```\nThere are 344 rows, of 2026-11-03, with a mean of 43.9. Yes, **Dream** is one."
 SILENT = "I do not know."
@@ -222,3 +230,58 @@ def test_forms_of_generated_types_are_filled(types: list[Any], answer: str) -> N
 
     assert found is not None
     shape.model_validate(found)
+
+
+@given(TYPES)
+def test_a_schema_for_a_model_has_no_reference_left_and_is_clean_at_once(one: Any) -> None:
+    schema = cleaned(create_model("Generated", field=(one, ...)).model_json_schema())
+
+    assert "$ref" not in json.dumps(schema)
+    assert cleaned(schema) == schema
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_is_shown_to_a_model_with_a_reference(shape: type[BaseModel]) -> None:
+    schema = format_of(shape)
+
+    assert schema is not None
+    shown = cleaned(schema["schema"])
+    assert "$ref" not in json.dumps(shown)
+    assert cleaned(shown) == shown
+
+
+def test_references_of_older_drafts_are_written_out() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "number"}}}
+    schema = {
+        "type": "object",
+        "properties": {"p": {"$ref": "#/definitions/P"}},
+        "definitions": {"P": point},
+    }
+
+    assert cleaned(schema) == {"type": "object", "properties": {"p": point}}
+
+
+EVERY_SHAPE = """
+import palimpsest
+from tests.model.rehearsal.test_structured_shapes import SHAPES
+for shape in SHAPES:
+    answer = palimpsest.new_session().prompt("Which files are there?", yes=True, format=shape)
+    assert answer.error is None, (shape.__name__, answer.error)
+    shape.model_validate(answer.structured)
+"""
+
+
+@pytest.mark.slow
+def test_every_shape_is_answered_without_a_key(tmp_path: Path) -> None:
+    (tmp_path / "penguins.csv").write_text("species\nGentoo\n")
+    paths = os.pathsep.join(str(ROOT / name) for name in ("kernel_ext", ""))
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_SHAPE],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": paths, "PALIMPSEST_STATE_DIR": str(tmp_path / "state")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from tests.harness.session import SessionHarness, ask, until
 from tests.harness.subagent_session import make_subagent_harness, open_children, write
 from tests.session.controls.test_step_mode import FREE, let_all_go
 from tests.session.runs.test_subagents import Cast, task
+from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -153,6 +154,6 @@ async def test_a_request_two_levels_down_is_held_where_a_person_looks(tmp_path: 
     )
 
     session.cancel("Stopped.")
-    await asyncio.wait_for(answering, 10)
+    await asyncio.wait_for(answering, LAST_RESORT_SECONDS)
     assert session.held == ()
     assert model.helping["beta"].requests == []

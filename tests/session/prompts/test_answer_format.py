@@ -330,8 +330,13 @@ def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
 
         assert answer.error is None
         assert answer.structured["answer"] in answer.text
+        assert "rows" not in answer.structured
+        # What nothing says and the form requires takes the plainest value; an error is left where no value fits.
         wanted = {**schema, "required": ["answer", "rows"]}
-        missing = session.prompt("Which files are there?", yes=True, format=wanted)
+        plain = session.prompt("Which files are there?", yes=True, format=wanted)
+        assert plain.structured["rows"] == 0
+        none = {**wanted, "properties": {"rows": {"type": "integer", "minimum": 4, "maximum": 3}}}
+        missing = session.prompt("Which files are there?", yes=True, format=none)
         assert isinstance(missing.error, StructuredOutputError)
 
 

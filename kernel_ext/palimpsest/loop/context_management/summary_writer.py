@@ -296,8 +296,8 @@ class SummaryWriter:
         self._account(finished, last=last)
         # Where summaries are judged, what was written beside a call is judged like any other.
         if called and not (summary_setup.policy.compact.judge and self._has_words()):
-            error = UnknownError(message=CALLED.format(tool=called[0]), explained=True)
-            raise ModelFailed(error)
+            words = CALLED.format(tool=called[0])
+            raise ModelFailed(UnknownError(message=words, explained=True))
         return assembled.record.id
 
     def _account(self, finished: StepFinished, *, last: bool) -> None:

@@ -105,6 +105,8 @@ class _Filler:
             case "array":
                 return self._list(schema, answer, path, needed=needed)
             case _ if kind == "object" or "properties" in schema:
+                if not needed and not schema.get("properties"):
+                    return _NOTHING
                 return self._object(schema, answer, path)
             case _:
                 return _or_nothing(answer if needed else None)

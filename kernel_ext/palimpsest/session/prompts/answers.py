@@ -59,6 +59,7 @@ def format_of(given: Any) -> dict[str, Any] | None:
         raise UserError(
             f"retryCount is a whole number from 0 to {MOST_RETRIES}, not {retries!r:.60}."
         )
+    schema = _at_the_root(schema)
     _check(schema)
     return {"type": JSON_SCHEMA, "schema": dict(schema), "retryCount": retries}
 
@@ -69,6 +70,17 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
     except (PydanticUserError, ValueError, TypeError) as problem:
         first = str(problem).split("\n", 1)[0]
         raise UserError(f"No JSON schema can be made of {model.__name__}: {first}") from None
+
+
+def _at_the_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema with its object at the root: pydantic's schema of a recursive model is a reference to itself."""
+    reference, definitions = schema.get("$ref"), schema.get("$defs")
+    if not isinstance(reference, str) or not isinstance(definitions, Mapping):
+        return schema
+    target = definitions.get(reference.removeprefix("#/$defs/"))
+    if not isinstance(target, Mapping):
+        return schema
+    return {**target, **{name: one for name, one in schema.items() if name != "$ref"}}
 
 
 def _check(schema: Mapping[str, Any]) -> None:

@@ -13,7 +13,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-DROPPED = frozenset({"title", "$defs"})
+DEFINITIONS = ("$defs", "definitions")
+"""Where a schema holds what its references name; the second is the name in older drafts."""
+DROPPED = frozenset({"title", *DEFINITIONS})
+RECURSIVE = {"type": "object"}
+"""Stands for a recursive type inside itself."""
 DEEPEST = 60
 """Schemas in schemas; deeper ones could not be copied and written everywhere without a recursion error."""
 MOST_VALUES = 20_000
@@ -41,7 +45,10 @@ def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises KeyError for an unresolvable reference, and SchemaTooLargeError.
     """
-    found: dict[str, Any] = _Cleaning(schema.get("$defs", {})).of(dict(schema))
+    definitions = {
+        name: one for place in DEFINITIONS for name, one in (schema.get(place) or {}).items()
+    }
+    found: dict[str, Any] = _Cleaning(definitions).of(dict(schema))
     found.pop("description", None)
     found.setdefault("properties", {})
     return found
@@ -70,10 +77,10 @@ class _Cleaning:
             self._depth -= 1
 
     def _object(self, schema: dict[str, Any]) -> Any:
+        if "anyOf" in schema and not self._ends_by_null(schema["anyOf"]):
+            schema = _without_null(schema)
         if "$ref" in schema:
             return self._inlined(schema)
-        if "anyOf" in schema:
-            schema = _without_null(schema)
         found: dict[str, Any] = {}
         for key, value in schema.items():
             self._chars += len(key)
@@ -89,11 +96,19 @@ class _Cleaning:
                 found[key] = self.of(value)
         return found
 
+    def _ends_by_null(self, choices: Any) -> bool:
+        """Return whether a recursive type may end here by null, which a model must be told."""
+        return any(
+            one == RECURSIVE
+            or (isinstance(one, dict) and str(one.get("$ref")).rpartition("/")[2] in self._open)
+            for one in choices
+        )
+
     def _inlined(self, schema: dict[str, Any]) -> Any:
         name = schema["$ref"].rpartition("/")[2]
         if name in self._open:
             # A recursive type cannot be inlined; the description has to explain its content.
-            return {"type": "object"}
+            return dict(RECURSIVE)
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         before, self._open = self._open, (*self._open, name)
         target = self.of(self._definitions[name])
