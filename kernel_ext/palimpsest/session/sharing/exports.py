@@ -29,7 +29,7 @@ from palimpsest.session.sharing.visible_state import without_reverted
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.file_access.paths import protection_of
+from palimpsest.tools.file_access.paths import native_name, protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
@@ -101,7 +101,8 @@ def _target(
 ) -> Path:
     if path is None:
         return _free(cwd, _file_name(session), ENDINGS[form])
-    target = cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for unknown users
+    # Path.expanduser raises for unknown users.
+    target = cwd / os.path.expanduser(native_name(str(path)))  # noqa: PTH111
     target = target.parent.resolve() / target.name
     if RECORDS & set(comparable_names(str(target))):
         raise UserError(
@@ -124,7 +125,7 @@ def _target(
 def _free(folder: Path, name: str, ending: str) -> Path:
     """Return the first name that does not exist yet."""
     for number in itertools.count(1):
-        path = folder / f"{name}{'' if number == 1 else f'-{number}'}{ending}"
+        path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{ending}")
         if not path.exists():
             return path
     raise AssertionError

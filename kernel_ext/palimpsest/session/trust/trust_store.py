@@ -117,7 +117,9 @@ class TrustStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             draft = path.with_suffix(".new")
-            draft.write_text(json.dumps({"version": 2, "trusted": known}, indent=1))
+            draft.write_text(
+                json.dumps({"version": 2, "trusted": known}, indent=1), encoding="utf-8"
+            )
             draft.chmod(0o600)
             draft.replace(path)
         except OSError as error:
