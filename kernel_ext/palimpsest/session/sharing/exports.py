@@ -26,6 +26,7 @@ from palimpsest.session.sharing.share_page import (
     page_html,
 )
 from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.store.disk import disk_reason
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -90,9 +91,10 @@ def export_session(
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
-        why = getattr(error, "strerror", None) or error
         name = one_line(str(target), LONGEST_NAME)
-        raise StorageFailed(f"{name!r} cannot be written: {why}.") from error
+        if isinstance(error, OSError):
+            raise StorageFailed(f"{disk_reason(error)}: {name!r} cannot be written.") from error
+        raise StorageFailed(f"{name!r} cannot be written: {error}.") from error
     return Exported(target, chosen, size)
 
 
