@@ -86,7 +86,7 @@ class FirstRequestNotice:
             return False
         except OSError:
             return True
-        with os.fdopen(file, "w") as opened:
+        with os.fdopen(file, "w", encoding="utf-8") as opened:
             at = int(time.time())
             project = os.path.realpath(self._project)
             json.dump({"project": project, "provider": provider, "at": at}, opened)

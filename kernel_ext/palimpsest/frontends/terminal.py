@@ -65,6 +65,12 @@ def fitting(text: str, stream: TextIO | None) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
+def takes_unicode() -> bool:
+    """Tell whether standard output can be written any letter."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().replace("_", "-").startswith("utf")
+
+
 def _write(text: str, stream: TextIO | None) -> None:
     if text and stream is not None:
         stream.write(fitting(visible(text), stream))

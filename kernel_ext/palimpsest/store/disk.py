@@ -45,6 +45,12 @@ SENTENCES = {
     errno.EACCES: "The folder may not be written",
     errno.ENOENT: "The folder is gone",
     errno.ESTALE: "The network disk is gone",
+    errno.EPERM: "The folder may not be written",
+    errno.EIO: "The disk is failing",
+    errno.ENAMETOOLONG: "The name is too long",
+    errno.EMFILE: "Too many files are open in this kernel",
+    errno.ENFILE: "Too many files are open on this machine",
+    errno.EFBIG: "The file is larger than the disk or a limit allows",
 }
 
 LOG = logging.getLogger(__name__)

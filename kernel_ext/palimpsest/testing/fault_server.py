@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from palimpsest.model.script import Failure, ModelAnswer, fails
+from palimpsest.testing.answer_functions import asked
 from palimpsest.testing.dialects import MISTRAL_ROOT, WireFormat, model_of, wire_format_of
 from palimpsest.testing.fault_http import (
     ReceivedRequest,
@@ -36,6 +37,8 @@ from palimpsest.testing.openai_anthropic_wire import (
     openai_frames,
 )
 
+LOOK_SECONDS = 0.05
+"""What a test waits for may be no event of the server; so it is looked at as often as that, too."""
 NO_ANSWER_STATUS = 400
 REFUSED_STATUS = 400
 
@@ -53,7 +56,7 @@ FRAMES: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]
 }
 
 ServedAnswer = ModelAnswer | Callable[[ReceivedRequest], ModelAnswer]
-"""An answer, or a function that returns it for a received request."""
+"""An answer, or a function that returns it for a received request; it runs on a thread of its own, and may wait."""
 
 Check = Callable[[str, Any], list[str]]
 """A function of a request's path and body that returns its problems, one sentence each."""
@@ -81,6 +84,8 @@ class FaultServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = threading.Condition()
+        """Notified after each event: a request came, was answered, or its client left."""
 
     @property
     def url(self) -> str:
@@ -142,21 +147,30 @@ class FaultServer:
         self._answers.extend(answers)
         return self
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 5.0) -> bool:
-        """Block the caller's thread until ``ready`` returns true; False on timeout."""
-        deadline = time.monotonic() + seconds
-        while not ready():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.005)
+    def wait_until(self, ready: Callable[[], bool], seconds: float | None = None) -> bool:
+        """Block the caller's thread until ``ready`` returns true; it is asked after each event of the server.
+
+        Returns False where that takes more than ``seconds``; without a number it waits as long as it takes.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with self._changed:
+            while not ready():
+                left = LOOK_SECONDS if deadline is None else deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(min(left, LOOK_SECONDS))
         return True
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def start(self) -> Self:
         """Start serving on a thread of its own; returns the server."""
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=loop.run_forever, name="fault-server", daemon=True)
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._listen(), loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._listen(), loop).result()
         self._loop = loop
         return self
 
@@ -164,9 +178,9 @@ class FaultServer:
         """Close all connections and end the thread."""
         if self._loop is None or self._thread is None:
             return
-        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._thread.join()
         self._loop.close()
         self._loop = self._thread = None
 
@@ -225,6 +239,7 @@ class FaultServer:
                 await self._serve_request(request, reader, writer)
             finally:
                 self.open_connections -= 1
+                self._notify()
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()
@@ -236,6 +251,7 @@ class FaultServer:
             await send_json(writer, 200, b'{"object":"list","data":[{"id":"scripted"}]}')
             return
         self.requests.append(request)
+        self._notify()
         async with hang_up_noticed(reader, request):
             await self._answer(request, writer)
             request.completed = True
@@ -244,7 +260,7 @@ class FaultServer:
         dialect = wire_format_of(request.path)
         if self._check is not None:
             request.problems += self._check(request.path, request.body)
-        answer = self._next(request) if not request.problems else _refusal(request.problems)
+        answer = _refusal(request.problems) if request.problems else await self._next(request)
         if answer.failure is not None:
             body = ERRORS[dialect](answer.failure)
             await send_json(writer, answer.failure.status, body, answer.failure.headers)
@@ -255,12 +271,12 @@ class FaultServer:
         self._calls += len(answer.actions)
         await send_stream(writer, frames, answer.drip_seconds, request)
 
-    def _next(self, request: ReceivedRequest) -> ModelAnswer:
+    async def _next(self, request: ReceivedRequest) -> ModelAnswer:
         if not self._answers:
             count = len(self.requests)
             return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
         scripted = self._answers.pop(0)
-        return scripted if isinstance(scripted, ModelAnswer) else scripted(request)
+        return scripted if isinstance(scripted, ModelAnswer) else await asked(scripted, request)
 
 
 def _refusal(found: list[str]) -> ModelAnswer:

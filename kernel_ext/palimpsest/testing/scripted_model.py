@@ -32,6 +32,7 @@ from palimpsest.model.script import (
     Think,
 )
 from palimpsest.model.wire.provider_messages import prompt_text
+from palimpsest.testing.answer_functions import asked
 from palimpsest.testing.openai_anthropic_wire import anthropic_run
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
@@ -46,7 +47,7 @@ from palimpsest.transcript.provider_profile.provider_table import Family
 from palimpsest.transcript.values import Usage
 
 ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]
-"""An answer, or a function that returns it for a request."""
+"""An answer, or a function that returns it for a request; it runs on a thread of its own, and may wait."""
 
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 SERVER_ERROR = 500
@@ -76,7 +77,7 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield the events of the next answer; raises ModelFailed."""
         self.requests.append(request)
-        answer = self._next(request)
+        answer = await self._next(request)
         if answer.failure is not None:
             raise ModelFailed(
                 error_of(answer.failure, request.model.ref.provider, request.refusals)
@@ -119,12 +120,12 @@ class ScriptedModel:
             )
         return answer.natural_usage(len(prompt))
 
-    def _next(self, request: ModelRequest) -> ModelAnswer:
+    async def _next(self, request: ModelRequest) -> ModelAnswer:
         if not self._answers:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
         scripted = self._answers.pop(0)
-        return scripted if isinstance(scripted, ModelAnswer) else scripted(request)
+        return scripted if isinstance(scripted, ModelAnswer) else await asked(scripted, request)
 
     def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
         match action:

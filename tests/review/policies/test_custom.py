@@ -9,7 +9,9 @@ from tests.review.policies.pi_session import RULER, pi_timeline
 
 import palimpsest
 from palimpsest import policies
+from palimpsest.review.comparison.policy_figures import verdict
 from palimpsest.review.policies.custom import CustomPolicy
+from palimpsest.review.policies.decisions import CLEARED
 from palimpsest.review.policies.laws import PolicyBreach
 from palimpsest.review.policies.past_view import PastView
 from palimpsest.review.policies.policy import Change, ContextPolicy, Probe
@@ -98,6 +100,38 @@ def test_results_shorter_than_the_placeholder_stay() -> None:
     seen = replayed(newest_ten).timeline
 
     assert {seen.items[one.item].tool for one in seen.transitions} == {"read"}
+
+
+def test_decisions_that_change_nothing_are_told_with_their_reason() -> None:
+    @palimpsest.policy
+    def clears_what_is_short(view: PastView) -> Iterator[Change]:
+        short = [one for one in view.outputs if view.item(one).chars <= len(CLEARED)]
+        yield from (policies.clear(one) for one in short)
+
+    found = replayed(clears_what_is_short)
+    words = verdict(found)
+
+    assert found.fired == ()
+    assert words.startswith("It decided ")
+    assert words.endswith(
+        " times, and nothing changed: what it named was as short as what would stand for it."
+    )
+
+
+def test_clears_that_name_whole_items_to_be_whole_are_told_too() -> None:
+    @palimpsest.policy
+    def shows(view: PastView) -> Iterator[Change]:
+        yield from (Change(one, "whole") for one in view.outputs[:1])
+
+    assert "nothing changed: what it named was whole already." in verdict(replayed(shows))
+
+
+def test_a_policy_that_decides_nothing_has_nothing_to_decide() -> None:
+    @palimpsest.policy
+    def silent(_view: PastView) -> Iterator[Change]:
+        yield from ()
+
+    assert verdict(replayed(silent)) == "It has nothing to decide."
 
 
 def test_a_probe_tells_why_it_did_not_act() -> None:

@@ -261,7 +261,7 @@ def test_a_file_that_cannot_be_finished_is_not_left(
 
     monkeypatch.setattr("palimpsest.session.sharing.exports._markdown", full)
 
-    with pytest.raises(StorageFailed, match="No space left"):
+    with pytest.raises(StorageFailed, match="The disk is full"):
         export(everything(), tmp_path, "md")
     assert list(tmp_path.iterdir()) == []
 

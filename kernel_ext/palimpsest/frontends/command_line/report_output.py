@@ -34,7 +34,10 @@ class CommandReport:
     def written(self, form: OutputForm) -> str:
         """Return the report as text."""
         if form == "json":
-            values = json.dumps(self.json(), ensure_ascii=False, indent=2, allow_nan=False)
+            # Where a letter cannot be written as it is, it is escaped as JSON does, so that a program can read it.
+            values = json.dumps(
+                self.json(), ensure_ascii=not terminal.takes_unicode(), indent=2, allow_nan=False
+            )
             return visible_json(values)
         shown = [one.markdown if form == "markdown" else one.text for one in self.tables]
         return "\n\n".join([*(["\n".join(map(visible, self.words))] if self.words else []), *shown])

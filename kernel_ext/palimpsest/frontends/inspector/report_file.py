@@ -22,7 +22,7 @@ from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, cleaner
-from palimpsest.store.disk import write_atomically
+from palimpsest.store.disk import disk_reason, write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
@@ -85,7 +85,7 @@ def write_report(
     try:
         write_atomically(target, page.encode("utf-8", errors="replace"))
     except OSError as error:
-        raise StorageFailed(f"{str(target)!r} cannot be written: {error.strerror}.") from error
+        raise StorageFailed(f"{disk_reason(error)}: {str(target)!r} cannot be written.") from error
     return target
 
 

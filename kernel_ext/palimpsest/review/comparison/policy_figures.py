@@ -141,6 +141,8 @@ def verdict(simulation: Simulation) -> str:
         times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
         where = f"request {first + 1}{_turn(timeline, first)}"
         return f"Acted {times}, first before {where} of {len(timeline.requests)}."
+    if simulation.idle:
+        return _without_effect(simulation.idle)
     if not simulation.probes:
         if simulation.policy == RecordedPolicy.name:
             return "Nothing was cleared, cut or summarised."
@@ -152,6 +154,15 @@ def verdict(simulation: Simulation) -> str:
     if last.probe.value or last.probe.after is not None:
         words += f", at request {last.request + 1}{_turn(timeline, last.request)}"
     return f"Never acted: {words}."
+
+
+def _without_effect(idle: Mapping[str, int]) -> str:
+    """Return that a policy decided and nothing changed, and why: what its decisions named, most often first."""
+    total = sum(idle.values())
+    times = "once" if total == 1 else f"{total:,} times"
+    most = sorted(idle.items(), key=lambda one: (-one[1], one[0]))
+    named = ", ".join(why if len(most) == 1 else f"{why} ({count:,})" for why, count in most)
+    return f"It decided {times}, and nothing changed: what it named was {named}."
 
 
 def _condition(probe: Probe) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -103,9 +104,9 @@ class CustomPolicy:
         found, probe = self._asked(seen)
         if (found, probe) != self._asked(seen):
             raise Breach(TWICE, view.request.index).error(self.name)
-        if self.keeps_pins:
-            found = [one for one in found if not base.item(one.item).pinned]
-        found = [one for one in found if _is_due(one, base)]
+        reasons = [(one, self._why_idle(one, base)) for one in found]
+        idle = Counter(why for _, why in reasons if why)
+        found = [one for one, why in reasons if not why or why == WHOLE]
         rows = [(str(one.item), _row(one)) for one in found]
         # What was shown so before was checked then; only who is left without a partner may have changed.
         fresh = [
@@ -124,7 +125,18 @@ class CustomPolicy:
             if tuple(state.get(item, ())) != row
         ]
         changes += [Change(int(item), "whole") for item in state if item not in told]
-        return Decided(told if changes else state, changes, probe, fired=bool(changes))
+        return Decided(told if changes else state, changes, probe, fired=bool(changes), idle=idle)
+
+    def _why_idle(self, change: Change, view: PolicyView) -> str:
+        """Return why a decision changes nothing, as what its item is; empty where it does change something."""
+        item, shown = view.item(change.item), view.state(change.item)
+        if self.keeps_pins and item.pinned:
+            return "pinned"
+        if shown in GONE_STATES:
+            return "not shown any more"
+        if not _is_due(change, view):
+            return "as short as what would stand for it"
+        return WHOLE if change.state == shown == "whole" else ""
 
     def _without_own(self, state: Held, view: PolicyView) -> PolicyView:
         """Return the view with each item whole that only this policy shows otherwise."""
@@ -224,10 +236,11 @@ def _row(change: Change) -> tuple[Any, ...]:
     return (change.state, change.shown, change.chars, change.tokens)
 
 
+WHOLE = "whole already"
+
+
 def _is_due(change: Change, view: PolicyView) -> bool:
-    """Return whether a decision would change anything: nothing is done to what is not shown anyway."""
-    if view.state(change.item) in GONE_STATES:
-        return False
+    """Return whether a decision would make an item shorter."""
     chars = view.item(change.item).chars
     if change.state == "truncated":
         return change.length < chars

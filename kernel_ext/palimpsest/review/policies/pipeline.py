@@ -4,6 +4,7 @@ What each of them decided is kept apart, in layers: an item shows the decision o
 it, and one that an earlier policy took out is not there for the later ones.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,6 +86,7 @@ class Pipeline:
         over: dict[int, Change] = {}
         probes: list[Probe | None] = []
         fired = False
+        idle: Counter[str] = Counter()
         for place, stage in enumerate(self.stages):
             if stage.when not in (moment, "both"):
                 continue
@@ -92,13 +94,14 @@ class Pipeline:
             decided = stage.step(states[place], seen)
             states[place] = decided.state
             fired = fired or decided.fired
+            idle.update(decided.idle)
             probes.append(decided.held_by)
             if decided.changes:
                 layers[place] = _with(layers[place], decided)
                 for change in decided.changes:
                     over[change.item] = _effective(change.item, layers)
         new = {"states": tuple(states), "layers": tuple(layers)}
-        return Decided(new, tuple(over.values()), _nearest(probes), fired=fired)
+        return Decided(new, tuple(over.values()), _nearest(probes), fired=fired, idle=idle)
 
 
 def _with(layer: Layer, decided: Decided) -> Layer:

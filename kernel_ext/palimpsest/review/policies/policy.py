@@ -73,6 +73,8 @@ class Decided:
     """Also where it does nothing: it shows how far it was from acting."""
     fired: bool = False
     """The rule acted as a whole, once, whatever number of items it changed."""
+    idle: Mapping[str, int] = field(default_factory=dict)
+    """How many of its decisions changed nothing, by what the items that they named were: pinned, say."""
 
     @property
     def held_by(self) -> Probe | None:

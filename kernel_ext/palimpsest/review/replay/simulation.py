@@ -5,7 +5,8 @@ this is what happened; from there on it is an estimate, since the model would ha
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -89,6 +90,9 @@ class Simulation:
     asked: int = 0
     """How often the policy was asked; 0 also where it decides at the end of turns, and no request came after one."""
 
+    idle: Mapping[str, int] = field(default_factory=dict)
+    """How many decisions changed nothing, by what the items that they named were."""
+
     @property
     def facts_until(self) -> int | None:
         """The first request that differs from the recorded one; None where none does."""
@@ -107,6 +111,8 @@ class _Trace:
     """``Probe.nearness`` of the newest of them."""
     asked: int = 0
     """How often the policy was asked."""
+    idle: Counter[str] = field(default_factory=Counter)
+    """How many decisions changed nothing, by what the items that they named were."""
 
     def copied(self) -> "_Trace":
         """Return a copy that may go on alone."""
@@ -117,6 +123,7 @@ class _Trace:
             [*self.probes],
             self.nearest,
             self.asked,
+            self.idle.copy(),
         )
 
 
@@ -297,6 +304,7 @@ class TimelineReplay:
             return
         decided: Decided = policy.step(self._state, self._view)
         self._trace.asked += 1
+        self._trace.idle.update(decided.idle)
         self._state = decided.state
         if decided.changes:
             before = self._ruler.unseen + self._ruler.factor * self._measure.total
@@ -368,6 +376,7 @@ class TimelineReplay:
             fired=tuple(trace.fired),
             probes=tuple(trace.probes),
             asked=trace.asked,
+            idle=trace.idle,
         )
 
 

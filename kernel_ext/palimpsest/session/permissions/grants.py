@@ -330,7 +330,7 @@ def alone(path: Path) -> Iterator[None]:
     """Hold a lock file, so that other kernels do not write meanwhile."""
     lock = path.with_name(f".{path.name}.lock")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(lock, flags, 0o600), "a") as file:  # noqa: PTH123  # by its descriptor
+    with open(os.open(lock, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
         # Some network file systems have no locks; there, atomic replacement is the only protection.
         if fcntl is not None:
             with contextlib.suppress(OSError):

@@ -26,10 +26,11 @@ from palimpsest.session.sharing.share_page import (
     page_html,
 )
 from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.store.disk import disk_reason
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.file_access.paths import protection_of
+from palimpsest.tools.file_access.paths import native_name, protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
@@ -90,9 +91,10 @@ def export_session(
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
-        why = getattr(error, "strerror", None) or error
         name = one_line(str(target), LONGEST_NAME)
-        raise StorageFailed(f"{name!r} cannot be written: {why}.") from error
+        if isinstance(error, OSError):
+            raise StorageFailed(f"{disk_reason(error)}: {name!r} cannot be written.") from error
+        raise StorageFailed(f"{name!r} cannot be written: {error}.") from error
     return Exported(target, chosen, size)
 
 
@@ -101,7 +103,8 @@ def _target(
 ) -> Path:
     if path is None:
         return _free(cwd, _file_name(session), ENDINGS[form])
-    target = cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for unknown users
+    # Path.expanduser raises for unknown users.
+    target = cwd / os.path.expanduser(native_name(str(path)))  # noqa: PTH111
     target = target.parent.resolve() / target.name
     if RECORDS & set(comparable_names(str(target))):
         raise UserError(
@@ -124,7 +127,7 @@ def _target(
 def _free(folder: Path, name: str, ending: str) -> Path:
     """Return the first name that does not exist yet."""
     for number in itertools.count(1):
-        path = folder / f"{name}{'' if number == 1 else f'-{number}'}{ending}"
+        path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{ending}")
         if not path.exists():
             return path
     raise AssertionError

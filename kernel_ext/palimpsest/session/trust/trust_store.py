@@ -19,6 +19,7 @@ from typing import Any
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.state_folder import state_folder_problem
 from palimpsest.session.trust.bound_files import bound_files
+from palimpsest.store.disk import disk_reason
 from palimpsest.transcript.errors import StorageFailed
 
 FILE = "trusted.json"
@@ -117,8 +118,10 @@ class TrustStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             draft = path.with_suffix(".new")
-            draft.write_text(json.dumps({"version": 2, "trusted": known}, indent=1))
+            draft.write_text(
+                json.dumps({"version": 2, "trusted": known}, indent=1), encoding="utf-8"
+            )
             draft.chmod(0o600)
             draft.replace(path)
         except OSError as error:
-            raise StorageFailed(f"{path} cannot be written: {error.strerror}.") from None
+            raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

@@ -67,7 +67,8 @@ def _git_root_commit(directory: Path) -> str | None:
             env=os.environ | GIT_ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=GIT_SECONDS,
             check=False,
         )

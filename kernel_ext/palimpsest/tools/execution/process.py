@@ -103,11 +103,13 @@ class ShellCommand:
         self._report = b""
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._closed: asyncio.Future[None] = self._loop.create_future()
+        # As bytes, since a locale may lack its letters; files and their contents are UTF-8 all the same.
+        said = command.encode("utf-8", "surrogateescape")
         self._output, outlet = os.pipe()
         self._reports, report = os.pipe()
         try:
             self.runner = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, command],
+                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, said],
                 bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
                 env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
             )  # fmt: skip

@@ -61,7 +61,7 @@ def children_of(pid: int) -> list[int]:
     """Return the ids of a process's children, of all its threads; raises OSError without /proc."""
     found: list[int] = []
     for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - pathlib is slow to import
-        with open(f"/proc/{pid}/task/{task}/children") as file:  # noqa: PTH123
+        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:  # noqa: PTH123
             found += [int(child) for child in file.read().split()]
     return found
 

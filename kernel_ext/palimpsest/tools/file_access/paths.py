@@ -168,7 +168,8 @@ def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
     """
     if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
-    given = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for unknown users
+    # Path.expanduser raises for unknown users.
+    given = Path(os.path.expanduser(_as_on_disk(path, cwd)))  # noqa: PTH111
     try:
         real = (cwd / given).resolve()
         real_root = root.resolve()
@@ -192,10 +193,30 @@ def _look(real: Path) -> None:
 
 def _is_sayable(path: str) -> bool:
     try:
-        os.fsencode(path)
+        path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return False
     return True
+
+
+def native_name(path: str) -> str:
+    """Return a path as Python names the file whose name is this text in UTF-8, whatever the locale's encoding is.
+
+    It is the same text where that is UTF-8. In other locales the names on a disk are UTF-8 all the same.
+    """
+    return os.fsdecode(path.encode("utf-8", "surrogateescape"))
+
+
+def _as_on_disk(path: str, cwd: Path) -> str:
+    """Return a path as named in UTF-8, or as it stands where only that is there: a name that a listing showed."""
+    native = native_name(path)
+    if native == path:
+        return path
+    try:
+        listed = os.path.lexists(cwd / path) and not os.path.lexists(cwd / native)
+    except (UnicodeEncodeError, OSError):
+        return native
+    return path if listed else native
 
 
 def _short(path: str) -> str:

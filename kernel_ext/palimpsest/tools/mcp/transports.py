@@ -250,7 +250,7 @@ class Stderr:
 
     def __init__(self) -> None:
         self._reading, writing = os.pipe()
-        self.file = os.fdopen(writing, "w")
+        self.file = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
         self._last = b""
         self._thread = threading.Thread(
             target=self._read, daemon=True, name="palimpsest-mcp-stderr"

@@ -1,0 +1,175 @@
+"""No text is read or written by the encoding of the locale: a page of code that is not UTF-8 breaks nothing."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "kernel_ext" / "palimpsest"
+WITHOUT_MODE = {"read_text", "write_text"}
+TEXTUAL = {"text", "universal_newlines"}
+LOCALES = {
+    "C": {"LC_ALL": "C"},
+    "POSIX, ascii": {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"},
+    "German, ISO-8859-1": {"LC_ALL": "C", "PYTHONIOENCODING": "iso-8859-1"},
+    "Japanese, Shift-JIS": {"LC_ALL": "C", "PYTHONIOENCODING": "shift_jis"},
+}
+"""Locales that this machine may not have are played by the encoding that they give the standard streams."""
+SAID = "Fünf Käfer, 企鵝 🐧"
+COMMANDS = {
+    "inspect": ["inspect", "säge-企鵝.jsonl"],
+    "inspect --json": ["inspect", "säge-企鵝.jsonl", "--json"],
+    "inspect --markdown": ["inspect", "säge-企鵝.jsonl", "--markdown"],
+    "compare": ["compare", "säge-企鵝.jsonl", "--policy", "recorded", "opencode.prune"],
+    "compare --json": ["compare", "säge-企鵝.jsonl", "--policy", "recorded", "--json"],
+    "report": ["report", "säge-企鵝.jsonl", "-o", "bericht-ü.html"],
+    "import": ["import", "säge-企鵝.jsonl", "--project", "."],
+    "a file that is not there": ["inspect", "gibt-es-nicht-ü.jsonl"],
+    "a wrong option": ["inspect", "--hälp"],
+}
+
+
+def calls_without_encoding(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines of calls that open text by the encoding of the locale."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
+        given = {one.arg: one.value for one in node.keywords}
+        if "encoding" in given or None in given:
+            continue
+        if any(getattr(given.get(one), "value", None) is True for one in TEXTUAL) or (
+            name in WITHOUT_MODE and len(node.args) < (1 if name == "read_text" else 2)
+        ):
+            yield node.lineno
+        elif name == "fdopen" or (name == "open" and isinstance(node.func, ast.Name)):
+            mode = given.get("mode", node.args[1] if len(node.args) > 1 else ast.Constant("r"))
+            if not (isinstance(mode, ast.Constant) and "b" in str(mode.value)):
+                yield node.lineno
+
+
+def test_every_text_is_opened_as_what_it_is() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in PACKAGE.rglob("*.py")
+        for line in calls_without_encoding(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(p)",
+        "open(p, 'w')",
+        "os.fdopen(f, 'w')",
+        "p.read_text()",
+        "p.write_text(t)",
+        "run(a, text=True)",
+    ],
+)
+def test_the_law_sees_each_form(code: str) -> None:
+    assert list(calls_without_encoding(ast.parse(code))) == [1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "Käfer-企鵝"
+    made.mkdir()
+    asked = {
+        "type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00Z", "cwd": str(made),
+        "message": {"role": "user", "content": SAID},
+    }  # fmt: skip
+    content = [{"type": "text", "text": f"{SAID}, ja"}]
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    answered = {
+        "type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:05Z",
+        "message": {"role": "assistant", "model": "claude-sonnet-4-5", "id": "m1", "content": content, "usage": usage},
+    }  # fmt: skip
+    lines = [json.dumps(one, ensure_ascii=False) for one in (asked, answered)]
+    (made / "säge-企鵝.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_codec_error_reaches_anybody_on_the_command_line(
+    folder: Path, locale: str, command: str
+) -> None:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING"))
+    }
+    environment = clean | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"} | LOCALES[locale]
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "palimpsest", *COMMANDS[command]],
+        cwd=folder, env=environment, capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    told = ran.stderr.decode("ascii", "replace")
+    assert "Traceback" not in told
+    assert "codec" not in told
+    assert "UnicodeE" not in told
+    assert ran.returncode == (2 if command.startswith("a ") else 0)
+    if command.endswith("--json"):
+        assert json.loads(ran.stdout.decode("ascii"))["command"] == command.split()[0]
+
+
+TOOLS_PROGRAM = """
+import os, sys, tempfile
+from palimpsest.testing import ScriptedModel, calls, isolated_session, says
+
+with tempfile.TemporaryDirectory() as folder:
+    names = ["s\\u00e4ge.txt".encode(), "\\u4f01.txt".encode(), b"bad\\xff.txt"]
+    for name in names:
+        with open(os.fsencode(folder) + b"/" + name, "wb") as file:
+            file.write("K\\u00e4fer \\u4f01\\n".encode())
+    model = ScriptedModel(
+        calls("list", path="."),
+        calls("read", path="s\\u00e4ge.txt"),
+        calls("read", path="\\u4f01.txt"),
+        calls("write", path="neu-\\u4f01.txt", content="\\u00fc\\n"),
+        calls("edit", path="s\\u00e4ge.txt", old="K\\u00e4fer", new="Wanze"),
+        calls("glob", pattern="*.txt"),
+        calls("grep", pattern="\\u4f01"),
+        calls("bash", command="echo \\u00fc\\u4f01; ls"),
+        says("fertig \\u4f01"),
+    )
+    with isolated_session(model, folder=folder, settings={"permission": "allow"}) as session:
+        answer = session.prompt("Los, \\u4f01!")
+        for part in (part for message in answer.messages for part in message.parts):
+            state = getattr(part, "state", None)
+            if state is not None:
+                print(part.tool, type(state).__name__, ascii(getattr(state, "error", "")))
+        print(ascii(answer.error), ascii(str(session.export("json"))))
+        session.diff()
+    assert b"neu-" + "\\u4f01.txt".encode() in os.listdir(os.fsencode(folder))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", LOCALES)
+def test_tools_and_exports_name_files_in_utf_8_in_every_locale(tmp_path: Path, locale: str) -> None:
+    environment = os.environ | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"} | LOCALES[locale]
+
+    ran = subprocess.run(
+        [sys.executable, "-c", TOOLS_PROGRAM],
+        cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    told = (ran.stdout + ran.stderr).decode("ascii", "replace")
+    assert "ToolFailed" not in told, told
+    assert "codec" not in told
+    assert "Traceback" not in told, told
+    assert told.count("ToolCompleted") == 8
