@@ -6,7 +6,8 @@ with its signature. Calls are announced as they are written, but completed only 
 finish, so that no tool ever runs on the input of an answer that broke off.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -123,8 +124,10 @@ OPENS, CLOSES = "<think>", "</think>"
 class StreamJoiner:
     """Turns deltas into events and keeps the text, for an estimate of usage."""
 
-    def __init__(self, family: str) -> None:
+    def __init__(self, family: str, names: Mapping[str, str] | None = None) -> None:
         self._family = family
+        self._names = names or {}
+        """The names of tools by those under which this provider knows them."""
         self._blocks = 0
         self._text_id: str | None = None
         self._reasoning_id: str | None = None
@@ -170,7 +173,8 @@ class StreamJoiner:
         for call in self._calls.calls:
             yield from self._end_call(call)
         for call in self._calls.calls:
-            yield call.called()
+            called = call.called()
+            yield replace(called, tool=self._names.get(called.tool, called.tool))
 
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's."""
@@ -239,7 +243,7 @@ class StreamJoiner:
             yield from self._end_text()
             if newest is not None:
                 yield from self._end_call(newest)
-            yield ToolInputStarted(call.id, call.tool)
+            yield ToolInputStarted(call.id, self._names.get(call.tool, call.tool))
         if joined.text:
             yield ToolInputDelta(call.id, joined.text)
 

@@ -12,10 +12,11 @@ import shutil
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from palimpsest.tools.mcp.readable_tools import with_readable_tools
 from palimpsest.tools.mcp.values import (
     McpContent,
     McpServerSpec,
@@ -112,6 +113,7 @@ class Connection:
         self._client = client
         # The package would match results against the server's schema by an engine that may take years.
         client.session.validate_tool_result = _unchecked
+        _read_leniently(client.session)
         capabilities = client.session.server_capabilities
         self.instructions: str = client.session.instructions or ""
         self.has_tools: bool = getattr(capabilities, "tools", None) is not None
@@ -402,6 +404,21 @@ def _tool(one: Any) -> RemoteTool:
     return RemoteTool(
         one.name, one.description or "", one.input_schema or {}, one.title or "", annotations
     )
+
+
+def _read_leniently(session: Any) -> None:
+    """Have the lists of tools repaired before the package checks them, where it can be done."""
+    dispatcher = getattr(session, "_dispatcher", None)
+    send = getattr(dispatcher, "send_raw_request", None)
+    if send is None:
+        return
+
+    async def sent(method: str, *arguments: Any, **more: Any) -> Any:
+        result = await send(method, *arguments, **more)
+        return with_readable_tools(result) if method == "tools/list" else result
+
+    with suppress(AttributeError):
+        dispatcher.send_raw_request = sent
 
 
 async def _unchecked(_name: str, _result: Any) -> None:
