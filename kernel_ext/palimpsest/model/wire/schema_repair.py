@@ -39,7 +39,17 @@ NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """What no provider accepts beside ``type: object`` of a whole input."""
 DROPPED = frozenset(
-    {"$schema", "$id", "id", "$anchor", "$defs", "definitions", "$dynamicRef", "$vocabulary"}
+    {
+        "$ref",
+        "$schema",
+        "$id",
+        "id",
+        "$anchor",
+        "$defs",
+        "definitions",
+        "$dynamicRef",
+        "$vocabulary",
+    }
 )
 """A reference was replaced before by what it names; the rest says nothing to a model."""
 MOST_CHOICES = 500

@@ -52,6 +52,8 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
     found |= _typed(schema)
     found |= _with_inner(found)
+    if not isinstance(found.get("items", {}), Mapping):
+        del found["items"]
     if "const" in schema:
         found["enum"] = [schema["const"]]
     if found.get("type") != "string" or not all(
@@ -89,4 +91,6 @@ def _with_inner(found: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("type") == "array":
         items = found.get("items")
         inner["items"] = _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
+    elif isinstance(found.get("items"), Mapping):
+        inner["items"] = _openapi(found["items"])
     return inner

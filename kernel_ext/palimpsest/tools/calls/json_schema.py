@@ -159,7 +159,8 @@ def _target(root: Mapping[str, Any], reference: str) -> Any:
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    return choices[0] | rest if len(choices) == 1 else {"anyOf": choices} | rest
+    only = choices[0] if len(choices) == 1 else None
+    return only | rest if isinstance(only, dict) else {"anyOf": choices} | rest
 
 
 def shown_schema(schema: object) -> dict[str, Any]:
