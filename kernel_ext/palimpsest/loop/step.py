@@ -156,7 +156,19 @@ async def _run_request(
     await files.end()
     processor.close(error)
     add_to_session(run_context, processor.message)
-    if isinstance(error, ContextOverflowError) and assembled.route.fits:
+    return _result(setup, processor, error, fits=assembled.route.fits, last=last)
+
+
+def _result(
+    setup: StepSetup,
+    processor: StreamProcessor,
+    error: ErrorValue | None,
+    *,
+    fits: bool,
+    last: bool,
+) -> StepResult:
+    """Return how the turn continues after an answer, or its error."""
+    if isinstance(error, ContextOverflowError) and fits:
         return "full" if error.compaction_failed else "overflow"
     if processor.circle is not None:
         return "circle"

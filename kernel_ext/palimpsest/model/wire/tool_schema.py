@@ -35,7 +35,9 @@ def in_subset(
     With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
     properties.
     """
-    whole = with_plain_names(repaired(schema), PLAIN_NAMES if plain_names else ANY_NAMES)
+    whole: dict[str, Any] = with_plain_names(
+        repaired(schema), PLAIN_NAMES if plain_names else ANY_NAMES
+    )
     match subset:
         case "json_schema":
             return whole

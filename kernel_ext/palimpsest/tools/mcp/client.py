@@ -186,7 +186,7 @@ class Connection:
                 return await work
         except TimeoutError:
             words = f"did not {what} within {seconds:g} seconds"
-            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.") from None
+            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", slow=True) from None
         except MCPError as error:
             lost = error.code == GONE or "session terminated" in str(error).lower()
             words = "ended" if lost else f"did not {what}: {in_one_line(str(error))}"
@@ -237,7 +237,7 @@ async def connect(
         raise
     except TimeoutError:
         words = f"was silent for {seconds:g} seconds{stderr.last()}"
-        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
+        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True, slow=True) from None
     except Exception as error:  # noqa: BLE001  as above
         if opened:
             failed = _first(error)
@@ -408,7 +408,7 @@ def _tool(one: Any) -> RemoteTool:
 
 def _read_leniently(session: Any) -> None:
     """Have the lists of tools repaired before the package checks them, where it can be done."""
-    dispatcher = getattr(session, "_dispatcher", None)
+    dispatcher: Any = getattr(session, "_dispatcher", None)
     send = getattr(dispatcher, "send_raw_request", None)
     if send is None:
         return
