@@ -8,6 +8,7 @@ sits between the two: it records the real finish and usage, and knows when the b
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
 from palimpsest.model.adapter.usage import field
 
@@ -77,6 +78,7 @@ class StreamTap:
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
+        self._calls = NativeCalls()
         self._native = False
         """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
 
@@ -126,7 +128,10 @@ class StreamTap:
                 self.finish = found or self.finish
                 self.told = _of_first(chunk, "candidates", "finishMessage") or self.told
                 with_inputs(chunk)
-            return parse(*arguments, **keywords)
+            self._calls.before(chunk)
+            made = parse(*arguments, **keywords)
+            self._calls.after(chunk, made)
+            return made
 
         return parser
 
