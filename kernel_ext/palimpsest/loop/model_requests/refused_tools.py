@@ -98,8 +98,6 @@ def accepted(
     specs: tuple[ToolSpec, ...], info: ModelInfo, refused: set[tuple[str, str]]
 ) -> tuple[ToolSpec, ...]:
     """Return the tools that the model's provider has not refused as they are."""
-    if not refused:
-        return specs
     provider = info.ref.provider
     return tuple(one for one in specs if (provider, one.model_dump_json()) not in refused)
 

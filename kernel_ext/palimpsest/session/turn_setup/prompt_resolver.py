@@ -397,7 +397,7 @@ class PromptResolver:
         specs = tuple(
             redacted_value(registry.spec(tool), self._services.secrets.clean) for tool in offered
         )
-        return accepted(specs, info, self.refused_tools)
+        return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
 
     def _remember(self, user: UserMessage) -> None:
         session = self._log.state.session
