@@ -29,6 +29,7 @@ from tests.provider_rules.json_checks import (
     words_or,
 )
 from tests.provider_rules.media import content_problems
+from tests.provider_rules.tool_schemas import anthropic_problems
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
@@ -203,6 +204,11 @@ def problems(body: Any) -> list[str]:
         *_end(turns[-1], body),
         *_marks(body),
         *_tools(turns, body),
+        *(
+            one
+            for i, tool in enumerate(body.get("tools", []))
+            for one in anthropic_problems(i, tool["input_schema"])
+        ),
         *_parameters(body),
     ]
 

@@ -133,6 +133,9 @@ def schema(value: Any, where: str) -> list[str]:
     kind = given.get("type")
     if kind is not None and str(kind).lower() not in TYPES_OF_VALUES:
         found.append(f"{at(where, 'type')} is no type.")
+    form = given.get("format")
+    if str(kind).lower() == "string" and form not in (None, "enum", "date-time"):
+        found.append(f"{at(where, 'format')} may only be 'enum' or 'date-time' for a string.")
     if "anyOf" in given and len(given) > 1:
         found.append(f"{at(where, 'anyOf')} must be the only field where it is used.")
     return found + _of_kind(given, str(kind).lower(), where) + _inner(given, where)

@@ -37,6 +37,7 @@ from tests.provider_rules.tool_messages import (
     pairs,
     schema,
 )
+from tests.provider_rules.tool_schemas import openai_problems
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAY_FOLLOW: Mapping[str, frozenset[str]] = {
@@ -157,6 +158,11 @@ def problems(body: Any) -> list[str]:
         *_answers(messages),
         *pairs(messages),
         *names_once(body.get("tools", []), name),
+        *(
+            one
+            for tool in body.get("tools", [])
+            for one in openai_problems(tool["function"]["name"], tool["function"]["parameters"])
+        ),
         *choice_needs_tools(body, "tool_choice", "parallel_tool_calls"),
     ]
 

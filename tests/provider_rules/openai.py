@@ -38,6 +38,7 @@ from tests.provider_rules.tool_messages import (
     pairs,
     schema,
 )
+from tests.provider_rules.tool_schemas import openai_problems
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 FILE_TYPES = frozenset({"application/pdf"})
@@ -180,6 +181,13 @@ def problems(body: Any) -> list[str]:
         *(one for i, message in enumerate(messages) for one in _speech(message, f"messages[{i}]")),
         *pairs(messages),
         *names_once(body.get("tools", []), name),
+        *(
+            one
+            for tool in body.get("tools", [])
+            for one in openai_problems(
+                tool["function"]["name"], tool["function"].get("parameters") or {}
+            )
+        ),
         *_parameters(body),
     ]
 

@@ -1,4 +1,6 @@
-"""An MCP server whose tools are what a file says at each listing: ``mcp_changing_server.py FILE``.
+"""An MCP server whose tools are what a file says at each listing: ``mcp_changing_server.py FILE [GATE]``.
+
+With a named pipe as GATE it begins to answer when something was written there.
 
 The file holds JSON: ``tools``, as listed; ``announces``: each call reports first that the tools changed, and
 ``becomes``, the tools from then on; ``cursor``: the list has always another page. A call of a tool returns its
@@ -91,7 +93,9 @@ BEHAVIOURS = {
 }
 
 
-def main() -> None:
+def main() -> None:  # noqa: C901  one branch for each message of the protocol
+    if len(sys.argv) > 2:
+        Path(sys.argv[2]).read_text()
     answers: list[Any] = []
     for text in sys.stdin:
         message = json.loads(text)

@@ -18,6 +18,7 @@ from palimpsest.loop.model_requests.answer_stream import (
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.provider_window import with_provider_window
+from palimpsest.loop.model_requests.refused_tools import request_again, without_refused_tool
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -138,18 +139,19 @@ async def _run_request(
             error = await _finish(run_context, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:
-            tools = tools_tokens(setup.specs, setup.count)
-            pins, failed = (
-                _pins(run_context, setup, assembled),
-                summary_failure(run_context.log.state.messages()),
-            )
-            system, prompt = _in_each_session(run_context, message, assembled)
-            error = too_large_error(
-                assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
-            )
+            error = _too_large(run_context, setup, message, assembled)
     except Aborted:
         error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:
+        accepted = without_refused_tool(run_context, setup, processor.message, failure.error)
+        if accepted is not None:
+            await files.end()
+            processor.discard_attempt(1)
+            again = request_again(run_context, accepted, processor.message, assembled)
+            rest = recovery.with_setup(accepted)
+            return await _run_request(
+                run_context, accepted, processor.message, again, rest, last=last
+            )
         before = run_context.log.state.messages()[:-1]
         error = suspected_overflow(
             failure.error, assembled.route, setup.policy.overflow, before, message.parent_id
@@ -164,7 +166,19 @@ async def _run_request(
     await files.end()
     processor.close(error)
     add_to_session(run_context, processor.message)
-    if isinstance(error, ContextOverflowError) and assembled.route.fits:
+    return _result(setup, processor, error, fits=assembled.route.fits, last=last)
+
+
+def _result(
+    setup: StepSetup,
+    processor: StreamProcessor,
+    error: ErrorValue | None,
+    *,
+    fits: bool,
+    last: bool,
+) -> StepResult:
+    """Return how the turn continues after an answer, or its error."""
+    if isinstance(error, ContextOverflowError) and fits:
         return "full" if error.compaction_failed else "overflow"
     if processor.circle is not None:
         return "circle"
@@ -174,6 +188,19 @@ async def _run_request(
         return "rejected"
     full = reported_full(processor.message.tokens, setup.info, setup.policy)
     return "compact" if full else "continue"
+
+
+def _too_large(
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage, assembled: Assembled
+) -> ContextOverflowError:
+    """Return the error of a request that does not fit."""
+    tools = tools_tokens(setup.specs, setup.count)
+    pins = _pins(run_context, setup, assembled)
+    failed = summary_failure(run_context.log.state.messages())
+    system, prompt = _in_each_session(run_context, message, assembled)
+    return too_large_error(
+        assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
+    )
 
 
 def _in_each_session(

@@ -94,7 +94,7 @@ class ScriptedModel:
     ) -> AsyncGenerator[StreamEvent, None]:
         is_run = any(isinstance(one, ProviderRun) for one in answer.actions)
         ran = ProviderCalls() if is_run else None
-        offered = [tool.name for tool in request.tools]
+        offered = {tool.name: tool.name for tool in request.tools}
         joiner = StreamJoiner(family(request.model.ref), offered, ran)
         yield StepStarted()
         for action in answer.actions:

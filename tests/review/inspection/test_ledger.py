@@ -202,6 +202,19 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
     assert list(ledger.kinds) == ["system", "tools", "instructions"]
 
 
+async def test_names_the_tools_that_went_out(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Hello."))
+    harness = SessionHarness(tmp_path, model, info=INFO)
+    session = await harness.session()
+    await ask(session, "Hello?")
+
+    ledger = build_context_report(session.basis(), lambda only: session.records_after(0, only))
+
+    names = [tool.name for tool in model.requests[0].tools]
+    words = " ".join(ledger.text.split())
+    assert f"{len(names)} tools: {', '.join(names)}" in words
+
+
 async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
     harness = make_harness(
         tmp_path, thinks("Hm.").says("I look.").calls("read", path="0.csv"), says("Three.")

@@ -1,6 +1,7 @@
 """MCP servers take part in a session: tools, instructions, and a sentence about each failure."""
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from palimpsest.context.engine_text.system_prompt import SERVERS, sections
 from palimpsest.model.script import calls, says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
+from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import McpServerSpec
@@ -28,6 +30,7 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed
 
+CHANGING = Path(__file__).parents[2] / "tools" / "mcp_changing_server.py"
 DEMO = Path(__file__).parents[2] / "tools" / "mcp_server.py"
 ALLOWED = from_config("allow", home="/home/ada")
 
@@ -146,12 +149,93 @@ async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     await servers.close()
 
     assert notices(session) == [
-        "The MCP server 'demo' is not ready yet; its tools come with a later prompt."
+        "The MCP server 'demo' is not ready yet; its tools come with a later step or prompt."
     ]
     assert "Adds numbers" not in str(model.requests[0].messages)
     assert model.requests[0].messages[0] == model.requests[2].messages[0]
     assert str(model.requests[2].messages).count("Adds numbers") == 1
     assert await all_rebuilt(harness, session, model)
+
+
+class SlowServer:
+    """A server that answers when its gate is opened, and what opens it in the middle of a turn."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.gate = tmp_path / "gate"
+        os.mkfifo(self.gate)
+        listed = {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}
+        (tmp_path / "tools.json").write_text(json.dumps(listed))
+        args = (str(CHANGING), str(tmp_path / "tools.json"), str(self.gate))
+        self.spec = McpServerSpec("late", command=sys.executable, args=args)
+        self.servers: McpServers | None = None
+
+    @property
+    def state(self) -> str:
+        assert self.servers is not None
+        return self.servers.status()[0].state
+
+    async def open_gate(self) -> str:
+        """Let the server answer, and wait until it is connected."""
+        await asyncio.to_thread(self.gate.write_text, "now")
+        await until(lambda: self.state == "connected")
+        return "open"
+
+    async def wait_until_failed(self, attempt: int) -> str:
+        """Wait until the server was given up."""
+        await until(lambda: self.state == "failed")
+        return f"{attempt} failed"
+
+
+async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    slow = SlowServer(tmp_path)
+    model = ScriptedModel(calls("open_gate"), calls("late_add"), says("Done."), says("Again."))
+    harness, slow.servers = make_harness(tmp_path, model, slow.spec)
+    harness.services.registry.add(slow.open_gate)
+    session = await harness.session()
+
+    answer = await ask(session, "Add")
+    await ask(session, "Again")
+    await slow.servers.close()
+
+    assert (answer.text, answer.error) == ("Done.", None)
+    offered = ["late_add" in [tool.name for tool in one.tools] for one in model.requests]
+    assert offered == [False, True, True, True]
+    assert notices(session) == [
+        "The MCP server 'late' is not ready yet; its tools come with a later step or prompt.",
+        "The MCP server 'late' is ready now: its tool is offered from this step on.",
+    ]
+    assert await all_rebuilt(harness, session, model)
+
+
+async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 1.0)
+    slow = SlowServer(tmp_path)
+    failing = [calls("wait_until_failed", attempt=one) for one in range(5)]
+    model = ScriptedModel(*failing, says("Done."), says("Again."))
+    harness, slow.servers = make_harness(tmp_path, model, slow.spec)
+    harness.services.registry.add(slow.wait_until_failed)
+    session = await harness.session()
+
+    answer = await ask(session, "Wait")
+    failures = slow.servers._servers[0].failures
+    await ask(session, "Again")
+    await slow.servers.close()
+
+    assert (answer.text, answer.error) == ("Done.", None)
+    # Four attempts, and then it is left alone and the user told so.
+    assert (failures, slow.servers._servers[0].failures) == (4, 4)
+    silent = "The MCP server 'late' was silent for 1 seconds."
+    assert notices(session) == [
+        "The MCP server 'late' is not ready yet; its tools come with a later step or prompt.",
+        silent,
+        f"{silent} It failed 4 times in a row and is not tried again by itself: %agent mcp connect does that.",
+    ]
 
 
 def write(home: Path, text: str) -> dict[str, str]:

@@ -219,7 +219,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
     async with servers(tmp_path, stdio()) as (found, harness, said):
         assert said == (
-            "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
+            "The MCP server 'demo' is not ready yet; its tools come with a later step or prompt.",
         )
         await until(lambda: found.status()[0].state == "connected")
         assert await found.turn_began() == ()

@@ -85,6 +85,7 @@ class ExtensionCommands:
         said: list[str | PolicySection] = [
             PolicySection("", SERVER_HEAD, server_rows(servers.status()))
         ]
+        said += [words for one in servers.status() for words in one.left_out]
         if any(one.state in ("waiting", "failed") for one in servers.status()):
             said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
         return [*said, *waiting]

@@ -54,6 +54,12 @@ class LimitRecovery:
         self._room = room
         self._tried: set[LimitKind] = set()
 
+    def with_setup(self, setup: StepSetup) -> "LimitRecovery":
+        """Return what mends the step's further requests, which offer other tools; what was tried stays tried."""
+        made = LimitRecovery(self._run_context, setup, self._user, self._room)
+        made._tried = self._tried
+        return made
+
     async def mended(self, error: ErrorValue, refused: Assembled) -> tuple[Assembled, str] | None:
         """Return a request within the limit that an error names, and a sentence about it; None where there is none."""
         named = _named(error)

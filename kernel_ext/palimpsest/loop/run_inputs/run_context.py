@@ -220,6 +220,8 @@ class RunContext:
     """Returns what holds each request before it is sent; None where step mode is off."""
     postponed: PostponedPruning = field(default_factory=PostponedPruning)
     """What the session's last turn left for the next request that is let go."""
+    refused_tools: set[tuple[str, str]] = field(default_factory=set)
+    """Tools of the session that a provider refused: the provider, and the tool's spec as JSON."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 

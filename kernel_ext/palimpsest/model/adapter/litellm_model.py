@@ -37,6 +37,7 @@ from palimpsest.model.interface import ModelRequest, StepFinished, StepStarted, 
 from palimpsest.model.providers import has_key, is_loopback, key_of
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.wire.provider_messages import can_think, prompt_text, sendable
+from palimpsest.model.wire.tool_call_text import tool_name
 from palimpsest.model.wire.tool_schema import in_subset
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
@@ -226,9 +227,10 @@ class LitellmModel:
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         tap = StreamTap()
+        target = profile(request.model.ref)
         joiner = StreamJoiner(
-            profile(request.model.ref).family,
-            [tool.name for tool in request.tools],
+            target.family,
+            {tool_name(one.name, target): one.name for one in request.tools},
             tap.provider_calls,
         )
         async with aclosing(self._deltas(request, tap)) as deltas:
@@ -396,8 +398,12 @@ def _no_provider(provider: str, model_id: str) -> str:
 
 def _tool(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     function = {
-        "name": spec.name,
+        "name": tool_name(spec.name, target),
         "description": spec.description,
-        "parameters": in_subset(copy.deepcopy(spec.parameters), target.schema_subset),
+        "parameters": in_subset(
+            copy.deepcopy(spec.parameters),
+            target.schema_subset,
+            plain_names=target.plain_properties,
+        ),
     }
     return {"type": "function", "function": function}

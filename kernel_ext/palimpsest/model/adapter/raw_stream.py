@@ -8,6 +8,7 @@ sits between the two: it records the real finish and usage, and knows when the b
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
 from palimpsest.model.adapter.usage import field
@@ -91,6 +92,7 @@ class StreamTap:
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
+        self._calls = NativeCalls()
         self._native = False
         """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
         self._parses = False
@@ -145,7 +147,10 @@ class StreamTap:
                 with_inputs(chunk)
             if self.provider_calls.hear(chunk) is None:
                 return _withheld(parse)
-            return parse(*arguments, **keywords)
+            self._calls.before(chunk)
+            made = parse(*arguments, **keywords)
+            self._calls.after(chunk, made)
+            return made
 
         return parser
 

@@ -6,7 +6,8 @@ with its signature. Calls are announced as they are written, but completed only 
 finish, so that no tool ever runs on the input of an answer that broke off.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -136,14 +137,16 @@ OPENS, CLOSES = "<think>", "</think>"
 class StreamJoiner:
     """Turns deltas into events and keeps the text, for an estimate of usage.
 
-    ``offered`` names the tools of the request; ``ran`` hears what the provider ran itself.
+    ``names`` are the request's tools, by the names under which this provider knows them; ``ran`` hears what the
+    provider ran itself.
     """
 
     def __init__(
-        self, family: str, offered: Iterable[str] = (), ran: ProviderCalls | None = None
+        self, family: str, names: Mapping[str, str] | None = None, ran: ProviderCalls | None = None
     ) -> None:
         self._family = family
-        self._offered = {_plain(name) for name in offered}
+        self._names = names or {}
+        self._offered = {_plain(name) for pair in self._names.items() for name in pair}
         self._ran = ran
         self._foreign: set[str] = set()
         """Calls that their server says are none of ours."""
@@ -200,7 +203,8 @@ class StreamJoiner:
         theirs = [call for call in self._calls.calls if self._is_theirs(call, finish)]
         self._calls.calls = [call for call in self._calls.calls if call not in theirs]
         for call in self._calls.calls:
-            yield call.called()
+            called = call.called()
+            yield replace(called, tool=self._names.get(called.tool, called.tool))
         for call in theirs:
             told = call.called()
             metadata = {DIALECT: "openai"}
@@ -312,7 +316,7 @@ class StreamJoiner:
             yield from self._end_text()
             if newest is not None:
                 yield from self._end_call(newest)
-            yield ToolInputStarted(call.id, call.tool)
+            yield ToolInputStarted(call.id, self._names.get(call.tool, call.tool))
         if joined.text:
             yield ToolInputDelta(call.id, joined.text)
 

@@ -6,9 +6,11 @@ a gateway with another interface it does not. What the subset cannot express is 
 tool itself still validates its input.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from palimpsest.model.wire.schema_repair import repaired, with_plain_names
 from palimpsest.transcript.provider_profile.provider_table import SchemaSubset
 
 OPENAPI_FIELDS = frozenset(
@@ -18,13 +20,29 @@ OPENAPI_FIELDS = frozenset(
 )
 
 
-def in_subset(schema: dict[str, Any], subset: SchemaSubset) -> dict[str, Any]:
-    """Return the schema of an input as far as the subset can express it."""
+STRING_FORMATS = frozenset({"enum", "date-time"})
+PLAIN_NAMES = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""The names of properties that Anthropic accepts."""
+ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
+"""A property that is called like a keyword, such as ``$ref``, is taken for it on the way."""
+
+
+def in_subset(
+    schema: dict[str, Any], subset: SchemaSubset, *, plain_names: bool = False
+) -> dict[str, Any]:
+    """Return the schema of an input as far as the subset can express it, with what is clearly wrong repaired.
+
+    With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
+    properties.
+    """
+    whole: dict[str, Any] = with_plain_names(
+        repaired(schema), PLAIN_NAMES if plain_names else ANY_NAMES
+    )
     match subset:
         case "json_schema":
-            return schema
+            return whole
         case "openapi":
-            return _openapi(schema)
+            return _openapi(whole)
         case _:
             assert_never(subset)
 
@@ -36,12 +54,16 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
     found |= _typed(schema)
     found |= _with_inner(found)
+    if not isinstance(found.get("items", {}), Mapping):
+        del found["items"]
     if "const" in schema:
         found["enum"] = [schema["const"]]
     if found.get("type") != "string" or not all(
         isinstance(one, str) for one in found.get("enum", ())
     ):
         found.pop("enum", None)
+    if found.get("type") == "string" and found.get("format") not in STRING_FORMATS:
+        found.pop("format", None)
     if not found.get("properties"):
         found.pop("properties", None)
     if "required" in found:
@@ -71,4 +93,6 @@ def _with_inner(found: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("type") == "array":
         items = found.get("items")
         inner["items"] = _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
+    elif isinstance(found.get("items"), Mapping):
+        inner["items"] = _openapi(found["items"])
     return inner

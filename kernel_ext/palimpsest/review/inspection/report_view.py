@@ -51,6 +51,9 @@ _DONE = {
     "fail": "left out",
 }
 
+MOST_NAMED = 60
+"""Tools that are named; a provider takes 128 at most, and more names than this say little."""
+
 
 def report_view(ledger: "WindowContents") -> ContextReportView:
     """Return the contents of a window as titles and rows of text."""
@@ -116,7 +119,14 @@ def _remark(ledger: "WindowContents", kind: str) -> str:
         return _outputs(items)
     if kind == "user":
         return _said(items)
-    return _many(len(items), "tool", "tools") if kind == "tools" else ""
+    return _offered(items) if kind == "tools" else ""
+
+
+def _offered(items: "Sequence[ReportItem]") -> str:
+    """Name the tools that the request offers."""
+    names = [item.name for item in items]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _said(items: "Sequence[ReportItem]") -> str:

@@ -498,6 +498,7 @@ class LiveSession:
             first_time=services.first_time,
             request_cache=self._request_cache,
             postponed=self._postponed,
+            refused_tools=self._prompt_resolver.refused_tools,
             python=services.python(self.id) if services.python else None,
             namespace=self._prompt_resolver.namespace(),
             notebook=services.notebook,

@@ -12,6 +12,7 @@ from palimpsest.context.budget.window_guard import most_tools
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
+from palimpsest.loop.model_requests.refused_tools import accepted
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
@@ -98,6 +99,8 @@ class PromptResolver:
         self._configured = configured
         self._systems = SystemPrompts(services, log, self.policy)
         self._told_of: set[str] = set()
+        self.refused_tools: set[tuple[str, str]] = set()
+        """Tools that a provider refused, as in ``RunContext.refused_tools``."""
         self.extensions = TurnExtensions(services.hooks, services.servers, log, services.ids)
         self._news = EnvironmentUpdates(
             log,
@@ -421,9 +424,10 @@ class PromptResolver:
         registry = self._services.registry
         if not info.tools:
             return ()
-        return tuple(
+        specs = tuple(
             redacted_value(registry.spec(tool), self._services.secrets.clean) for tool in offered
         )
+        return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
 
     def _remember(self, user: UserMessage) -> None:
         session = self._log.state.session

@@ -9,15 +9,16 @@ built is counted. Validation is ``tools/calls/schema_validation.py``.
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
+from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-DEFINITIONS = ("$defs", "definitions")
-"""Where a schema holds what its references name; the second is the name in older drafts."""
-DROPPED = frozenset({"title", *DEFINITIONS})
+DROPPED = frozenset({"title", "$defs", "definitions"})
 RECURSIVE = {"type": "object"}
 """Stands for a recursive type inside itself."""
+WHOLE = "#"
+"""The reference to a whole schema, with which those to its parts begin."""
 DEEPEST = 60
 """Schemas in schemas; deeper ones could not be copied and written everywhere without a recursion error."""
 MOST_VALUES = 20_000
@@ -40,15 +41,12 @@ class SchemaTooLargeError(ValueError):
     """A schema is larger than the bounds allow; the message ends a sentence that begins with the schema."""
 
 
-def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
+def cleaned(schema: Mapping[str, Any], *, is_lenient: bool = False) -> dict[str, Any]:
     """Return any object schema in the same form.
 
-    Raises KeyError for an unresolvable reference, and SchemaTooLargeError.
+    Raises KeyError for an unresolvable reference, which with ``is_lenient`` allows anything, and SchemaTooLargeError.
     """
-    definitions = {
-        name: one for place in DEFINITIONS for name, one in (schema.get(place) or {}).items()
-    }
-    found: dict[str, Any] = _Cleaning(definitions).of(dict(schema))
+    found: dict[str, Any] = _Cleaning(schema, is_lenient=is_lenient).of(dict(schema))
     found.pop("description", None)
     found.setdefault("properties", {})
     return found
@@ -57,10 +55,11 @@ def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Cleaning:
     """Writes out one schema, and counts what it writes."""
 
-    def __init__(self, definitions: Mapping[str, Any]) -> None:
-        self._definitions = definitions
-        self._open: tuple[str, ...] = ()
-        """The definitions that are being written out, outermost first."""
+    def __init__(self, root: Mapping[str, Any], *, is_lenient: bool) -> None:
+        self._root = root
+        self._is_lenient = is_lenient
+        self._open: tuple[str, ...] = (WHOLE,)
+        """The references whose targets are being written out, outermost first."""
         self._depth = 0
         self._values = 0
         self._chars = 0
@@ -77,14 +76,15 @@ class _Cleaning:
             self._depth -= 1
 
     def _object(self, schema: dict[str, Any]) -> Any:
-        if "anyOf" in schema and not self._ends_by_null(schema["anyOf"]):
+        choices = schema.get("anyOf")
+        if isinstance(choices, list) and not self._ends_by_null(choices):
             schema = _without_null(schema)
-        if "$ref" in schema:
+        if isinstance(schema.get("$ref"), str):
             return self._inlined(schema)
         found: dict[str, Any] = {}
         for key, value in schema.items():
             self._chars += len(key)
-            if key == "properties":
+            if key == "properties" and isinstance(value, dict):
                 # Names of properties are data; one may well be called "title".
                 self._chars += sum(map(len, value))
                 found[key] = {name: self.of(each) for name, each in value.items()}
@@ -96,23 +96,30 @@ class _Cleaning:
                 found[key] = self.of(value)
         return found
 
-    def _ends_by_null(self, choices: Any) -> bool:
+    def _ends_by_null(self, choices: list[Any]) -> bool:
         """Return whether a recursive type may end here by null, which a model must be told."""
         return any(
-            one == RECURSIVE
-            or (isinstance(one, dict) and str(one.get("$ref")).rpartition("/")[2] in self._open)
+            one == RECURSIVE or (isinstance(one, dict) and one.get("$ref") in self._open)
             for one in choices
         )
 
     def _inlined(self, schema: dict[str, Any]) -> Any:
-        name = schema["$ref"].rpartition("/")[2]
-        if name in self._open:
+        reference = schema["$ref"]
+        if reference in self._open:
             # A recursive type cannot be inlined; the description has to explain its content.
             return dict(RECURSIVE)
         beside = {key: value for key, value in schema.items() if key != "$ref"}
-        before, self._open = self._open, (*self._open, name)
-        target = self.of(self._definitions[name])
+        try:
+            named = _target(self._root, reference)
+        except KeyError:
+            if not self._is_lenient:
+                raise
+            return self.of(beside)
+        before, self._open = self._open, (*self._open, reference)
+        target = self.of(named)
         self._open = before
+        if not isinstance(target, dict):
+            return self.of(beside) if beside else target
         if "description" not in beside:
             target.pop("description", None)
         return target | self.of(beside)
@@ -141,25 +148,43 @@ class _Cleaning:
         self._depth -= 1
 
 
+def _target(root: Mapping[str, Any], reference: str) -> Any:
+    """Return what a reference names: a place in the same schema, or a definition by its name; raises KeyError."""
+    found: Any = root
+    try:
+        for step in reference.removeprefix(WHOLE).split("/")[1:]:
+            name = unquote(step).replace("~1", "/").replace("~0", "~")
+            found = found[int(name)] if isinstance(found, list) else found[name]
+    except (KeyError, IndexError, TypeError, ValueError):
+        found = None
+    if found is None or not reference.startswith(WHOLE):
+        name = reference.rpartition("/")[2]
+        places = (root.get(place) for place in ("$defs", "definitions"))
+        found = next((one[name] for one in places if isinstance(one, dict) and name in one), None)
+    if found is None:
+        raise KeyError(reference.rpartition("/")[2])
+    return found
+
+
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    return choices[0] | rest if len(choices) == 1 else {"anyOf": choices} | rest
+    only = choices[0] if len(choices) == 1 else None
+    return only | rest if isinstance(only, dict) else {"anyOf": choices} | rest
 
 
-def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema in the form sent to models; an empty object schema if it is invalid.
+def shown_schema(schema: object) -> dict[str, Any]:
+    """Return a schema that somebody else wrote in the form sent to models.
 
-    Raises SchemaTooLargeError.
+    What cannot be read in it allows anything, so that the rest stays. Raises SchemaTooLargeError.
     """
-    try:
-        properties = dict(schema.get("properties") or {})
-        required = [one for one in schema.get("required") or () if one in properties]
-        shown = {**schema, "type": "object", "properties": properties, "required": required}
-        if not required:
-            del shown["required"]
-        return cleaned(shown)
-    except SchemaTooLargeError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return {"type": "object", "properties": {}}
+    found = cleaned(schema if isinstance(schema, Mapping) else {}, is_lenient=True)
+    properties = found["properties"] if isinstance(found["properties"], dict) else {}
+    shown = {**found, "type": "object", "properties": properties}
+    named = shown.pop("required", None)
+    required = [one for one in named if one in properties] if _are_texts(named) else []
+    return shown | ({"required": required} if required else {})
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

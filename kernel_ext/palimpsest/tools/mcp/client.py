@@ -8,10 +8,11 @@ data, its time is limited, and every failure becomes one sentence.
 import importlib.util
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from palimpsest.tools.mcp.readable_tools import with_readable_tools
 from palimpsest.tools.mcp.transports import Lost, Stderr, command_of, over_http, over_pipes
 from palimpsest.tools.mcp.values import (
     McpContent,
@@ -107,6 +108,7 @@ class Connection:
         """The bound that the server broke, if it did; filled while the connection is open."""
         # The package would match results against the server's schema by an engine that may take years.
         client.session.validate_tool_result = _unchecked
+        _read_leniently(client.session)
         capabilities = client.session.server_capabilities
         self.instructions: str = client.session.instructions or ""
         self.has_tools: bool = getattr(capabilities, "tools", None) is not None
@@ -178,7 +180,7 @@ class Connection:
                 return await work
         except TimeoutError:
             words = f"did not {what} within {seconds:g} seconds"
-            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.") from None
+            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", slow=True) from None
         except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
             raise self._failed(what, error) from None
 
@@ -242,7 +244,7 @@ async def connect(
         raise
     except TimeoutError:
         words = f"was silent for {seconds:g} seconds{stderr.last()}"
-        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True) from None
+        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True, slow=True) from None
     except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
         failed = _failure(spec.name, error, broken, "" if opened else stderr.last())
         if not opened or isinstance(_first(error), ServerFailed) or broken:
@@ -306,6 +308,21 @@ def _tool(one: Any) -> RemoteTool:
     return RemoteTool(
         one.name, one.description or "", one.input_schema or {}, one.title or "", annotations
     )
+
+
+def _read_leniently(session: Any) -> None:
+    """Have the lists of tools repaired before the package checks them, where it can be done."""
+    dispatcher: Any = getattr(session, "_dispatcher", None)
+    send = getattr(dispatcher, "send_raw_request", None)
+    if send is None:
+        return
+
+    async def sent(method: str, *arguments: Any, **more: Any) -> Any:
+        result = await send(method, *arguments, **more)
+        return with_readable_tools(result) if method == "tools/list" else result
+
+    with suppress(AttributeError):
+        dispatcher.send_raw_request = sent
 
 
 async def _unchecked(_name: str, _result: Any) -> None:

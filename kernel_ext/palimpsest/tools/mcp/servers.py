@@ -49,6 +49,7 @@ CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 RETRY_TURNS = 3
 """After more failures in a row than this, a server is only retried on the user's request."""
+GIVEN_UP = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
@@ -65,6 +66,8 @@ class McpServerStatus:
     """The names under which its tools are offered."""
     problem: str = ""
     instructions: str = ""
+    left_out: tuple[str, ...] = ()
+    """Sentences about its tools that cannot be offered."""
 
 
 class McpServer:
@@ -79,6 +82,8 @@ class McpServer:
         self.instructions = ""
         self.has_resources = False
         self.failures = 0
+        self.is_slow = False
+        """The last attempt to connect ended because the server did not answer in time."""
         self.awaited = True
         """A turn waits for it: it was never tried, or it was connected before."""
         self._environment = environment
@@ -120,7 +125,7 @@ class McpServer:
             return
         # A cell may have set a variable that its settings name.
         hold_secrets(self.spec, self._environment)
-        self.state = "connecting"
+        self.state, self.is_slow = "connecting", False
         self._settled.clear()
         self._end = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -217,7 +222,8 @@ class McpServer:
         seconds = client.CONNECT_SECONDS
         silent = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
         # Ending a process that does not react takes a while, and no caller should wait for that.
-        watch = loop.call_later(seconds + GRACE_SECONDS, self._fail, end, silent)
+        late = ServerFailed(silent, slow=True)
+        watch = loop.call_later(seconds + GRACE_SECONDS, self._failed, end, late)
         try:
             await asyncio.to_thread(client.load)
             if end.is_set():
@@ -232,7 +238,7 @@ class McpServer:
             ) as connection:
                 await self._serve(connection, end, watch)
         except ServerFailed as problem:
-            self._fail(end, str(problem))
+            self._failed(end, problem)
         except Exception as broken:  # noqa: BLE001  a server's error must not reach the engine
             words = f"{type(broken).__name__}: {broken}"
             self._fail(end, f"The MCP server {self.name!r} failed: {words}.")
@@ -283,6 +289,12 @@ class McpServer:
         elif self.state == "connected" and not end.is_set():
             self._fail(end, f"The MCP server {self.name!r} ended.")
 
+    def _failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
+        """Record why an attempt to connect failed."""
+        if end is self._end and not end.is_set():
+            self.is_slow = problem.slow
+        self._fail(end, str(problem))
+
     def _fail(self, end: asyncio.Event, words: str) -> None:
         """Record why a connection failed, unless another one has replaced it."""
         if end is not self._end or end.is_set():
@@ -309,6 +321,12 @@ class _Offered:
 
     tools: dict[str, McpTool] = field(default_factory=dict)
     resources: bool = False
+
+
+def _arrival(server: McpServer) -> str:
+    count = len(server.listing.offered)
+    tools = "its tool is" if count == 1 else f"its {count} tools are"
+    return f"The MCP server {server.name!r} is ready now: {tools} offered from this step on."
 
 
 def _never(_origin: str) -> str:
@@ -338,6 +356,8 @@ class McpServers:
         self._changed = changed
         """Returns why servers of a changed file (``origin``) may not be started; empty if they may."""
         self._told: set[str] = set()
+        self._late: list[McpServer] = []
+        """Servers that were still connecting when the newest request was made."""
         self._closed = False
 
     def __bool__(self) -> bool:
@@ -348,13 +368,16 @@ class McpServers:
         if self._closed or not self._installed():
             return
         for server in self._servers:
-            if server.spec.refused or server.state in ("off", "connecting", "connected"):
-                continue
-            why = self._changed(server.spec.origin)
-            if why:
-                server.problem = why
-            else:
-                server.begin(anew=anew)
+            self._connect(server, anew=anew)
+
+    def _connect(self, server: McpServer, *, anew: bool = False) -> None:
+        if server.spec.refused or server.state in ("off", "connecting", "connected"):
+            return
+        why = self._changed(server.spec.origin)
+        if why:
+            server.problem = why
+        else:
+            server.begin(anew=anew)
 
     def preload(self) -> None:
         """Import the package ``mcp`` in the background, if there are servers."""
@@ -368,9 +391,22 @@ class McpServers:
         return tuple(self._news(await self._ready()))
 
     async def step_began(self) -> tuple[str, ...]:
-        """Update the tools of servers that reported changes; returns a sentence for each new problem."""
+        """Offer what changed since the step before; returns a sentence for each server that came, and each problem.
+
+        A server that was connecting then is offered now, or tried again if it did not answer in time. Nothing is
+        waited for.
+        """
+        settled = [one for one in self._late if one.state != "connecting"]
+        for server in settled:
+            if server.state == "failed" and server.is_slow and not self._closed:
+                self._connect(server)
         changed = await asyncio.gather(*(server.freshen() for server in self._servers))
-        return tuple(self._news(self._register())) if any(changed) else ()
+        self._late = [one for one in self._servers if one.state == "connecting"]
+        if not settled and not any(changed):
+            return ()
+        said = self._news(self._register())
+        came = [one for one in settled if one.state == "connected"]
+        return (*(_arrival(one) for one in came), *said)
 
     async def look_for(self, tools: Sequence[str]) -> str:
         """Connect servers if one of the tools is unknown; returns the problems if one still is."""
@@ -387,6 +423,7 @@ class McpServers:
         self.begin()
         await self._wait(WAIT_SECONDS, [one for one in self._servers if one.awaited])
         await asyncio.gather(*(server.freshen() for server in self._servers))
+        self._late = [one for one in self._servers if one.state == "connecting"]
         return self._register()
 
     def connected(self) -> tuple[tuple[str, str], ...]:
@@ -410,6 +447,7 @@ class McpServers:
                 else (),
                 problem=self._problem(server),
                 instructions=server.instructions,
+                left_out=server.listing.left_out if server.state == "connected" else (),
             )
             for server in self._servers
         )
@@ -441,13 +479,15 @@ class McpServers:
             return server.spec.refused
         if not self._installed():
             return client.INSTALL
+        if server.state == "failed" and server.failures > RETRY_TURNS:
+            return f"{server.problem} {GIVEN_UP.format(count=server.failures)}"
         return server.problem
 
     def _news(self, clashes: Sequence[str]) -> list[str]:
         found = [self._problem(server) for server in self._servers if server.spec.enabled]
         late = [one for one in self._servers if one.state == "connecting" and one.awaited]
         found += [
-            f"The MCP server {one.name!r} is not ready yet; its tools come with a later prompt."
+            f"The MCP server {one.name!r} is not ready yet; its tools come with a later step or prompt."
             for one in late
         ]
         fresh = [words for words in dict.fromkeys((*found, *clashes)) if words]

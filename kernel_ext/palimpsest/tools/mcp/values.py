@@ -87,10 +87,12 @@ class RemoteResource:
 class ServerFailed(UserError):
     """A request to a server failed; the message is one sentence."""
 
-    def __init__(self, words: str, *, lost: bool = False) -> None:
+    def __init__(self, words: str, *, lost: bool = False, slow: bool = False) -> None:
         super().__init__(words)
         self.lost = lost
         """The connection is broken and must be opened again."""
+        self.slow = slow
+        """The server did not answer in time, and may do so at the next attempt."""
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:

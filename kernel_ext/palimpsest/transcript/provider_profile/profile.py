@@ -72,6 +72,7 @@ class ProviderProfile:
     thinks_before_calls: bool
     """Thinking cannot be enabled while calls are answered that came without thinking."""
     letter_first: bool
+    plain_properties: bool
     """A tool's name begins with a letter or an underscore."""
     pictures: frozenset[str]
     documents: frozenset[str]
@@ -158,6 +159,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         answers_results=row.answers_results or template.answers_results,
         thinks_before_calls=template.thinks_before_calls,
         letter_first=row.letter_first or template.letter_first,
+        plain_properties=row.plain_properties or template.plain_properties,
         pictures=row.pictures & template.pictures,
         documents=row.documents & template.documents,
         results_named=row.results_named,

@@ -68,6 +68,8 @@ class ProfileRow:
     schema_subset: SchemaSubset = "json_schema"
     answers_results: bool = False
     letter_first: bool = False
+    plain_properties: bool = False
+    """Properties of a tool's input may have only letters, digits, dots, dashes and underscores in their names."""
     pictures: frozenset[str] = USUAL_PICTURES
     documents: frozenset[str] = frozenset({PDF})
     thinks_before_calls: bool = False
@@ -119,6 +121,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         media_in_results="all",
         signed_by=frozenset({"anthropic"}),
         cache_marks="cache_control",
+        plain_properties=True,
     ),
     "gemini": WireProfileRow(
         turn_order="alternating",
@@ -195,6 +198,7 @@ FAMILIES: dict[Family, ProfileRow] = {
         leading_role="systems",
         media_in_results="all",
         cache_marks="cache_control",
+        plain_properties=True,
         thinks_before_calls=True,
     ),
     "gemini": ProfileRow(

@@ -1,0 +1,120 @@
+"""Leave out a tool whose schema the provider refuses, and send the request again without it.
+
+A provider answers a request that holds one tool which it does not take with an error for all of it, and names the
+tool by its name or its place in the list. It is left out for the rest of the session, and the user is told.
+"""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+from palimpsest.context.budget.request_tokens import check_budget
+from palimpsest.context.visible_messages import View
+from palimpsest.loop.model_requests.request_builder import (
+    Assembled,
+    assembly_of_view,
+    facts_for,
+    record,
+)
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.model.errors.response_body import read_body
+from palimpsest.model.wire.tool_call_text import tool_name
+from palimpsest.transcript.errors import ApiError, ErrorValue
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import user_notice
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+ABOUT = "refused-tool"
+"""What the notice about a tool that was left out is about."""
+REFUSALS = frozenset({400, 422})
+"""Statuses by which providers refuse a request for what is in it."""
+MOST_LEFT_OUT = 20
+"""Tools of one session; a provider that refuses more means something else."""
+LONGEST_SAID = 300
+PLACES = (
+    re.compile(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
+    re.compile(r"\btools?\.(\d+)\b"),
+    re.compile(r"\btools?\[(\d+)\]", re.IGNORECASE),
+    re.compile(r"\btools/(\d+)/"),
+    re.compile(r"['\"]tools['\"], ?(\d+)\b"),
+)
+"""How the place of a tool in the list is written; Gemini writes that of the list first."""
+NAMED = re.compile(
+    r"\b(?:function|tool)s?(?: (?:declaration|schema|with name|name))?:? ?[`'\"“]([\w.-]{1,128})[`'\"”]",
+    re.IGNORECASE,
+)
+ABOUT_SCHEMA = re.compile(
+    r"schema|parameter|declaration|definition|description|invalid", re.IGNORECASE
+)
+LEFT_OUT = (
+    "{model} refuses the tool {tool!r}, so that it is left out for the rest of this session, and the request was sent "
+    "again without it. The provider said: {said}"
+)
+
+
+def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) -> str | None:
+    """Return the name of the one tool that a provider's refusal names; None where it is about something else."""
+    if not isinstance(error, ApiError) or error.status not in REFUSALS or not specs:
+        return None
+    said = _said(error)
+    target = profile(info.ref)
+    names = {tool_name(one.name, target): one.name for one in specs}
+    for pattern in PLACES:
+        places = {int(one) for one in pattern.findall(said)}
+        if places:
+            place = min(places)
+            return specs[place].name if place < len(specs) else None
+    if not ABOUT_SCHEMA.search(said):
+        return None
+    named = [names[one] for one in NAMED.findall(said) if one in names]
+    return named[0] if named else None
+
+
+def _said(error: ApiError) -> str:
+    return (read_body(error.response_body).message if error.response_body else "") or error.message
+
+
+def without_refused_tool(
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage, error: ErrorValue
+) -> StepSetup | None:
+    """Leave out the tool that a refusal names and tell the user; None where it names none that may be left out."""
+    name = refused_tool(error, setup.specs, setup.info)
+    taken = run_context.refused_tools
+    required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
+    if name is None or required or len(taken) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
+        return None
+    spec = next(one for one in setup.specs if one.name == name)
+    taken.add((setup.info.ref.provider, spec.model_dump_json()))
+    said = " ".join(_said(error).split())[:LONGEST_SAID]
+    words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=said)
+    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, ABOUT, words)
+    run_context.write(PartUpdated(part=part))
+    return dataclasses.replace(setup, specs=accepted(setup.specs, setup.info, taken))
+
+
+def accepted(
+    specs: tuple[ToolSpec, ...], info: ModelInfo, refused: set[tuple[str, str]]
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that the model's provider has not refused as they are."""
+    provider = info.ref.provider
+    return tuple(one for one in specs if (provider, one.model_dump_json()) not in refused)
+
+
+def request_again(
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: Assembled
+) -> Assembled:
+    """Build the same request with the tools of ``setup``; ``message`` is the answer that was to come."""
+    state = run_context.log.state
+    messages = tuple(one for one in state.messages() if one.id != message.id)
+    view = View.of(messages, state.decisions, run_context.blobs.get_blob)
+    assembly = assembly_of_view(view, setup)
+    total = assembly.projection.total
+    facts = facts_for(run_context, setup, total)
+    parameters = dict(before.request.parameters)
+    if not setup.specs:
+        parameters.pop("tool_choice", None)
+    return record(
+        run_context, setup, assembly, facts, check_budget(total, facts), message.id, parameters
+    )

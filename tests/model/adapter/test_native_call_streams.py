@@ -1,0 +1,278 @@
+"""Calls streamed in Anthropic's and Gemini's own forms come out once, whole and in order, or not at all."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.model.adapter.test_tool_call_joiner import Calls, cut
+from tests.model.raw_server import answer, serving
+from tests.sample_size import seeds
+
+from palimpsest.model.adapter.litellm_model import LitellmModel, wait
+from palimpsest.model.interface import ModelRequest, ToolCalled
+from palimpsest.transcript.errors import ModelFailed
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
+
+Event = dict[str, Any]
+Dialect = Callable[[Calls, random.Random], Iterator[Event]]
+
+pytestmark = pytest.mark.slow
+
+INPUTS: tuple[dict[str, Any], ...] = (
+    {"path": "a.py", "lines": [1, 2]},
+    {"code": 'print("{\\"x\\": 1}")\n', "n": 1.5},
+    {"größe": {"ä": None, "b": [{}]}},
+    {"x": "}{", "y": True},
+)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in ("ANTHROPIC", "GEMINI"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
+    wait(60)
+
+
+def some_calls(chance: random.Random) -> Calls:
+    number = chance.randrange(1, 4)
+    return [
+        (f"toolu_{n}", chance.choice(["read", "python"]), chance.choice(INPUTS))
+        for n in range(number)
+    ]
+
+
+# Anthropic
+
+
+def start(index: int, identifier: str, name: str, given: Any = None) -> Event:
+    block = {"type": "tool_use", "id": identifier, "name": name, "input": given or {}}
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def delta(index: int, text: str) -> Event:
+    piece = {"type": "input_json_delta", "partial_json": text}
+    return {"type": "content_block_delta", "index": index, "delta": piece}
+
+
+def stop(index: int) -> Event:
+    return {"type": "content_block_stop", "index": index}
+
+
+PING: Event = {"type": "ping"}
+
+
+def as_documented(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """One block after another, an empty delta first, and pings between."""
+    for n, (i, name, value) in enumerate(calls):
+        yield start(n, i, name)
+        yield delta(n, "")
+        for text in cut(json.dumps(value), chance):
+            yield delta(n, text)
+            yield PING
+        yield stop(n)
+
+
+def interleaved_blocks(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """All blocks begin, and their deltas come mixed."""
+    waiting = []
+    for n, (i, name, value) in enumerate(calls):
+        yield start(n, i, name)
+        waiting.append((n, cut(json.dumps(value), chance)))
+    while left := [one for one in waiting if one[1]]:
+        n, pieces = chance.choice(left)
+        yield delta(n, pieces.pop(0))
+    for n in range(len(calls)):
+        yield stop(n)
+
+
+def same_index(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """Every block has index 0."""
+    for i, name, value in calls:
+        yield start(0, i, name)
+        for text in cut(json.dumps(value), chance):
+            yield delta(0, text)
+        yield stop(0)
+
+
+def without_stops(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """No block is stopped."""
+    yield from (one for one in as_documented(calls, chance) if one["type"] != "content_block_stop")
+
+
+def in_the_start(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """The whole input is in the start of its block."""
+    for n, (i, name, value) in enumerate(calls):
+        yield start(n, i, name, value)
+        yield stop(n)
+
+
+def in_start_and_deltas(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """The whole input is in the start of its block, and again in its deltas."""
+    for n, (i, name, value) in enumerate(calls):
+        yield start(n, i, name, value)
+        for text in cut(json.dumps(value), chance):
+            yield delta(n, text)
+        yield stop(n)
+
+
+def after_the_stop(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """The deltas come after the stop of their block."""
+    for n, (i, name, value) in enumerate(calls):
+        yield start(n, i, name)
+        yield stop(n)
+        for text in cut(json.dumps(value), chance):
+            yield delta(n, text)
+
+
+def after_text(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """Text stands before the calls, so that they begin at index 1."""
+    text = {"type": "text", "text": ""}
+    yield {"type": "content_block_start", "index": 0, "content_block": text}
+    said = {"type": "text_delta", "text": "I look."}
+    yield {"type": "content_block_delta", "index": 0, "delta": said}
+    yield stop(0)
+    for one in as_documented(calls, chance):
+        yield {**one, "index": one["index"] + 1} if "index" in one else one
+
+
+ANTHROPIC: list[Dialect] = [
+    as_documented, interleaved_blocks, same_index, without_stops, in_the_start, in_start_and_deltas, after_the_stop,
+    after_text,
+]  # fmt: skip
+
+
+def anthropic_body(events: list[Event], *, ended: bool = True) -> str:
+    usage = {"input_tokens": 9, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "x", "content": []}
+    begin = {"type": "message_start", "message": {**message, "stop_reason": None, "usage": usage}}
+    finish = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "tool_use"},
+        "usage": {"output_tokens": 9},
+    }
+    tail = [finish, {"type": "message_stop"}] if ended else []
+    told = [begin, *events, *tail]
+    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told)
+
+
+# Gemini
+
+
+def part(name: str, value: Any, **more: Any) -> Event:
+    return {"functionCall": {"name": name, "args": value}, **more}
+
+
+def chunk_each(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """Each call in a chunk of its own, without an id."""
+    for _, name, value in calls:
+        yield {"parts": [part(name, value)]}
+
+
+def one_chunk(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """All calls, and a text before them, in one chunk."""
+    yield {"parts": [{"text": "I look."}, *(part(name, value) for _, name, value in calls)]}
+
+
+def signed(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """The first call has a signature."""
+    for n, (_, name, value) in enumerate(calls):
+        yield {"parts": [part(name, value, **({} if n else {"thoughtSignature": "c2ln"}))]}
+
+
+def with_ids(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """Each call with an id of the server."""
+    for i, name, value in calls:
+        yield {"parts": [{"functionCall": {"id": i, "name": name, "args": value}}]}
+
+
+def cumulative_with_ids(calls: Calls, _chance: random.Random) -> Iterator[Event]:
+    """Each chunk has all calls so far, known by their ids."""
+    found = []
+    for i, name, value in calls:
+        found.append({"functionCall": {"id": i, "name": name, "args": value}})
+        yield {"parts": list(found)}
+
+
+GEMINI: list[Dialect] = [chunk_each, one_chunk, signed, with_ids, cumulative_with_ids]
+
+
+def gemini_body(contents: list[Event], finish: str | None = "STOP") -> str:
+    chunks: list[Event] = [
+        {"candidates": [{"content": {"role": "model", **one}, "index": 0}]} for one in contents
+    ]
+    if finish is not None:
+        last = {"content": {"role": "model", "parts": []}, "finishReason": finish, "index": 0}
+        chunks.append({"candidates": [last], "usageMetadata": {"promptTokenCount": 9}})
+    return "".join(f"data: {json.dumps(one)}\n\n" for one in chunks)
+
+
+async def called(provider: str, body: str) -> list[ToolCalled]:
+    """Return the calls of an answer with these bytes."""
+    specs = tuple(
+        ToolSpec(name=name, description="d", parameters={"type": "object", "properties": {}})
+        for name in ("read", "python")
+    )
+    async with serving(answer(body, kind="text/event-stream")) as place:
+        base = f"http://{place}" + ("" if provider == "anthropic" else "/v1beta")
+        info = ModelInfo(
+            ref=ModelRef(provider=provider, name="test"),
+            window=9_000,
+            output_limit=99,
+            api_base=base,
+        )
+        request = ModelRequest(
+            model=info, messages=({"role": "user", "content": "go"},), tools=specs
+        )
+        return [one async for one in LitellmModel().stream(request) if isinstance(one, ToolCalled)]
+
+
+@pytest.mark.parametrize("seed", seeds(4, 60))
+@pytest.mark.parametrize("dialect", ANTHROPIC, ids=lambda one: str(one.__name__))
+async def test_anthropic_calls_are_what_was_written(dialect: Dialect, seed: int) -> None:
+    chance = random.Random(seed)
+    calls = some_calls(chance)
+
+    found = await called("anthropic", anthropic_body(list(dialect(calls, chance))))
+
+    assert [(one.id, one.tool, one.input, one.problem) for one in found] == [
+        (i, name, value, None) for i, name, value in calls
+    ]
+
+
+@pytest.mark.parametrize("seed", seeds(4, 60))
+@pytest.mark.parametrize("dialect", GEMINI, ids=lambda one: str(one.__name__))
+async def test_gemini_calls_are_what_was_written(dialect: Dialect, seed: int) -> None:
+    chance = random.Random(seed)
+    calls = some_calls(chance)
+
+    found = await called("gemini", gemini_body(list(dialect(calls, chance))))
+
+    assert [(one.tool, one.input, one.problem) for one in found] == [
+        (name, value, None) for _, name, value in calls
+    ]
+
+
+@pytest.mark.parametrize("args", [{}, {"args": None}, {"args": {}}])
+async def test_a_call_of_gemini_without_input_has_an_empty_one(args: dict[str, Any]) -> None:
+    body = gemini_body([{"parts": [{"functionCall": {"name": "read", **args}}]}])
+
+    assert [(one.tool, one.input) for one in await called("gemini", body)] == [("read", {})]
+
+
+@pytest.mark.parametrize("dialect", ANTHROPIC, ids=lambda one: str(one.__name__))
+async def test_no_call_of_an_answer_that_was_cut_is_run(dialect: Dialect) -> None:
+    chance = random.Random(1)
+    events = list(dialect(some_calls(chance), chance))
+    for length in range(1, len(events) + 1):
+        with pytest.raises(ModelFailed):
+            await called("anthropic", anthropic_body(events[:length], ended=False))
+
+
+async def test_no_call_of_gemini_is_run_without_a_real_end() -> None:
+    chance = random.Random(1)
+    contents = list(chunk_each(some_calls(chance), chance))
+    for finish in (None, "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"):
+        with pytest.raises(ModelFailed):
+            await called("gemini", gemini_body(contents, finish))
