@@ -24,9 +24,9 @@ from palimpsest.testing import ScriptedModel, calls, says
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
-MOST_MODULES = 104
-"""A hundred, and four guards that every prompt needs: pieces of calls are joined, a report of usage that cannot be true is
-replaced, names of secrets and cells that are kept from the agent are looked for."""
+MOST_MODULES = 105
+"""A hundred, and five guards that every prompt needs: pieces of calls are joined, a report of usage that cannot be true is
+replaced, names of secrets, passwords of several words in outputs, and cells that are kept from the agent are looked for."""
 LEFT_OUT = ("testing/", "frontends/", "model/script")
 
 
