@@ -16,10 +16,10 @@ HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWor
 
 def with_readable_tools(result: Any) -> Any:
     """Return the result of ``tools/list`` with tools that the package accepts; anything else as it is."""
-    if not isinstance(result, dict) or "tools" not in result:
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if not isinstance(tools, list):
         return result
-    tools = result["tools"]
-    listed = [_readable(one) for one in tools] if isinstance(tools, list) else []
+    listed = [_readable(one) for one in tools]
     cursor = result.get("nextCursor")
     readable = {**result, "tools": listed}
     if not isinstance(cursor, str):
