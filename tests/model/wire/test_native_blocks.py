@@ -107,7 +107,12 @@ def test_a_block_passes_litellm_unchanged(block: dict[str, Any]) -> None:
     assert restored({"messages": [carried]})["messages"][0]["content"] == [block]
 
 
-@pytest.mark.parametrize("text", ["provider block 0: {}", MARK[:-4] + "{}", "provider block "])
+@pytest.mark.parametrize(
+    "text",
+    ["provider block 0: {}", MARK[:-4] + "{}", "provider block "],
+    # The mark is another in each process, and tests are told apart by their names.
+    ids=["guessed", "cut mark", "beginning"],
+)
 def test_nobody_can_write_a_block_as_text(text: str) -> None:
     body = {"messages": [{"role": "user", "content": [{"type": "text", "text": text}]}]}
 
