@@ -14,7 +14,6 @@ from palimpsest.context.request_assembly.fit import (
     DecisionBatch,
     Fit,
     FitAttempts,
-    FitInputs,
     FitOutcome,
     FittedRequest,
     ResultsShortened,
@@ -23,6 +22,7 @@ from palimpsest.context.request_assembly.fit import (
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
+from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
@@ -32,6 +32,8 @@ from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
+
+Fitted = FittedRequest[MessageRequest]
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -49,7 +51,7 @@ class FitDriver:
     def __init__(self, run_context: RunContext) -> None:
         self.tries = FitAttempts()
         self._run_context = run_context
-        self._waiting: Fit | None = None
+        self._waiting: Fit[MessageRequest] | None = None
         """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
         """The newest request that was assembled to see whether it fits."""
@@ -91,28 +93,31 @@ class FitDriver:
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
-        running = fit(self._run_context.view(), self._inputs(setup), self.tries, cause)
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+        running = fit(self._request(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
-        outcome = FitOutcome(self._run_context.view(), self._inputs(setup), failed=failed)
+        outcome = FitOutcome(self._request(setup), failed=failed)
         return self._drive(running, outcome, user)
 
     def _drive(
-        self, running: Fit, outcome: FitOutcome | None, user: UserMessage
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+        self,
+        running: Fit[MessageRequest],
+        outcome: FitOutcome[MessageRequest] | None,
+        user: UserMessage,
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
         self._waiting = None
         while True:
             try:
                 told = running.send(outcome)
             except StopIteration as ended:
-                made: FittedRequest | None = ended.value
+                made: Fitted | None = ended.value
                 return made
             outcome = None
             match told:
@@ -126,13 +131,13 @@ class FitDriver:
             self._waiting = running
             return told
 
-    def _inputs(self, setup: StepSetup) -> FitInputs:
+    def _request(self, setup: StepSetup) -> MessageRequest:
         def project(_view: View) -> Projection:
             # The view equals what is journaled by now, and the session caches its newest request.
             self._assembly = assembly_of(self._run_context, setup)
             return self._assembly.projection
 
-        return _inputs(self._run_context, setup, project)
+        return _request(self._run_context, setup, project)
 
 
 def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
@@ -141,16 +146,17 @@ def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
     def project(_view: View) -> Projection:
         return assembly_of(run_context, setup).projection
 
-    for told in pruning(run_context.view(), _inputs(run_context, setup, project)):
+    for told in pruning(_request(run_context, setup, project)):
         if isinstance(told, DecisionBatch):
             _write(run_context, told)
 
 
-def _inputs(
+def _request(
     run_context: RunContext, setup: StepSetup, project: Callable[[View], Projection]
-) -> FitInputs:
+) -> MessageRequest:
     request = run_context.log.state.request
-    return FitInputs(
+    return MessageRequest(
+        view=run_context.view(),
         policy=setup.policy,
         facts=facts_for(run_context, setup, request.tokens if request is not None else 0),
         count=setup.count,

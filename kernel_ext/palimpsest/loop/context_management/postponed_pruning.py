@@ -8,8 +8,9 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 
-from palimpsest.context.request_assembly.fit import DecisionBatch, FitInputs
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
+from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for
@@ -62,8 +63,7 @@ def _batches(
 
     request = run_context.log.state.request
     facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
-    inputs = FitInputs(setup.policy, facts, setup.count, projected, new_id)
-    for told in pruning(view, inputs):
+    for told in pruning(MessageRequest(view, setup.policy, facts, setup.count, projected, new_id)):
         if isinstance(told, DecisionBatch):
             yield told
 

@@ -13,18 +13,18 @@ from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
 from palimpsest.context.policy_overrides import meanings, policy_numbers
-from palimpsest.context.reduction.pruning import BEFORE_REQUESTS
+from palimpsest.context.reduction.pruning import pruner
 from palimpsest.context.request_assembly.fit import (
     Cause,
     DecisionBatch,
     FitAttempts,
-    FitInputs,
     FitOutcome,
     FittedRequest,
     ResultsShortened,
     fit,
     stored_full,
 )
+from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.postponed_pruning import postponed_batches
@@ -66,17 +66,8 @@ CACHE_MINIMUM_TOKENS = 1_024
 MOST_ITEMS = 150
 """Items that are listed, the newest; a page draws them all at once."""
 LABEL_CHARS = 80
-NOT_AFTER = BEFORE_REQUESTS | {"none"}
-"""Rules of pruning that do nothing when a turn has ended."""
-
-NUMBERS = {
-    "batch": ("prune.protect_tokens", "prune.minimum_tokens"),
-    "opencode": ("prune.protect_tokens", "prune.minimum_tokens"),
-    "cache-ttl": ("prune.ttl_seconds", "prune.keep_assistants"),
-    "none": (),
-}
-"""The numbers that are offered for a change, by the rule of pruning; that of the summary's tail is always offered."""
 TAIL = "compact.tail_turns"
+"""Always offered for a change, beside the numbers of the rule of pruning."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,12 +118,14 @@ async def propose_step(
 
 def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
     """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
-    running = fit(
+    request = _request(
+        run_context,
+        setup,
         run_context.view(),
-        _inputs(run_context, setup, lambda seen: assembly_of_view(seen, setup).projection, _ids()),
-        dataclasses.replace(tries),
-        cause,
+        lambda seen: assembly_of_view(seen, setup).projection,
+        _ids(),
     )
+    running = fit(request, dataclasses.replace(tries), cause)
     try:
         return isinstance(next(running, None), DecisionBatch)
     finally:
@@ -169,14 +162,14 @@ def _fitted(
         assemblies.append(assembly_of_view(seen, setup))
         return assemblies[-1].projection
 
-    inputs = _inputs(run_context, setup, project, _ids(len(decisions)))
-    facts = inputs.facts
+    request = _request(run_context, setup, view, project, _ids(len(decisions)))
+    facts = request.facts
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
-    running = fit(view, inputs, tries, cause)
-    fitted: FittedRequest | None = None
+    running = fit(request, tries, cause)
+    fitted: FittedRequest[MessageRequest] | None = None
     summary_first = False
-    outcome: FitOutcome | None = None
+    outcome: FitOutcome[MessageRequest] | None = None
     try:
         while fitted is None and not summary_first:
             event = running.send(outcome)
@@ -185,7 +178,7 @@ def _fitted(
                 decisions += event.decisions
                 view = view.decided(*event.decisions)
             elif isinstance(event, ResultsShortened):
-                outcome = FitOutcome(view, inputs)
+                outcome = FitOutcome(dataclasses.replace(request, view=view))
             else:
                 summary_first = True
     except StopIteration as ended:
@@ -202,15 +195,17 @@ def _fitted(
     return _Proposed(assembly, facts, route, tuple(decisions), view, summary_first)
 
 
-def _inputs(
+def _request(
     run_context: RunContext,
     setup: StepSetup,
+    view: View,
     project: Callable[[View], Projection],
     ids: Iterator[str],
-) -> FitInputs:
+) -> MessageRequest:
     before = run_context.log.state.request
     facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
-    return FitInputs(setup.policy, facts, setup.count, project, functools.partial(next, ids))
+    new_id = functools.partial(next, ids)
+    return MessageRequest(view, setup.policy, facts, setup.count, project, new_id)
 
 
 def _ids(first: int = 0) -> Iterator[str]:
@@ -253,7 +248,7 @@ def _described(
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
         cost_cold=_cost(setup.info, tokens, 0),
-        prunes_after=setup.policy.prune.rule not in NOT_AFTER,
+        prunes_after=pruner(setup.policy.prune.rule).when == "turn end",
     )
 
 
@@ -308,9 +303,10 @@ def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
 
 def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     known, words = policy_numbers(policy), meanings()
+    pruning = (f"prune.{name}" for name in pruner(policy.prune.rule).numbers)
     return tuple(
         ProposedNumber(name=name, value=known[name], meaning=words.get(name, ""))
-        for name in (*NUMBERS[policy.prune.rule], TAIL)
+        for name in (*pruning, TAIL)
         if isinstance(known.get(name), int | float)
     )
 

@@ -33,7 +33,7 @@ from palimpsest.review.counterfactual.recorded_compactions import (
     read_compactions,
 )
 from palimpsest.review.counterfactual.recorded_requests import Recordings
-from palimpsest.review.counterfactual.request_fit import ReplayedFit
+from palimpsest.review.counterfactual.request_fit import Fitted, ReplayedFit
 from palimpsest.review.counterfactual.request_writer import ReplayedRequest
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
 from palimpsest.review.counterfactual.step_builder import StepBuilder
@@ -390,10 +390,10 @@ class CounterfactualReplay:
 
     def _fitting(
         self, request: StepRequest, asking: StepInputs
-    ) -> tuple[FittedRequest, ReplayedRequest, bool]:
+    ) -> tuple[Fitted, ReplayedRequest, bool]:
         """Make a request that fits, with as many compactions as that takes and the policy allows."""
         cause, self._cause = self._due(asking), "size"
-        made: tuple[FittedRequest, ReplayedRequest] | None = None
+        made: tuple[Fitted, ReplayedRequest] | None = None
         while True:
             found = self._room.make(asking, cause)
             match found:
@@ -413,15 +413,13 @@ class CounterfactualReplay:
                     # The turn would have ended here; the recorded one, or a later one, continues.
                     cause = "size"
 
-    def _write(
-        self, request: StepRequest, asking: StepInputs, fitted: FittedRequest
-    ) -> ReplayedRequest:
+    def _write(self, request: StepRequest, asking: StepInputs, fitted: Fitted) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
         weighed = self._other.weighed(estimator)
         held = self._other.held(asking)
-        count, seen = self._counter(estimator), fitted.view.messages
-        written = self._sides.write(fitted.projection, held, count, seen, weighed)
+        count, seen = self._counter(estimator), fitted.request.view.messages
+        written = self._sides.write(fitted.request.projection, held, count, seen, weighed)
         if request.opaque is None:
             return written
         made = self._recordings.projection(request, self._state, estimator, weighed)

@@ -17,7 +17,11 @@ from palimpsest.context.request_assembly.fit import (
     fit,
     prune_after_turn,
 )
+from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
+
+Fitted = FittedRequest[MessageRequest]
+"""A request that fits, or not, and is made of messages."""
 
 
 class ReplayedFit:
@@ -30,7 +34,7 @@ class ReplayedFit:
     def __init__(self, other: SimulatedSession) -> None:
         self._other = other
         self._tries = FitAttempts()
-        self._waiting: Fit | None = None
+        self._waiting: Fit[MessageRequest] | None = None
         self._failed = False
 
     @property
@@ -51,20 +55,21 @@ class ReplayedFit:
 
     def make(
         self, asking: StepInputs, cause: Cause = "size"
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Resume the waiting generator, or start one; returns what the live loop would do next."""
-        view, inputs = self._other.inputs(asking)
-        running, outcome = self._waiting, None
+        request = self._other.request(asking)
+        running = self._waiting
+        outcome: FitOutcome[MessageRequest] | None = None
         if running is None:
-            running = fit(view, inputs, self._tries, cause)
+            running = fit(request, self._tries, cause)
         else:
-            outcome = FitOutcome(view, inputs, failed=self._failed)
+            outcome = FitOutcome(request, failed=self._failed)
         self._waiting, self._failed = None, False
         while True:
             try:
                 told = running.send(outcome)
             except StopIteration as ended:
-                made: FittedRequest | None = ended.value
+                made: Fitted | None = ended.value
                 return made
             outcome = None
             if not isinstance(told, DecisionBatch):
@@ -83,6 +88,6 @@ class ReplayedFit:
         self._tries, self._waiting, self._failed = FitAttempts(), None, False
         if asking is None:
             return
-        for told in prune_after_turn(*self._other.inputs(asking)):
+        for told in prune_after_turn(self._other.request(asking)):
             if isinstance(told, DecisionBatch):
                 self._other.decide(told.decisions)

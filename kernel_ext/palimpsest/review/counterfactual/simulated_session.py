@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
 from palimpsest.context.reduction.truncation import truncate
-from palimpsest.context.request_assembly.fit import FitInputs
+from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
@@ -126,19 +126,18 @@ class SimulatedSession:
         policy = policy_after_undo(messages, tuple(self.decisions), asking.policy)
         return replace(asking, policy=policy)
 
-    def inputs(self, asking: StepInputs) -> tuple[View, FitInputs]:
-        """Return the view and inputs for ``fit``, as the live loop would have them now."""
-        view = self.view(self.messages(asking.without))
+    def request(self, asking: StepInputs) -> MessageRequest:
+        """Return the request for ``fit``, as the live loop would have it now."""
         held = self.held(asking)
         used = self.newest.tokens if self.newest is not None else 0
-        made = FitInputs(
+        return MessageRequest(
+            view=self.view(self.messages(asking.without)),
             policy=held.policy,
             facts=self.facts(held, used),
             count=self._count(held.policy),
             project=functools.partial(self._projected, held),
             new_id=self.new_id,
         )
-        return view, made
 
     def truncate(self, part: ToolPart, asking: StepInputs) -> None:
         """Truncate an output when its tool ends."""

@@ -20,14 +20,17 @@ from palimpsest.context.policy_overrides import (
 from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.review.policies.engine_compaction import (
     apply_history_limit,
-    compact_after_turn,
     compact_by_hand,
-    make_it_fit,
     without_undone,
 )
-from palimpsest.review.policies.engine_reductions import prune_after_turn, truncate_new_outputs
+from palimpsest.review.policies.engine_fit import (
+    compact_after_turn,
+    make_it_fit,
+    prune_after_turn,
+)
 from palimpsest.review.policies.engine_state import EngineState, first_state
 from palimpsest.review.policies.engine_step import EngineStep
+from palimpsest.review.policies.new_outputs import truncate_new_outputs
 from palimpsest.review.policies.policy import Decided, PolicyView, SessionFacts, When
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import SUMMARY_TOKENS

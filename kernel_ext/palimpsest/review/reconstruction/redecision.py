@@ -14,8 +14,9 @@ from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
+from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
-from palimpsest.context.reduction.oversized_results import truncate_oversized
+from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages import View, whole_output
@@ -288,12 +289,9 @@ class _LogReplay:
         names = iter([decision.id for decision in batch.decisions])
         count = self._counter(facts.estimator)
         if batch.decider == "shorten":
-            seen = batch.view.folded(policy.compact)
-            return tuple(
-                truncate_oversized(
-                    batch.view, seen, policy.recovery, facts, lambda: next(names, NOT_ASKED), count
-                )
-            )
+            outputs = MessageOutputs(batch.view, policy, count)
+            found = cut_oversized(outputs, policy.recovery, facts.window)
+            return outputs.decisions(OVERSIZED, found, lambda: next(names, NOT_ASKED))
         if batch.decider == "remind":
             return remind(batch.view, policy.reminders, lambda: next(names, NOT_ASKED), count)
         return prune(batch.view, policy, facts, lambda: next(names, NOT_ASKED), count)
