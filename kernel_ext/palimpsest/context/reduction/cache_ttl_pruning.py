@@ -12,7 +12,6 @@ from dataclasses import replace
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.request_outputs import (
     LookedAt,
-    MadeReduction,
     Reduction,
     RequestOutput,
     RequestOutputs,
@@ -67,7 +66,7 @@ def _matches(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(made: MadeReduction | None, one: Reduction) -> bool:
+def _is_same(made: Reduction | None, one: Reduction) -> bool:
     """Return whether the same was done with an output before."""
     if made is None or made.action != one.action:
         return False

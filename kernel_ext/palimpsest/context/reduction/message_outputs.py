@@ -69,8 +69,9 @@ class MessageOutputs:
             for part in reversed(messages[position].parts):
                 if not _is_output(part):
                     continue
-                if self._is_cleared(part.id):
-                    yield MessageOutput(self, position, part, "", "", 0, cleared=True)
+                reduction = self._reductions.get(part.id)
+                if reduction is not None and reduction.action == "clear":
+                    yield replace(self._output(position, part, part), cleared=True)
                 elif part.id in shown:
                     yield shown[part.id]
 
@@ -83,9 +84,13 @@ class MessageOutputs:
         messages = apply_decisions(self.messages, self._view)
         return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
 
-    def made_by(self, rule: str) -> dict[str, Decision]:
-        """Return the decisions of a rule that hold, by their parts."""
-        return {name: one for name, one in self._reductions.items() if one.rule == rule}
+    def made_by(self, rule: str) -> dict[str, Reduction]:
+        """Return what a rule's decisions that hold did, by their parts."""
+        return {
+            name: Reduction(name, "clear" if one.action == "clear" else "truncate", one.numbers)
+            for name, one in self._reductions.items()
+            if one.rule == rule
+        }
 
     def without(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
@@ -104,21 +109,12 @@ class MessageOutputs:
         return self._view.folded(self._policy.compact)
 
     @cached_property
-    def answers(self) -> list[int]:
-        """Positions of the model's answers."""
-        return [
-            at
-            for at, message in enumerate(self.messages)
-            if isinstance(message.info, AssistantMessage)
-        ]
-
-    @cached_property
-    def first_prompt(self) -> int:
-        """Position of the first message of the user; behind all where there is none."""
-        prompts = (
-            at for at, message in enumerate(self.messages) if isinstance(message.info, UserMessage)
-        )
-        return next(prompts, len(self.messages))
+    def settled(self) -> tuple[int, list[int]]:
+        """Positions of the first message of the user, and of the model's answers."""
+        infos = [message.info for message in self.messages]
+        prompts = (at for at, info in enumerate(infos) if isinstance(info, UserMessage))
+        answers = [at for at, info in enumerate(infos) if isinstance(info, AssistantMessage)]
+        return next(prompts, len(infos)), answers
 
     @cached_property
     def turns(self) -> list[int]:
@@ -126,13 +122,11 @@ class MessageOutputs:
         return [first for first, _ in turn_spans(self.messages)]
 
     @cached_property
-    def pinned(self) -> frozenset[str]:
-        """Parts that a person pinned."""
+    def _pinned(self) -> frozenset[str]:
         return pinned_parts(self._view.messages, self._view.decisions)
 
     @cached_property
-    def restored(self) -> frozenset[str]:
-        """Parts that a person restored."""
+    def _restored(self) -> frozenset[str]:
         return EffectiveDecisions(self._view.decisions).restored
 
     @cached_property
@@ -147,23 +141,34 @@ class MessageOutputs:
     def _reductions(self) -> dict[str, Decision]:
         return effective_reductions(self._view.decisions)
 
-    def _is_cleared(self, part_id: str) -> bool:
-        reduction = self._reductions.get(part_id)
-        return reduction is not None and reduction.action == "clear"
-
     def _listed(self, messages: Messages) -> list["MessageOutput"]:
         """Return the outputs among messages that are shown, oldest first: nothing cleared or dropped."""
         gone = {name for name, one in self._reductions.items() if one.action in {"clear", "drop"}}
         originals = {part.id: part for message in messages for part in message.parts}
-        found: list[MessageOutput] = []
-        for position, message in enumerate(apply_decisions(messages, self._view)):
-            for part in message.parts:
-                if part.id in gone or not _is_output(part):
-                    continue
-                whole = whole_output(originals[part.id], self._view.texts)
-                shown, media = _shown_of(part)
-                found.append(MessageOutput(self, position, part, shown, whole, media))
-        return found
+        return [
+            self._output(position, part, originals[part.id])
+            for position, message in enumerate(apply_decisions(messages, self._view))
+            for part in message.parts
+            if part.id not in gone and _is_output(part)
+        ]
+
+    def _output(
+        self, position: int, part: ToolPart | NotebookPart, original: Part
+    ) -> "MessageOutput":
+        state = part.state if isinstance(part, ToolPart) else None
+        media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
+        pinned = part.id in self._pinned
+        return MessageOutput(
+            outputs=self,
+            position=position,
+            part_id=part.id,
+            tool=part.tool if isinstance(part, ToolPart) else part.type,
+            shown=whole_output(part, {}),
+            whole=whole_output(original, self._view.texts),
+            media=media,
+            pinned=pinned,
+            kept=pinned or part.id in self._restored,
+        )
 
     def _decision(self, rule: str, one: Reduction, name: str) -> Decision:
         if one.action == "restore":
@@ -205,21 +210,14 @@ class MessageOutput:
     outputs: MessageOutputs
     position: int
     """Index of its message among those that are looked at."""
-    part: ToolPart | NotebookPart
+    part_id: str
+    tool: str
     shown: str
     whole: str
     media: int
+    pinned: bool
+    kept: bool
     cleared: bool = False
-
-    @property
-    def part_id(self) -> str:
-        """The part whose output it is."""
-        return self.part.id
-
-    @property
-    def tool(self) -> str:
-        """The name by which a policy protects or allows it: a tool's, or ``notebook``."""
-        return self.part.tool if isinstance(self.part, ToolPart) else self.part.type
 
     @property
     def chars(self) -> int:
@@ -231,16 +229,6 @@ class MessageOutput:
         """Tokens of the text that is shown."""
         return self.outputs.count(self.shown)
 
-    @property
-    def pinned(self) -> bool:
-        """A person keeps it from every reduction."""
-        return self.part.id in self.outputs.pinned
-
-    @property
-    def kept(self) -> bool:
-        """A person pinned or restored it."""
-        return self.pinned or self.part.id in self.outputs.restored
-
     def is_recent(self, turns: int) -> bool:
         """Return whether it belongs to one of the newest so many turns."""
         newest = self.outputs.turns[-turns:] if turns else []
@@ -248,25 +236,16 @@ class MessageOutput:
 
     def is_settled(self, answers: int) -> bool:
         """Return whether it came after the first prompt, and before the newest so many answers."""
-        known = self.outputs.answers
+        first, known = self.outputs.settled
         if answers > len(known):
             return False
-        before = not answers or self.position < known[-answers]
-        return before and self.position > self.outputs.first_prompt
+        return first < self.position and (not answers or self.position < known[-answers])
 
 
 def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
     if isinstance(part, ToolPart):
         return isinstance(part.state, ToolCompleted)
     return isinstance(part, NotebookPart)
-
-
-def _shown_of(part: ToolPart | NotebookPart) -> tuple[str, int]:
-    """Return the text of an output, and how many attachments stand with it."""
-    if isinstance(part, NotebookPart):
-        return part.text, 0
-    assert isinstance(part.state, ToolCompleted)
-    return part.state.output, len(part.state.attachments)
 
 
 def _chars(part: Part, *, wide: bool) -> int:

@@ -6,17 +6,17 @@ which function, and when that runs.
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, assert_never, get_args
+from typing import Literal, NamedTuple, assert_never
 
 from palimpsest.context.reduction.batch_pruning import prune_batch
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.opencode_pruning import prune_behind_newest
-from palimpsest.context.reduction.request_outputs import RequestOutputs, Rule, RuleAnswer
+from palimpsest.context.reduction.request_outputs import Rule, RuleAnswer
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy, PruneRule
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 
 
 class Pruner(NamedTuple):
@@ -33,7 +33,7 @@ def pruner(rule: PruneRule) -> Pruner:
     """Return the function of a rule."""
     match rule:
         case "none":
-            return Pruner(_prune_nothing, None)
+            return Pruner(lambda *_: RuleAnswer(), None)
         case "opencode":
             return Pruner(prune_behind_newest, "turn end", ("protect_tokens", "minimum_tokens"))
         case "cache-ttl":
@@ -64,11 +64,3 @@ def prune(
 def rule_name(policy: Policy) -> str:
     """Return the rule of a policy's decisions of pruning, as a log holds it: ``prune/batch``."""
     return f"{PRUNE_RULE}{policy.prune.rule}"
-
-
-def _prune_nothing(_outputs: RequestOutputs, _rule: PrunePolicy, _facts: Facts) -> RuleAnswer:
-    return RuleAnswer()
-
-
-BEFORE_REQUESTS = frozenset(one for one in get_args(PruneRule) if pruner(one).when == "request")
-"""Rules that run before each request; the others run when a turn has ended."""

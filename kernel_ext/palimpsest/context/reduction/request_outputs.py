@@ -14,6 +14,21 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a rule does with one output."""
+
+    part_id: str
+    action: Literal["clear", "truncate", "restore"]
+    """``restore`` takes back what the rule itself decided for an earlier request."""
+    numbers: Mapping[str, Any]
+    """What the rule looked at and chose, enough to apply it again: ``text`` of a placeholder, kept characters."""
+    text: str = ""
+    """What the model is shown then."""
+    tokens: int = 0
+    """Tokens that it took, as the rule counted them."""
+
+
 class RequestOutput(Protocol):
     """What a call returned, or what the user's cells did.
 
@@ -114,42 +129,13 @@ class RequestOutputs(Protocol):
         """Return the tokens of a text, as the policy's estimator counts them."""
         ...
 
-    def made_by(self, rule: str) -> Mapping[str, "MadeReduction"]:
+    def made_by(self, rule: str) -> Mapping[str, Reduction]:
         """Return what a rule did with outputs for earlier requests, where that holds, by their parts."""
         ...
 
     def without(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
         ...
-
-
-class MadeReduction(Protocol):
-    """What was done with an output before."""
-
-    @property
-    def action(self) -> str:
-        """``clear`` or ``truncate``."""
-        ...
-
-    @property
-    def numbers(self) -> Mapping[str, Any]:
-        """The numbers of the decision."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """What a rule does with one output."""
-
-    part_id: str
-    action: Literal["clear", "truncate", "restore"]
-    """``restore`` takes back what the rule itself decided for an earlier request."""
-    numbers: Mapping[str, Any]
-    """What the rule looked at and chose, enough to apply it again: ``text`` of a placeholder, kept characters."""
-    text: str = ""
-    """What the model is shown then."""
-    tokens: int = 0
-    """Tokens that it took, as the rule counted them."""
 
 
 class LookedAt(NamedTuple):

@@ -189,7 +189,7 @@ class FittedRequest(Generic[R]):
 
 FitEvent = DecisionBatch | SummaryNeeded | ResultsShortened
 Fit = Generator[FitEvent, FitOutcome[R] | None, FittedRequest[R] | None]
-DeciderRun = Generator[FitEvent, FitOutcome[R] | None, R]
+DeciderRun = Generator[DecisionBatch, None, R]
 
 
 def fit(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
@@ -224,6 +224,17 @@ def fit(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
                 outcome = yield ResultsShortened()
                 assert outcome is not None
                 request, cause = outcome.request, "size"
+
+
+def resumed(
+    running: Fit[R], outcome: FitOutcome[R] | None = None
+) -> FitEvent | FittedRequest[R] | None:
+    """Start or resume ``fit``, and return what it yields next, or at its end the request."""
+    try:
+        return running.send(outcome)
+    except StopIteration as ended:
+        made: FittedRequest[R] | None = ended.value
+        return made
 
 
 def prune_after_turn(request: R) -> DeciderRun[R]:
@@ -264,9 +275,7 @@ def _is_refused(message: Message) -> bool:
     return isinstance(info, AssistantMessage) and isinstance(info.error, ContextOverflowError)
 
 
-def _fitted(
-    request: R, tries: FitAttempts
-) -> Generator[FitEvent, FitOutcome[R] | None, FittedRequest[R]]:
+def _fitted(request: R, tries: FitAttempts) -> Generator[DecisionBatch, None, FittedRequest[R]]:
     """Reduce the next request by everything that the policy reduces without a summary."""
     made, request = request.reminded()
     if made:
@@ -276,9 +285,11 @@ def _fitted(
         facts = facts.model_copy(update={"used_tokens": used})
     request = yield from _pruned(request, "request", facts)
     way, route = choose_fit_action(request, facts)
+    request.judged(route)
     if tries.cuts_now(way, request.policy) and (found := _cuts(request, tries)):
         request = yield from _reduced(request, OVERSIZED, RuleAnswer(found), facts)
         way, route = choose_fit_action(request, facts)
+        request.judged(route)
     tries.shorten = way == "compact_then_truncate"
     return FittedRequest(request, facts, route)
 
@@ -309,12 +320,6 @@ def _reduced(request: R, rule: str, answer: RuleAnswer, facts: Facts) -> Decider
 
 def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction, BudgetCheck]:
     """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
-    way, route = _fit_action(request, facts)
-    request.judged(route)
-    return way, route
-
-
-def _fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction, BudgetCheck]:
     policy, total = request.policy, request.total
     if policy.overflow.rule != "precheck" or not facts.window:
         found = check_budget(total, facts)

@@ -19,6 +19,7 @@ from palimpsest.context.request_assembly.fit import (
     ResultsShortened,
     SummaryNeeded,
     fit,
+    resumed,
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
@@ -27,11 +28,16 @@ from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
+from palimpsest.loop.model_requests.request_builder import (
+    Assembled,
+    assembly_of,
+    facts_for,
+    record,
+    write_decisions,
+)
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.messages import Messages, UserMessage
-from palimpsest.transcript.session_record.events import DecisionMade
 
 Fitted = FittedRequest[MessageRequest]
 
@@ -112,24 +118,19 @@ class FitDriver:
         user: UserMessage,
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
-        self._waiting = None
-        while True:
-            try:
-                told = running.send(outcome)
-            except StopIteration as ended:
-                made: Fitted | None = ended.value
-                return made
-            outcome = None
-            match told:
-                case DecisionBatch():
-                    _write(self._run_context, told)
-                    continue
-                case SummaryNeeded(overflow=overflow):
-                    write_marker(self._run_context, user, auto=True, overflow=overflow)
-                case ResultsShortened():
-                    write_engine_message(self._run_context, user, SHORTENED)
-            self._waiting = running
-            return told
+        told = resumed(running, outcome)
+        while isinstance(told, DecisionBatch):
+            write_decisions(self._run_context, told)
+            told = resumed(running)
+        self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
+        match told:
+            case SummaryNeeded(overflow=overflow):
+                write_marker(self._run_context, user, auto=True, overflow=overflow)
+            case ResultsShortened():
+                write_engine_message(self._run_context, user, SHORTENED)
+            case FittedRequest() | None:
+                pass
+        return told
 
     def _request(self, setup: StepSetup) -> MessageRequest:
         def project(_view: View) -> Projection:
@@ -147,8 +148,7 @@ def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
         return assembly_of(run_context, setup).projection
 
     for told in pruning(_request(run_context, setup, project)):
-        if isinstance(told, DecisionBatch):
-            _write(run_context, told)
+        write_decisions(run_context, told)
 
 
 def _request(
@@ -162,12 +162,4 @@ def _request(
         count=setup.count,
         project=project,
         new_id=functools.partial(run_context.ids.new, "dec"),
-    )
-
-
-def _write(run_context: RunContext, told: DecisionBatch) -> None:
-    first, *others = told.decisions
-    run_context.write(
-        DecisionMade(decision=first, facts=told.facts),
-        *(DecisionMade(decision=decision) for decision in others),
     )

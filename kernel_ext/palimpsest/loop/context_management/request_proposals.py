@@ -22,6 +22,7 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
     fit,
+    resumed,
     stored_full,
 )
 from palimpsest.context.request_assembly.message_request import MessageRequest
@@ -126,10 +127,7 @@ def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cau
         _ids(),
     )
     running = fit(request, dataclasses.replace(tries), cause)
-    try:
-        return isinstance(next(running, None), DecisionBatch)
-    finally:
-        running.close()
+    return isinstance(resumed(running), DecisionBatch)
 
 
 def propose_summary(
@@ -167,32 +165,25 @@ def _fitted(
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
     running = fit(request, tries, cause)
-    fitted: FittedRequest[MessageRequest] | None = None
-    summary_first = False
-    outcome: FitOutcome[MessageRequest] | None = None
-    try:
-        while fitted is None and not summary_first:
-            event = running.send(outcome)
-            outcome = None
-            if isinstance(event, DecisionBatch):
-                decisions += event.decisions
-                view = view.decided(*event.decisions)
-            elif isinstance(event, ResultsShortened):
-                outcome = FitOutcome(dataclasses.replace(request, view=view))
-            else:
-                summary_first = True
-    except StopIteration as ended:
-        fitted = ended.value
-    finally:
-        running.close()
+    event = resumed(running)
+    while isinstance(event, DecisionBatch | ResultsShortened):
+        if isinstance(event, DecisionBatch):
+            decisions += event.decisions
+            view = view.decided(*event.decisions)
+            event = resumed(running)
+        else:
+            event = resumed(running, FitOutcome(dataclasses.replace(request, view=view)))
+    running.close()
     if not assemblies:
         project(view)
     assembly = assemblies[-1]
-    if fitted is not None:
-        return _Proposed(assembly, fitted.facts, fitted.route, tuple(decisions), view)
+    if isinstance(event, FittedRequest):
+        return _Proposed(assembly, event.facts, event.route, tuple(decisions), view)
     facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
     route = checked(assembly.projection.total, facts)
-    return _Proposed(assembly, facts, route, tuple(decisions), view, summary_first)
+    return _Proposed(
+        assembly, facts, route, tuple(decisions), view, summary_first=event is not None
+    )
 
 
 def _request(

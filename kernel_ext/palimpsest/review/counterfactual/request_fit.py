@@ -16,6 +16,7 @@ from palimpsest.context.request_assembly.fit import (
     SummaryNeeded,
     fit,
     prune_after_turn,
+    resumed,
 )
 from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
@@ -65,17 +66,13 @@ class ReplayedFit:
         else:
             outcome = FitOutcome(request, failed=self._failed)
         self._waiting, self._failed = None, False
-        while True:
-            try:
-                told = running.send(outcome)
-            except StopIteration as ended:
-                made: Fitted | None = ended.value
-                return made
-            outcome = None
-            if not isinstance(told, DecisionBatch):
-                self._waiting = running
-                return told
+        told = resumed(running, outcome)
+        while isinstance(told, DecisionBatch):
             self._other.decide(told.decisions)
+            told = resumed(running)
+        if isinstance(told, SummaryNeeded | ResultsShortened):
+            self._waiting = running
+        return told
 
     def summarised(self, *, failed: bool, stopped: bool) -> None:
         """Record how a summary ended; after one that was stopped nothing is resumed."""
@@ -89,5 +86,4 @@ class ReplayedFit:
         if asking is None:
             return
         for told in prune_after_turn(self._other.request(asking)):
-            if isinstance(told, DecisionBatch):
-                self._other.decide(told.decisions)
+            self._other.decide(told.decisions)

@@ -3,7 +3,6 @@
 A summary that it asks for is the recorded one or a placeholder (``engine_compaction.py``).
 """
 
-from contextlib import suppress
 from dataclasses import replace
 
 from palimpsest.context.request_assembly import fit as engine
@@ -14,6 +13,7 @@ from palimpsest.context.request_assembly.fit import (
     SummaryNeeded,
     fit,
     reported_full,
+    resumed,
 )
 from palimpsest.review.policies.engine_compaction import compact
 from palimpsest.review.policies.engine_step import EngineStep
@@ -46,10 +46,9 @@ def compact_after_turn(step: EngineStep) -> None:
     """Ask for a summary where the last answer of a turn reported a full window; cut results where that failed."""
     if cause_to_shrink(step) == "full" and step.tries.may_ask("full", step.policy):
         running = fit(ItemRequest(step), step.tries, "full")
-        next(running)
+        resumed(running)
         if not compact(step):
-            with suppress(StopIteration):
-                running.send(FitOutcome(ItemRequest(step), failed=True))
+            resumed(running, FitOutcome(ItemRequest(step), failed=True))
 
 
 def prune_after_turn(step: EngineStep) -> None:
@@ -60,15 +59,11 @@ def prune_after_turn(step: EngineStep) -> None:
 
 def _driven(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None:
     running = fit(ItemRequest(step), step.tries, cause)
-    outcome: FitOutcome[ItemRequest] | None = None
-    while True:
-        try:
-            told = running.send(outcome)
-        except StopIteration as ended:
-            made: FittedRequest[ItemRequest] | None = ended.value
-            return made
+    told = resumed(running)
+    while told is not None and not isinstance(told, FittedRequest):
         failed = isinstance(told, SummaryNeeded) and not compact(step, overflow=told.overflow)
-        outcome = FitOutcome(ItemRequest(step), failed=failed)
+        told = resumed(running, FitOutcome(ItemRequest(step), failed=failed))
+    return told
 
 
 def _is_refused(step: EngineStep) -> bool:

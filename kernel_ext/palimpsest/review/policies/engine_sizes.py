@@ -19,6 +19,7 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
     weigh_chars,
 )
+from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.model.tokenizer import counter
@@ -33,9 +34,6 @@ from palimpsest.transcript.timeline import (
     Transition,
 )
 from palimpsest.transcript.values import ToolSpec
-
-MEDIA_CHARS = 8_000
-"""How many characters an image counts as where characters are counted."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ A step works on copies of the state and returns a new one, so that the same view
 """
 
 import copy
+import dataclasses
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -40,8 +41,7 @@ class EngineStep:
         self.reduced = dict(state.reduced)
         self.counted = dict(state.counted)
         self.below = dict(state.below)
-        compactions, refused, failed, truncations, shorten_next = state.tries
-        self.tries = FitAttempts(compactions, refused, failed, truncations, shorten=shorten_next)
+        self.tries = FitAttempts(*state.tries)
         self.changes: dict[int, Change] = {}
         self.probe: Probe | None = None
         self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
@@ -344,16 +344,11 @@ class EngineStep:
 
     def decided(self, state: EngineState) -> Decided:
         """Return what this step decides, with the state after it."""
-        tries = self.tries
-        counted = (
-            tries.compactions,
-            tries.refused,
-            tries.failed,
-            tries.truncations,
-            tries.shorten,
-        )
         state = state._replace(
-            reduced=self.reduced, counted=self.counted, below=self.below, tries=counted
+            reduced=self.reduced,
+            counted=self.counted,
+            below=self.below,
+            tries=dataclasses.astuple(self.tries),
         )
         changes = tuple(self.changes.values())
         return Decided(state, changes, self.probe, fired=bool(changes))

@@ -4,21 +4,14 @@
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
 
+from palimpsest.context.reduction.request_outputs import Reduction
 from palimpsest.context.reduction.superseded_reads import FileCall, NewerCall, superseded_calls
 from palimpsest.review.policies.engine_sizes import char_sizes, file_calls
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.reducible import BESIDE
-
-
-class _Made(NamedTuple):
-    """What a rule did with an output before."""
-
-    action: str
-    numbers: Mapping[str, Any]
 
 
 class ItemOutputs:
@@ -81,19 +74,23 @@ class ItemOutputs:
         """Return the tokens of a text."""
         return self.step.sizes.count(text)
 
-    def made_by(self, rule: str) -> dict[str, _Made]:
+    def made_by(self, rule: str) -> dict[str, Reduction]:
         """Return what a rule did with outputs for earlier requests, by their parts."""
+        step = self.step
         return {
-            self.step.part_id(item): _Made("clear" if "text" in numbers else "truncate", numbers)
-            for item, numbers in self._made_by(rule).items()
+            (name := step.part_id(int(item))): Reduction(
+                name, "clear" if "text" in numbers else "truncate", numbers
+            )
+            for item, numbers in step.reduced.items()
+            if numbers.get("rule") == rule and int(item) >= step.state.gone
         }
 
     def without(self, rule: str) -> "ItemOutputs":
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
-        made = self._made_by(rule)
+        made = self.made_by(rule)
         bare = self.step.copied() if made else self.step
-        for item in made:
-            bare.restore(item)
+        for name in made:
+            bare.restore(bare.sizes.places[name])
         return ItemOutputs(bare)
 
     def recent_from(self, turns: int) -> int:
@@ -122,13 +119,6 @@ class ItemOutputs:
         for index, result, call in reversed(file_calls(step.view.timeline)):
             if result < step.view.count and index >= step.state.gone and step.is_there(index):
                 yield call
-
-    def _made_by(self, rule: str) -> dict[int, Mapping[str, Any]]:
-        return {
-            int(item): numbers
-            for item, numbers in self.step.reduced.items()
-            if numbers.get("rule") == rule and int(item) >= self.step.state.gone
-        }
 
 
 class ItemOutput:

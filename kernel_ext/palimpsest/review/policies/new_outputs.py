@@ -20,8 +20,6 @@ def truncate_new_outputs(step: EngineStep) -> int:
         if step.view.item(item).kind != "output" or step.item_state(item) != "whole":
             continue
         text = step.view.read(item)
-        if text.count("\n") < lines and len(text.encode("utf-8", "surrogatepass")) <= size:
-            continue
         name = step.part_id(item)
         made = truncate("", name, step.view.item(item).message, text, policy, facts, _no_count)
         if made is not None:

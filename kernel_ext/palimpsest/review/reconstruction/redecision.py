@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
-from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
+from palimpsest.context.reduction.pruning import prune, pruner
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
@@ -254,7 +254,7 @@ class _LogReplay:
             return
         policy = self._policy(request)
         looked = {batch.decider for batch in batches}
-        if policy.prune.rule in BEFORE_REQUESTS and "prune" not in looked:
+        if pruner(policy.prune.rule).when == "request" and "prune" not in looked:
             yield self._again(_Batch("prune", seq, self._before, request.facts), request)
         if "remind" not in looked:
             reminded = self._again(_Batch("remind", seq, self._before, request.facts), request)
@@ -267,7 +267,7 @@ class _LogReplay:
         if request is None or not self._turn_open:
             return
         self._turn_open = False
-        if self._policy(request).prune.rule in BEFORE_REQUESTS:
+        if pruner(self._policy(request).prune.rule).when == "request":
             return
         batches = [one for one in self._batches if one.decider == "prune"]
         self._batches = [one for one in self._batches if one.decider != "prune"]
