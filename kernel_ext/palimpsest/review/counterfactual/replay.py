@@ -364,7 +364,7 @@ class CounterfactualReplay:
     def _note(self, request: StepRequest) -> None:
         """Store a request that would have been made: its reported usage calibrates the next."""
         other = self._other
-        other.newest, other.touched = request, request.facts.now
+        other.newest, other.touched, other.used = request, request.facts.now, request.tokens
         estimator = self._recordings.replayed(request).estimator
         if estimator != request.facts.estimator:
             other.weights[request.id] = self._recordings.projection(
@@ -385,6 +385,7 @@ class CounterfactualReplay:
         self._turn = asking
         self._other.turn_over()
         self._note(request)
+        self._other.used = fitted.request.total
         self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
         return step
 

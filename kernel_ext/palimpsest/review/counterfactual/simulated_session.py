@@ -59,6 +59,8 @@ class SimulatedSession:
     """Tokens of recorded requests by another counter than the recorded one."""
     replaced: dict[str, str] = field(default_factory=dict)
     """Stand-in summaries by the recorded ones that they replace."""
+    used: int = 0
+    """Tokens of the newest request as it would have been sent."""
     touched: int | None = None
     """When the provider's cache was last touched."""
     _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
@@ -129,11 +131,10 @@ class SimulatedSession:
     def request(self, asking: StepInputs) -> MessageRequest:
         """Return the request for ``fit``, as the live loop would have it now."""
         held = self.held(asking)
-        used = self.newest.tokens if self.newest is not None else 0
         return MessageRequest(
             view=self.view(self.messages(asking.without)),
             policy=held.policy,
-            facts=self.facts(held, used),
+            facts=self.facts(held, self.used),
             count=self._count(held.policy),
             project=functools.partial(self._projected, held),
             new_id=self.new_id,

@@ -139,7 +139,7 @@ class EnginePolicy(Preset):
             compared = step.compared
             checked = step.checked
             step.state = step.state._replace(
-                estimate=checked.tokens, budget=checked.budget, fits=checked.fits
+                used=step.total, estimate=checked.tokens, budget=checked.budget, fits=checked.fits
             )
         step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
         return step.decided(step.state)

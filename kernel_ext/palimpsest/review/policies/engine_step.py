@@ -208,7 +208,7 @@ class EngineStep:
             window=self.window,
             reserve=reserve(self.policy, self.model),
             cache_age_seconds=self.cache_age,
-            used_tokens=self.total,
+            used_tokens=self.state.used if self.at_turn_end else self.total,
         )
 
     @property
