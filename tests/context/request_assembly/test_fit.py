@@ -13,12 +13,12 @@ from palimpsest.context.request_assembly.fit import (
     FitEvent,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
     prune_after_turn,
 )
-from palimpsest.context.request_assembly.message_request import MessageRequest
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Facts

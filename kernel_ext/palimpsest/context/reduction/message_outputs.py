@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self, TypeGuard, assert_never
+from typing import ClassVar, Self, TypeGuard, assert_never
 
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.applied_decisions import apply_decisions
@@ -38,16 +38,15 @@ from palimpsest.transcript.parts import (
 )
 
 
+@dataclass(frozen=True)
 class MessageOutputs:
     """The outputs of a session's messages; see ``RequestOutputs``."""
 
-    def __init__(self, view: View, policy: Policy, count: Callable[[str], int]) -> None:
-        self._view = view
-        self._policy = policy
-        self.count = count
-        """Tokens of a text."""
-
-    tokens_at_most = math.inf
+    view: View
+    policy: Policy
+    count: Callable[[str], int]
+    """Tokens of a text."""
+    tokens_at_most: ClassVar[float] = math.inf
     """Not known before each is counted."""
 
     def newest_first(self) -> Iterator["MessageOutput"]:
@@ -56,7 +55,7 @@ class MessageOutputs:
 
     def older(self, turns: int) -> Iterator["MessageOutput"]:
         """Yield the outputs before the newest so many messages of the user, newest first, back to a summary."""
-        messages = self._view.messages
+        messages = self.view.messages
         shown = {one.part_id: one for one in self._listed(messages)}
         found = 0
         for position in range(len(messages) - 1, -1, -1):
@@ -81,7 +80,7 @@ class MessageOutputs:
 
     def all_chars(self, *, wide: bool) -> int:
         """Return the characters of all messages as they are shown."""
-        messages = apply_decisions(self.messages, self._view)
+        messages = apply_decisions(self.messages, self.view)
         return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
 
     def made_by(self, rule: str) -> dict[str, Reduction]:
@@ -94,8 +93,8 @@ class MessageOutputs:
 
     def without(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
-        kept = tuple(one for one in self._view.decisions if one.rule != rule)
-        return type(self)(replace(self._view, decisions=kept), self._policy, self.count)
+        kept = tuple(one for one in self.view.decisions if one.rule != rule)
+        return replace(self, view=replace(self.view, decisions=kept))
 
     def decisions(
         self, rule: str, found: Sequence[Reduction], new_id: Callable[[], str]
@@ -106,7 +105,7 @@ class MessageOutputs:
     @cached_property
     def messages(self) -> Messages:
         """The messages that a request shows, after the fold."""
-        return self._view.folded(self._policy.compact)
+        return self.view.folded(self.policy.compact)
 
     @cached_property
     def settled(self) -> tuple[int, list[int]]:
@@ -123,11 +122,11 @@ class MessageOutputs:
 
     @cached_property
     def _pinned(self) -> frozenset[str]:
-        return pinned_parts(self._view.messages, self._view.decisions)
+        return pinned_parts(self.view.messages, self.view.decisions)
 
     @cached_property
     def _restored(self) -> frozenset[str]:
-        return EffectiveDecisions(self._view.decisions).restored
+        return EffectiveDecisions(self.view.decisions).restored
 
     @cached_property
     def _shown(self) -> list["MessageOutput"]:
@@ -139,7 +138,7 @@ class MessageOutputs:
 
     @cached_property
     def _reductions(self) -> dict[str, Decision]:
-        return effective_reductions(self._view.decisions)
+        return effective_reductions(self.view.decisions)
 
     def _listed(self, messages: Messages) -> list["MessageOutput"]:
         """Return the outputs among messages that are shown, oldest first: nothing cleared or dropped."""
@@ -147,7 +146,7 @@ class MessageOutputs:
         originals = {part.id: part for message in messages for part in message.parts}
         return [
             self._output(position, part, originals[part.id])
-            for position, message in enumerate(apply_decisions(messages, self._view))
+            for position, message in enumerate(apply_decisions(messages, self.view))
             for part in message.parts
             if part.id not in gone and _is_output(part)
         ]
@@ -164,7 +163,7 @@ class MessageOutputs:
             part_id=part.id,
             tool=part.tool if isinstance(part, ToolPart) else part.type,
             shown=whole_output(part, {}),
-            whole=whole_output(original, self._view.texts),
+            whole=whole_output(original, self.view.texts),
             media=media,
             pinned=pinned,
             kept=pinned or part.id in self._restored,
@@ -197,7 +196,7 @@ class MessageOutputs:
     def _homes(self) -> dict[str, str]:
         return {
             part.id: part.message_id
-            for message in self._view.messages
+            for message in self.view.messages
             for part in message.parts
             if _is_output(part)
         }

@@ -3,21 +3,28 @@
 Border: pure. No clock, no disk, no model: ``fit`` is a generator that yields its decisions, batch by
 batch, and yields a request for a summary too; the caller journals or applies each yield before it resumes
 the generator, and sends the outcome of a summary back. What it makes fit is made of messages
-(``message_request.py``) or of the items of a timeline (``review/policies/engine_step.py``): the live loop and
+(``MessageRequest``) or of the items of a timeline (``review/policies/item_request.py``): the live loop and
 every replay drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old
 outputs, a summary, oversized results, and in the end an error message (docs/design/0028-fit.md).
 """
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, Self, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, Literal, Self, TypeVar
 
+from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import FitAction, precheck, reducible, reserve_of
-from palimpsest.context.budget.request_tokens import BudgetCheck, check_budget, overflows
+from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
+from palimpsest.context.engine_text.reminders import remind
+from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.pruning import pruner, rule_name
-from palimpsest.context.reduction.request_outputs import Reduction, RequestOutputs, RuleAnswer
+from palimpsest.context.reduction.request_outputs import Reduction, RuleAnswer
+from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
+from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
@@ -28,61 +35,8 @@ UNMEASURED = 1.0
 """The calibration where no provider has reported usage yet."""
 
 
-Cause = Literal["size", "full", "refused", "failed"]
-"""Why the context must shrink: the estimate of the request, the tokens that an answer reported, a provider
-that refused the request as too long, or a summary that failed and cannot be requested again."""
-
-
 FitMove = Literal["summarise", "send", "look at the size", "cut"]
 """What is tried next: ``send`` the request as it is, or ``cut`` results where a summary cannot be had."""
-
-
-class FittableRequest(Protocol):
-    """The next request as ``fit`` sees it: made of messages, or of the items of a timeline.
-
-    Contract: sizes are those of the request as it would be sent now. ``reminded`` and ``reduced`` alone change it, and
-    return it as it is then, with what is to be journalled: nothing where there is no journal.
-    """
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that it is made under."""
-        ...
-
-    @property
-    def facts(self) -> Facts:
-        """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
-        ...
-
-    @property
-    def outputs(self) -> RequestOutputs:
-        """What the rules see of it."""
-        ...
-
-    @property
-    def total(self) -> int:
-        """Its tokens, as the policy's estimator counts them."""
-        ...
-
-    def conservative(self) -> int:
-        """Return its tokens on the safe side, as ``conservative_estimate.py`` counts them."""
-        ...
-
-    def has_history(self, cause: Cause) -> bool:
-        """Return whether there is more to summarise than a prompt."""
-        ...
-
-    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
-        """Add the reminders of the policy."""
-        ...
-
-    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
-        """Apply what a rule answered."""
-        ...
-
-    def judged(self, route: BudgetCheck) -> None:
-        """Take note of the numbers by which it was found to fit, or not to."""
-        ...
 
 
 R = TypeVar("R", bound=FittableRequest)
@@ -336,3 +290,57 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
         policy.overflow,
     )
     return checked.way, BudgetCheck(checked.way == "fits", checked.tokens, checked.budget)
+
+
+@dataclass(frozen=True)
+class MessageRequest:
+    """A request that is made of messages, by values and pure functions alone; see ``FittableRequest``."""
+
+    view: View
+    policy: Policy
+    facts: Facts
+    """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
+    count: Count
+    project: Callable[[View], Projection]
+    """Make the request of a view, with this model, system prompt and tools."""
+    new_id: Callable[[], str]
+    """The id of the next decision."""
+
+    @cached_property
+    def outputs(self) -> MessageOutputs:
+        """What the rules see of it."""
+        return MessageOutputs(self.view, self.policy, self.count)
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The request as it would be sent now."""
+        return self.project(self.view)
+
+    @property
+    def total(self) -> int:
+        """Its tokens."""
+        return self.projection.total
+
+    def conservative(self) -> int:
+        """Return its tokens on the safe side."""
+        return conservative_tokens(self.projection.messages, self.policy.overflow)
+
+    def has_history(self, cause: Cause) -> bool:
+        """Return whether there is more to summarise than a prompt."""
+        return has_history_to_summarise(self.view.messages, cause)
+
+    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
+        """Add the reminders of the policy."""
+        return self._decided(remind(self.view, self.policy.reminders, self.new_id, self.count))
+
+    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        """Make decisions of what a rule answered."""
+        found = answer.reductions
+        return self._decided(self.outputs.decisions(rule, found, self.new_id) if found else ())
+
+    def judged(self, route: BudgetCheck) -> None:
+        """Note nothing: what was compared is journalled with the request."""
+
+    def _decided(self, made: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:
+        after = replace(self, view=self.view.decided(*made)) if made else self
+        return tuple(made), after

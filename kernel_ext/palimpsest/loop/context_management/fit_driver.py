@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     Fit,
     FitAttempts,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
@@ -23,7 +23,7 @@ from palimpsest.context.request_assembly.fit import (
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
-from palimpsest.context.request_assembly.message_request import MessageRequest
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker

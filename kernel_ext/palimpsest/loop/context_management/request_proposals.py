@@ -15,17 +15,17 @@ from palimpsest.context.compaction.summary_grade import summary_put_aside, unuse
 from palimpsest.context.policy_overrides import meanings, policy_numbers
 from palimpsest.context.reduction.pruning import pruner
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     FitAttempts,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     fit,
     resumed,
     stored_full,
 )
-from palimpsest.context.request_assembly.message_request import MessageRequest
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.postponed_pruning import postponed_batches

@@ -12,13 +12,13 @@ from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     FittedRequest,
     ResultsShortened,
     SummaryNeeded,
     reported_full,
     stored_full,
 )
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View
 from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
 from palimpsest.review.counterfactual.moved_compaction import (

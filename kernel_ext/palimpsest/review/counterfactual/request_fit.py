@@ -6,19 +6,19 @@ would have ended.
 """
 
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     Fit,
     FitAttempts,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
     prune_after_turn,
     resumed,
 )
-from palimpsest.context.request_assembly.message_request import MessageRequest
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
 
 Fitted = FittedRequest[MessageRequest]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from palimpsest.context.request_assembly import fit as engine
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     FitOutcome,
     FittedRequest,
     SummaryNeeded,
@@ -15,6 +14,7 @@ from palimpsest.context.request_assembly.fit import (
     reported_full,
     resumed,
 )
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.review.policies.engine_compaction import compact
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.item_request import ItemRequest

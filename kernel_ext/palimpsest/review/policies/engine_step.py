@@ -13,7 +13,9 @@ from typing import Any
 from palimpsest.context.budget.request_tokens import BudgetCheck, reserve, usage_ratio
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.request_assembly.fit import FitAttempts
+from palimpsest.context.request_assembly.fit import (
+    FitAttempts,
+)
 from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, is_users
 from palimpsest.review.policies.engine_state import EngineState, ShownMessage
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
@@ -202,7 +204,7 @@ class EngineStep:
     def facts(self) -> Facts:
         """Return what the deciders are told of this moment."""
         return Facts(
-            now=self.request.started or 0,
+            now=self.now or 0,
             estimator=self.policy.estimator,
             calibration=self.calibration,
             window=self.window,
@@ -212,26 +214,32 @@ class EngineStep:
         )
 
     @property
+    def now(self) -> int | None:
+        """When this moment is, in milliseconds: a turn ends with the newest answer."""
+        sent = self.sender
+        return sent.ended or sent.started if self.at_turn_end else sent.started
+
+    @property
     def calibration(self) -> float:
         """The ratio of reported to estimated tokens of the request before."""
-        before, request = self.before, self.request
-        if self.state.adopted and self.state.summarised_at == request.index:
+        before = self.before
+        if self.state.adopted and self.state.summarised_at == self.request.index:
             # The call for the recorded summary reported its usage, too.
-            return request.calibration
-        if before is None or before.usage is None or before.model != request.model:
+            return self.request.calibration
+        if before is None or before.usage is None or before.model != self.sender.model:
             return 1.0
         return usage_ratio(before.usage, self.sizes.requests[before.index])
 
     @property
     def cache_age(self) -> float | None:
         """Seconds since the provider's cache was used; None where that is not known or nothing is cached."""
-        before, request = self.before, self.request
+        before, request = self.before, self.sender
         if before is None or request.caching is False or before.model != request.model:
             return None
-        if before.started is None or request.started is None:
+        if before.started is None or self.now is None:
             return None
         touched = max(before.started, self.state.touched or 0)
-        return max(request.started - touched, 0) / 1000
+        return max(self.now - touched, 0) / 1000
 
     def usage_before(self) -> Usage | None:
         """Return the usage that would have been reported, or assumed, for the request before; None where unknown."""

@@ -17,7 +17,7 @@ from palimpsest.context.budget.conservative_estimate import (
 )
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.reduction.request_outputs import RuleAnswer
-from palimpsest.context.request_assembly.fit import Cause
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.review.policies.engine_sizes import char_sizes
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.item_outputs import ItemOutputs
