@@ -7,10 +7,7 @@ import pytest
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.message_repair.rule_order import with_tool_ids, without_thinking
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.request_assembly.fit import (
-    MessageRequest,
-    choose_fit_action,
-)
+from palimpsest.context.request_assembly.fit import MessageRequest, choose_fit_action
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.model.errors.overflow_detection import is_overflow

@@ -5,9 +5,7 @@ from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silence, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.context.request_assembly.fit import (
-    reported_full,
-)
+from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.answer_stream import (
     add_to_session,

@@ -14,11 +14,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
-from palimpsest.context.reduction.request_outputs import (
-    Reduction,
-    RequestOutput,
-    RequestOutputs,
-)
+from palimpsest.context.reduction.request_outputs import Reduction, RequestOutput, RequestOutputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy

@@ -8,10 +8,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 
-from palimpsest.context.request_assembly.fit import (
-    DecisionBatch,
-    MessageRequest,
-)
+from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View

@@ -14,9 +14,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
-from palimpsest.context.request_assembly.fit import (
-    DecisionBatch,
-)
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.request_chunks import (

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
-from palimpsest.context.request_assembly.fit import (
-    has_history_to_summarise,
-)
+from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import turn_of
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens

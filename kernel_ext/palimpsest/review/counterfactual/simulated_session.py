@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
 from palimpsest.context.reduction.truncation import truncate
-from palimpsest.context.request_assembly.fit import (
-    MessageRequest,
-)
+from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts

@@ -24,11 +24,7 @@ from palimpsest.review.policies.engine_compaction import (
     compact_by_hand,
     without_undone,
 )
-from palimpsest.review.policies.engine_fit import (
-    compact_after_turn,
-    make_it_fit,
-    prune_after_turn,
-)
+from palimpsest.review.policies.engine_fit import compact_after_turn, make_it_fit, prune_after_turn
 from palimpsest.review.policies.engine_state import EngineState, first_state
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.new_outputs import truncate_new_outputs

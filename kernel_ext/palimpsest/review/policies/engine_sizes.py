@@ -26,13 +26,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.reducible import BESIDE
 from palimpsest.review.timeline.message_items import part_of
 from palimpsest.store.bounded_json import json_value
-from palimpsest.transcript.timeline import (
-    CHARS4,
-    GONE_STATES,
-    Timeline,
-    TimelineItem,
-    Transition,
-)
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES, Timeline, TimelineItem, Transition
 from palimpsest.transcript.values import ToolSpec
 
 

@@ -13,9 +13,7 @@ from typing import Any
 from palimpsest.context.budget.request_tokens import BudgetCheck, reserve, usage_ratio
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.request_assembly.fit import (
-    FitAttempts,
-)
+from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, is_users
 from palimpsest.review.policies.engine_state import EngineState, ShownMessage
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe

@@ -11,9 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from palimpsest.context.request_assembly.fit import (
-    has_history_to_summarise,
-)
+from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
