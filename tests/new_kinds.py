@@ -43,51 +43,31 @@ RULE = (
         f"{PACKAGE}/context/reduction/largest_pruning.py",
         '''"""Clear what is larger than a number of tokens."""
 
-from collections.abc import Callable
-
-from palimpsest.context.reduction.shown_outputs import shown_outputs
-from palimpsest.context.visible_messages import View
-from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.context_values.decisions import pinned_parts
-from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
+from palimpsest.context.reduction.request_outputs import Reduction, RequestOutputs, RuleAnswer
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 
-def prune_largest(
-    view: View,
-    policy: Policy,
-    _facts: Facts,
-    new_id: Callable[[], str],
-    count: Callable[[str], int],
-) -> tuple[Decision, ...]:
+def prune_largest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> RuleAnswer:
     """Decide which outputs are too large."""
-    rule = policy.prune
-    kept = pinned_parts(view.messages, view.decisions)
-    return tuple(
-        Decision(
-            id=new_id(),
-            action="clear",
-            rule=f"{PRUNE_RULE}largest",
-            message_id=one.part.message_id,
-            part_id=one.part.id,
-            numbers={"text": rule.placeholder, "largest_tokens": rule.largest_tokens},
-            tokens_before=count(one.shown),
-            tokens_after=count(rule.placeholder),
-        )
-        for one in shown_outputs(view, view.messages)
-        if one.part.id not in kept and count(one.shown) > rule.largest_tokens
+    numbers = {"text": rule.placeholder, "largest_tokens": rule.largest_tokens}
+    made = (
+        Reduction(one.part_id, "clear", numbers, rule.placeholder, one.tokens)
+        for one in outputs.newest_first()
+        if not one.kept and one.tokens > rule.largest_tokens
     )
+    return RuleAnswer(tuple(made))
 ''',
     ),
     Change(
         f"{PACKAGE}/context/reduction/pruning.py",
-        "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n"
-        "from palimpsest.context.reduction.largest_pruning import prune_largest\n",
-        "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n",
+        "from palimpsest.context.reduction.largest_pruning import prune_largest\n"
+        "from palimpsest.context.reduction.message_outputs import MessageOutputs\n",
+        "from palimpsest.context.reduction.message_outputs import MessageOutputs\n",
     ),
     Change(
         f"{PACKAGE}/context/reduction/pruning.py",
-        '        case "largest":\n            return Pruner(prune_largest, before_requests=True)\n'
+        '        case "largest":\n            return Pruner(prune_largest, "request", ("largest_tokens",))\n'
         "        case _:\n            assert_never(rule)\n",
         "        case _:\n            assert_never(rule)\n",
     ),

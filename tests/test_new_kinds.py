@@ -79,6 +79,8 @@ def test_a_kind_that_is_only_named_is_a_type_error(
 
 WORKS = """
 import asyncio, json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages import View
 from palimpsest.context.conversion.part_conversion import neutral_messages
@@ -90,8 +92,18 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.context.reduction.pruning import pruner
 from tests.builders import Builder, MODEL
+from tests.review.replayed_sessions import (
+    EVERY_RULE_ACTS, decided_everywhere, decided_instead, ruled,
+)
 
+def everywhere(call):
+    with TemporaryDirectory() as folder:
+        return asyncio.run(call(Path(folder), ruled("largest", largest_tokens=500), EVERY_RULE_ACTS))
+
+
+acts, instead = everywhere(decided_everywhere), everywhere(decided_instead)
 build = Builder()
 asked = build.user("read it")
 answer = build.assistant(build.ran("read", "word " * 9000), to=asked)
@@ -102,6 +114,10 @@ link = LinkPart(id="prt_l", session_id="s", message_id="m", title="The data")
 said = build.user("see", link)
 print(json.dumps({
     "mark": [decision_sentence(one) for one in made],
+    "live": any(acts["live"]),
+    "replays": acts["live"] == acts["exact"] == acts["light"],
+    "what-if": any(instead["light"]) and instead["light"] == instead["exact"],
+    "held": pruner("largest").numbers,
     "offered": "count_words" in Registry(builtin_tools()).names,
     "action": evaluate("count_words", "*", DEFAULT_RULES).action,
     "own": is_reserved_name("count_words"),
@@ -134,6 +150,10 @@ def test_all_three_work_from_end_to_end(tmp_path: Path) -> None:
                 "kept. Larger than 100 tokens."
             )
         ],
+        "live": True,
+        "replays": True,
+        "what-if": True,
+        "held": ["largest_tokens"],
         "offered": True,
         "action": "allow",
         "own": True,

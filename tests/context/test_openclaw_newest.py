@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.message_repair.rule_order import with_tool_ids, without_thinking
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.request_assembly.fit import choose_fit_action
+from palimpsest.context.request_assembly.fit import MessageRequest, choose_fit_action
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.model.errors.overflow_detection import is_overflow
@@ -19,7 +20,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.context_values.policies import HygieneRule
+from palimpsest.transcript.context_values.policies import HygieneRule, Policy
 from palimpsest.transcript.errors import ApiError, UnknownError
 
 NEWEST = PRESETS["openclaw-2026.9"]
@@ -103,18 +104,16 @@ def test_what_a_provider_measured_takes_the_place_of_the_estimate() -> None:
     view = View.of((), (), lambda _: b"")
     facts = Facts(now=0, estimator="chars/4", window=32_000, reserve=1_000)
 
-    estimated = choose_fit_action(view, projection, NEWEST, facts)[1]
-    measured = choose_fit_action(
-        view, projection, NEWEST, facts.model_copy(update={"calibration": 0.75})
-    )[1]
-    older = choose_fit_action(
-        view,
-        projection,
-        NEWEST.model_copy(
-            update={"overflow": NEWEST.overflow.model_copy(update={"measured": False})}
-        ),
-        facts.model_copy(update={"calibration": 0.75}),
-    )[1]
+    def judged(policy: Policy, **known: float) -> BudgetCheck:
+        told = facts.model_copy(update=known)
+        request = MessageRequest(view, policy, told, len, lambda _: projection, str)
+        return choose_fit_action(request, told)[1]
+
+    unmeasured = NEWEST.overflow.model_copy(update={"measured": False})
+
+    estimated = judged(NEWEST)
+    measured = judged(NEWEST, calibration=0.75)
+    older = judged(NEWEST.model_copy(update={"overflow": unmeasured}), calibration=0.75)
 
     assert estimated.tokens > 8_000
     assert measured.tokens == 6_000

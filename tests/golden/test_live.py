@@ -26,7 +26,7 @@ from palimpsest.context.message_repair.usable_calls import repair_calls
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.oversized_results import cut_result
-from palimpsest.context.reduction.pruning import prune
+from palimpsest.context.reduction.pruning import pruner
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import fold
 from palimpsest.model.interface import ModelRequest
@@ -97,7 +97,7 @@ OPENCLAW = [
     Preset(
         name,
         provider,
-        frozenset({"evaluate_guard", "with_turn_limit", "prune", "cut_result", "repair_calls"})
+        frozenset({"evaluate_guard", "with_turn_limit", "pruner", "cut_result", "repair_calls"})
         | {"paired", "in_turn_order"}
         | special,
     )
@@ -137,7 +137,7 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     traced = (
         evaluate_guard,
         with_turn_limit,
-        prune,
+        pruner,
         cut_result,
         repair_calls,
         paired,

@@ -23,8 +23,8 @@ from palimpsest.context.message_repair.tool_ids import tool_id
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.applied_decisions import apply_decisions
+from palimpsest.context.reduction.opencode_pruning import prune_behind_newest
 from palimpsest.context.reduction.oversized_results import cut_result
-from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages import turn_spans
@@ -71,7 +71,7 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
         compaction_plan,
         recorded_plan,
     }
-    wanted = always | (newer if preset == "opencode-1.18" else {prune})
+    wanted = always | (newer if preset == "opencode-1.18" else {prune_behind_newest})
 
     with Trace(*wanted, serialize_message) as trace:
         await ask(session, "Count.", yes=True)

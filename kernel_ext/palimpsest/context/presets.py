@@ -5,6 +5,8 @@ spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4).
 of a preset never change: a new version of a system is a new name.
 """
 
+from typing import NamedTuple
+
 from palimpsest.transcript.context_values.policies import (
     CompactPolicy,
     ConvertPolicy,
@@ -185,7 +187,47 @@ OPENCLAW_2026_9 = Policy(
     ),
 )
 
-PRESETS: dict[str, Policy] = {
-    preset.name: preset
-    for preset in (Policy(), OPENCODE_1_1, OPENCODE_1_18, OPENCLAW_2026_2, OPENCLAW_2026_9)
-}
+
+class ListedPreset(NamedTuple):
+    """A preset, and what a list of policies says of it besides its numbers."""
+
+    policy: Policy
+    summary: str
+    source: str
+    sliders: tuple[str, ...] = ("prune.protect_tokens", "compact.tail_maximum", "reserved")
+    """The numbers that a view offers first."""
+
+
+LISTED = (
+    ListedPreset(
+        Policy(),
+        "Our own: long results keep head and tail, old ones are cleared in batches near the budget, then a summary.",
+        "palimpsest, context/presets.py: the default policy",
+        ("prune.start_share", "prune.protect_tokens", "prune.minimum_tokens"),
+    ),
+    ListedPreset(
+        OPENCODE_1_1,
+        "OpenCode's older engine: old results are cleared after turns, and a full window is summarised whole.",
+        "OpenCode 1.1, as the engine's preset has it",
+        ("prune.protect_tokens", "prune.minimum_tokens", "prune.protect_turns"),
+    ),
+    ListedPreset(
+        OPENCODE_1_18,
+        "OpenCode's newer engine: nothing is cleared, and a full window is summarised up to a tail of turns.",
+        "OpenCode 1.18, as the engine's preset has it",
+    ),
+    ListedPreset(
+        OPENCLAW_2026_2,
+        "OpenClaw's older engine: with a cold cache old results are trimmed for one request, then cleared.",
+        "OpenClaw 2026.2, as the engine's preset has it",
+        ("prune.soft_ratio", "prune.hard_ratio", "prune.ttl_seconds"),
+    ),
+    ListedPreset(
+        OPENCLAW_2026_9,
+        "OpenClaw's newer engine: as the older one, but trims stay, and a weighted estimate is checked beforehand.",
+        "OpenClaw 2026.9, as the engine's preset has it",
+        ("prune.soft_ratio", "prune.hard_ratio", "overflow.safety_margin"),
+    ),
+)
+"""Every preset; what lists, compares or chooses policies is made of these."""
+PRESETS = {one.policy.name: one.policy for one in LISTED}

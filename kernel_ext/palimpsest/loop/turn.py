@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
-from palimpsest.context.request_assembly.fit import Cause
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of
 from palimpsest.loop.context_management.another_summary import (
     ask_for_another_summary,

@@ -11,12 +11,13 @@ from palimpsest.context.budget.precheck import reducible, result_chars, results_
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.reduction.oversized_results import cut_result, truncate_oversized
+from palimpsest.context.reduction.message_outputs import MessageOutputs
+from palimpsest.context.reduction.oversized_results import RULE, cut_oversized, cut_result
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View
 from palimpsest.session.config.context_policy import without_recall
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.context_values.policies import RecoveryPolicy
+from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -33,9 +34,9 @@ def decide(
     view: View, recovery: RecoveryPolicy = OURS, facts: Facts = FACTS
 ) -> tuple[Decision, ...]:
     numbers = counter(len(view.decisions))
-    return truncate_oversized(
-        view, view.messages, recovery, facts, lambda: f"dec_{next(numbers)}", lambda text: len(text)
-    )
+    outputs = MessageOutputs(view, Policy(), len)
+    found = cut_oversized(outputs, recovery, facts.window)
+    return outputs.decisions(RULE, found, lambda: f"dec_{next(numbers)}")
 
 
 def outputs(view: View) -> list[str]:

@@ -11,9 +11,9 @@ from palimpsest.context.request_assembly.fit import (
     Fit,
     FitAttempts,
     FitEvent,
-    FitInputs,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
@@ -38,9 +38,10 @@ def session(outputs: int, chars: int = 2_500) -> View:
     return View((build.user("go"), *answers))
 
 
-def inputs(chosen: Policy = OURS) -> FitInputs:
+def request(view: View, chosen: Policy = OURS) -> MessageRequest:
     numbers = counter()
-    return FitInputs(
+    return MessageRequest(
+        view=view,
         policy=chosen,
         facts=FACTS,
         count=len,
@@ -51,29 +52,31 @@ def inputs(chosen: Policy = OURS) -> FitInputs:
     )
 
 
-def step(running: Fit, outcome: FitOutcome | None = None) -> FitEvent | FittedRequest | None:
+def step(
+    running: Fit[MessageRequest], outcome: FitOutcome[MessageRequest] | None = None
+) -> FitEvent | FittedRequest[MessageRequest] | None:
     """Resume the generator until its next yield; at its end return its result."""
     try:
         return running.send(outcome)
     except StopIteration as ended:
-        value: FittedRequest | None = ended.value
+        value: FittedRequest[MessageRequest] | None = ended.value
         return value
 
 
 def test_leaves_a_small_session_alone() -> None:
     view, tries = session(2), FitAttempts()
 
-    found = step(fit(view, inputs(), tries))
+    found = step(fit(request(view), tries))
 
     assert isinstance(found, FittedRequest)
-    assert found.view is view
+    assert found.request.view is view
     assert found.route.fits
-    assert found.facts == FACTS.model_copy(update={"used_tokens": found.projection.total})
+    assert found.facts == FACTS.model_copy(update={"used_tokens": found.request.projection.total})
     assert tries == FitAttempts()
 
 
 def test_clears_old_outputs_before_it_asks_for_anything() -> None:
-    running = fit(session(6), inputs(PRUNES), FitAttempts())
+    running = fit(request(session(6), PRUNES), FitAttempts())
 
     decided = step(running)
     assert isinstance(decided, DecisionBatch)
@@ -83,35 +86,35 @@ def test_clears_old_outputs_before_it_asks_for_anything() -> None:
     found = step(running)
 
     assert isinstance(found, FittedRequest)
-    assert found.view.decisions == decided.decisions
-    assert found.projection.total < decided.facts.used_tokens
+    assert found.request.view.decisions == decided.decisions
+    assert found.request.projection.total < decided.facts.used_tokens
 
 
 def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
     tries = FitAttempts()
-    running = fit(session(6), inputs(), tries)
+    running = fit(request(session(6)), tries)
 
     assert step(running) == SummaryNeeded(overflow=False)
     assert tries.compactions == 1
     small = session(1)
-    found = step(running, FitOutcome(small, inputs()))
+    found = step(running, FitOutcome(request(small)))
 
     assert isinstance(found, FittedRequest)
-    assert found.view is small
+    assert found.request.view is small
 
 
 def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
     small = policy_with_changes(OURS, {"recovery.result_cap": 1_000})
     view, tries = session(6), FitAttempts()
-    running = fit(view, inputs(small), tries)
+    running = fit(request(view, small), tries)
     assert step(running) == SummaryNeeded(overflow=False)
 
-    decided = step(running, FitOutcome(view, inputs(small), failed=True))
+    decided = step(running, FitOutcome(request(view, small), failed=True))
     assert isinstance(decided, DecisionBatch)
     assert {one.rule for one in decided.decisions} == {"recover/oversized"}
     assert step(running) == ResultsShortened()
     assert tries.truncations == 1
-    found = step(running, FitOutcome(view.decided(*decided.decisions), inputs(small)))
+    found = step(running, FitOutcome(request(view.decided(*decided.decisions), small)))
 
     assert isinstance(found, FittedRequest)
     assert found.route.fits
@@ -119,19 +122,19 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
     view = session(6, chars=2_500)
-    running = fit(view, inputs(), FitAttempts())
+    running = fit(request(view), FitAttempts())
     step(running)
 
-    assert step(running, FitOutcome(view, inputs(), failed=True)) is None
+    assert step(running, FitOutcome(request(view), failed=True)) is None
 
 
 def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
     once = policy_with_changes(OURS, {"compact.max_attempts": 1})
     view = session(6)
-    running = fit(view, inputs(once), FitAttempts())
+    running = fit(request(view, once), FitAttempts())
     step(running)
 
-    found = step(running, FitOutcome(view, inputs(once)))
+    found = step(running, FitOutcome(request(view, once)))
 
     assert isinstance(found, FittedRequest)
     assert not found.route.fits
@@ -141,8 +144,8 @@ def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None
     once = policy_with_changes(OURS, {"recovery.compactions": 1})
     view, tries = session(2), FitAttempts()
 
-    first = step(fit(view, inputs(once), tries, "refused"))
-    second = step(fit(view, inputs(once), tries, "refused"))
+    first = step(fit(request(view, once), tries, "refused"))
+    second = step(fit(request(view, once), tries, "refused"))
 
     assert first == SummaryNeeded(overflow=True)
     assert second is None
@@ -153,8 +156,8 @@ def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
     once = policy_with_changes(OURS, {"compact.max_attempts": 1})
     view, tries = session(2), FitAttempts()
 
-    first = step(fit(view, inputs(once), tries, "full"))
-    second = step(fit(view, inputs(once), tries, "full"))
+    first = step(fit(request(view, once), tries, "full"))
+    second = step(fit(request(view, once), tries, "full"))
 
     assert first == SummaryNeeded(overflow=False)
     assert isinstance(second, FittedRequest)
@@ -163,7 +166,7 @@ def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
 def test_a_prompt_alone_is_not_summarised() -> None:
     view = View((Builder().user("word " * 4_000),))
 
-    found = step(fit(view, inputs(), FitAttempts()))
+    found = step(fit(request(view), FitAttempts()))
 
     assert isinstance(found, FittedRequest)
     assert not found.route.fits
@@ -173,7 +176,7 @@ def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:
     view = session(6)
     before = view.decisions
 
-    once, again = (list(fit(view, inputs(PRUNES), FitAttempts())) for _ in range(2))
+    once, again = (list(fit(request(view, PRUNES), FitAttempts())) for _ in range(2))
 
     assert once == again
     assert once
@@ -188,8 +191,8 @@ def test_prunes_after_a_turn_only_where_the_policy_does_that_then() -> None:
         turns += [build.assistant(build.ran("bash", "x" * 30_000)) for _ in range(2)]
     view = View(tuple(turns))
 
-    ours = list(prune_after_turn(view, inputs(PRUNES)))
-    [theirs] = prune_after_turn(view, inputs(PRESETS["opencode-1.1"]))
+    ours = list(prune_after_turn(request(view, PRUNES)))
+    [theirs] = prune_after_turn(request(view, PRESETS["opencode-1.1"]))
 
     assert ours == []
     assert isinstance(theirs, DecisionBatch)

@@ -316,10 +316,10 @@ def comparable(decision: Decision) -> str:
     return decision.model_copy(update={"id": ""}).model_dump_json()
 
 
-def listened(told: list[str], make: Callable[..., Fit]) -> Callable[..., Fit]:
+def listened(told: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fit[Any]]:
     """Wrap a fit generator so that its events are recorded."""
 
-    def listening(*given: Any) -> Fit:
+    def listening(*given: Any) -> Fit[Any]:
         running, outcome = make(*given), None
         while True:
             try:

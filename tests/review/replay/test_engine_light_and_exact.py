@@ -1,31 +1,33 @@
-"""The engine's presets decide the same over sizes as over messages, for every kind of recorded session."""
+"""Every rule and preset decides the same live, over sizes and exactly, for every kind of recorded session."""
 
-from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.harness.session import SessionHarness, ask
-from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness
+from tests.harness.session import SessionHarness
 from tests.review.decision_sessions import SCENES
+from tests.review.replayed_sessions import (
+    EVERY_RULE_ACTS,
+    Turns,
+    decided,
+    decided_everywhere,
+    decided_instead,
+    recorded,
+    review_of,
+    ruled,
+)
 from tests.sample_size import sample_size
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
-from palimpsest.model.script import ModelAnswer, calls, says
-from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.steps import Replay
-from palimpsest.review.policies.registry import get
-from palimpsest.review.timeline.journal_timeline import timeline_of
-from palimpsest.store.interface import Store
-from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.prune_policy import PruneRule
 
 BAND = 50
 """Tokens by which the totals of a request may differ after a summary or a reminder: what the engine says
@@ -33,20 +35,6 @@ around them is known by its usual words, and a stand-in is counted by the policy
 NEVER_SENT = {("stopped_summary", "palimpsest"), ("stopped_summary", "openclaw-2026.2")}
 """The user stopped a summary, and took out what it was for: the exact walk reduces what a request would have held
 that was never sent, and no timeline has."""
-
-
-def review_of(store: Store, session_id: str) -> SessionReview:
-    return SessionReview(timeline_of(store, session_id, counter), get, lambda _model: None)
-
-
-def decided(replay: Replay) -> list[Counter[tuple[str, str | None]]]:
-    """Return what each request cleared or shortened: rule and part."""
-    return [
-        Counter(
-            (one.rule, one.part_id) for one in step.decisions if one.action in ("truncate", "clear")
-        )
-        for step in replay.steps
-    ]
 
 
 def summaries(replay: Replay) -> list[int]:
@@ -113,27 +101,6 @@ SMALL: dict[str, dict[str, object]] = {
 """Numbers so small that each preset has something to do in a short session."""
 STEPS = st.lists(st.tuples(st.integers(0, 7), st.integers(40, 250)), min_size=0, max_size=5)
 TURNS = st.lists(st.tuples(STEPS, st.sampled_from([0, 0, 2, 10])), min_size=2, max_size=5)
-Turns = Sequence[tuple[Sequence[tuple[int, int]], int]]
-
-
-async def recorded(root: Path, turns: Turns) -> tuple[SessionHarness, str]:
-    """Record a session without reductions: turns of reads, each after a pause in minutes."""
-    answers: list[ModelAnswer] = []
-    for reads, _ in turns:
-        answers += [calls("read", path=f"log{name}.txt", limit=lines) for name, lines in reads]
-        answers.append(says("Well."))
-    harness, _ = make_fit_harness(
-        root, *answers, says(SUMMARY), window=40_000, caching=True, policy=QUIET
-    )
-    session = await harness.session()
-    for number, (_, minutes) in enumerate(turns):
-        harness.clock.now += minutes * 60_000
-        await ask(session, f"Read the logs, {number}.")
-    await session.journal.flush()
-    return harness, session.id
-
-
-QUIET = policy_with_changes(Policy(), {"prune.rule": "none", "overflow.auto": False})
 
 
 @cache
@@ -164,3 +131,41 @@ async def test_any_session_is_pruned_alike_over_sizes_and_over_messages(turns: T
             for mine, theirs in zip(tokens(light), tokens(exact), strict=True):
                 assert mine == pytest.approx(theirs, abs=BAND), name
         await harness.workspace.close()
+
+
+EVERYWHERE = {rule: ruled(rule) for rule in get_args(PruneRule)} | {
+    name: policy_with_changes(policy, SMALL.get(name, {})) for name, policy in PRESETS.items()
+}
+"""Of each rule and each preset a policy that has something to do in a short session."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERYWHERE)
+async def test_a_rule_acts_alike_live_and_in_both_replays(tmp_path: Path, name: str) -> None:
+    for folder_name in ("live", "quiet"):
+        (tmp_path / folder_name).mkdir()
+
+    acts = await decided_everywhere(tmp_path / "live", EVERYWHERE[name], EVERY_RULE_ACTS)
+    instead = await decided_instead(tmp_path / "quiet", EVERYWHERE[name], EVERY_RULE_ACTS)
+
+    assert acts["live"] == acts["exact"] == acts["light"]
+    assert instead["light"] == instead["exact"]
+    if name not in ("none", "opencode-1.18"):
+        assert any(acts["live"]), "it has nothing to do in this session"
+        assert any(instead["light"]), "it has nothing to do in this session"
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=sample_size(4, 20),
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(turns=TURNS, name=st.sampled_from([*EVERYWHERE]))
+async def test_any_rule_acts_alike_in_any_session(turns: Turns, name: str) -> None:
+    with TemporaryDirectory(dir=folder().name) as root:
+        acts = await decided_everywhere(Path(root), EVERYWHERE[name], turns)
+
+    assert acts["live"] == acts["exact"] == acts["light"]

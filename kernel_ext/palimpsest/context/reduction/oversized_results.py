@@ -9,18 +9,16 @@ Python's strings; OpenClaw counts a character beyond the basic plane as two.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
-from palimpsest.context.reduction.shown_outputs import OutputText, shown_outputs
+from palimpsest.context.reduction.request_outputs import Reduction, RequestOutput, RequestOutputs
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.visible_messages import View
-from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, pinned_parts
+from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.messages import Messages
 
 RULE: OwnRule = "recover/oversized"
 
@@ -95,42 +93,14 @@ def cut_result(
             return _weighed(text, most, kept_least, policy)
 
 
-def truncate_oversized(
-    view: View,
-    messages: Messages,
-    policy: RecoveryPolicy,
-    facts: Facts,
-    new_id: Callable[[], str],
-    count: Callable[[str], int],
-) -> tuple[Decision, ...]:
+def cut_oversized(
+    outputs: RequestOutputs, policy: RecoveryPolicy, window: int
+) -> tuple[Reduction, ...]:
     """Cut every result that is too long for the window, then all of them until they fit together.
 
-    ``messages`` are those that are sent, after the fold. Pinned results stay as they are.
+    Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
     """
-    untouchable = pinned_parts(messages, view.decisions)
-    results = [one for one in shown_outputs(view, messages) if one.part.id not in untouchable]
-    cuts = oversized_cuts(results, policy, facts.window)
-    limit = result_chars(facts.window or LARGEST_KNOWN, policy)
-    return tuple(
-        Decision(
-            id=new_id(),
-            action="truncate",
-            rule=RULE,
-            message_id=result.part.message_id,
-            part_id=result.part.id,
-            numbers=made.numbers | {"limit_chars": limit},
-            tokens_before=count(result.shown),
-            tokens_after=count(shorten(result.whole, made.numbers)),
-        )
-        for result in results
-        if (made := cuts.get(result.part.id)) is not None
-    )
-
-
-def oversized_cuts(
-    results: Sequence[OutputText], policy: RecoveryPolicy, window: int
-) -> dict[str, CutText]:
-    """Return the cuts that shorten results, oldest first, by their parts; 0 is a window without a limit."""
+    results = [one for one in outputs.newest_first() if not one.pinned][::-1]
     limit = result_chars(window or LARGEST_KNOWN, policy)
     together = results_chars(window or LARGEST_KNOWN, policy)
     cuts = {
@@ -141,16 +111,18 @@ def oversized_cuts(
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
-    return {
-        result.part_id: made
+    return tuple(
+        Reduction(
+            result.part_id, "truncate", made.numbers | {"limit_chars": limit}, text, result.tokens
+        )
         for result in results
         if (made := cuts.get(result.part_id)) is not None
-        and len(shorten(result.whole, made.numbers)) < len(result.shown)
-    }
+        and len(text := shorten(result.whole, made.numbers)) < len(result.shown)
+    )
 
 
 def _cut_together(
-    results: Sequence[OutputText], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
+    results: Sequence[RequestOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {
@@ -175,7 +147,7 @@ def _cut_together(
     return found
 
 
-def _naming(policy: RecoveryPolicy, result: OutputText) -> RecoveryPolicy:
+def _naming(policy: RecoveryPolicy, result: RequestOutput) -> RecoveryPolicy:
     """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy

@@ -2,27 +2,32 @@
 
 Border: pure. No clock, no disk, no model: ``fit`` is a generator that yields its decisions, batch by
 batch, and yields a request for a summary too; the caller journals or applies each yield before it resumes
-the generator, and sends the outcome of a summary back. The live loop and what-if drive the same
-generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old
+the generator, and sends the outcome of a summary back. What it makes fit is made of messages
+(``MessageRequest``) or of the items of a timeline (``review/policies/item_request.py``): the live loop and
+every replay drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old
 outputs, a summary, oversized results, and in the end an error message (docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, Literal, Self, TypeVar
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import FitAction, precheck, reducible, reserve_of
 from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
 from palimpsest.context.engine_text.reminders import remind
-from palimpsest.context.reduction.oversized_results import truncate_oversized
+from palimpsest.context.reduction.message_outputs import MessageOutputs
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import cut_oversized
 from palimpsest.context.reduction.picture_limits import (
     Shrink,
     cannot_shrink,
     keep_picture_limits,
 )
-from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
-from palimpsest.context.reduction.shown_outputs import shown_outputs
+from palimpsest.context.reduction.pruning import pruner, rule_name
+from palimpsest.context.reduction.request_outputs import Reduction, RuleAnswer
+from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
@@ -38,33 +43,11 @@ UNMEASURED = 1.0
 """The calibration where no provider has reported usage yet."""
 
 
-Cause = Literal["size", "full", "refused", "failed"]
-"""Why the context must shrink: the estimate of the request, the tokens that an answer reported, a provider
-that refused the request as too long, or a summary that failed and cannot be requested again."""
-
-
 FitMove = Literal["summarise", "send", "look at the size", "cut"]
 """What is tried next: ``send`` the request as it is, or ``cut`` results where a summary cannot be had."""
 
 
-@dataclass(frozen=True, slots=True)
-class FitInputs:
-    """What a request is made from besides the messages; all of it values and pure functions."""
-
-    policy: Policy
-    facts: Facts
-    """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
-    count: Count
-    project: Callable[[View], Projection]
-    """Make the request of a view, with this model, system prompt and tools."""
-    new_id: Callable[[], str]
-    """The id of the next decision."""
-    model: ModelInfo | None = None
-    """The model of the request, whose limits on pictures are kept; None keeps none."""
-    shrink: Shrink = cannot_shrink
-    """Makes a picture smaller."""
-    learned: RequestLimits = NO_LIMITS
-    """What the provider named when it refused the request."""
+R = TypeVar("R", bound=FittableRequest)
 
 
 @dataclass(slots=True)
@@ -92,10 +75,7 @@ class FitAttempts:
 
     def may_summarise(self, cause: Cause, messages: Messages, policy: Policy) -> bool:
         """Return whether a summary may be requested, and whether there is more to summarise than a prompt."""
-        if cause == "refused" and messages and _is_refused(messages[-1]):
-            # The answer of a refused request is empty, so it does not count as history.
-            messages = messages[:-1]
-        return self.may_ask(cause, policy) and has_history_to_summarise(messages)
+        return self.may_ask(cause, policy) and has_history_to_summarise(messages, cause)
 
     def may_ask(self, cause: Cause, policy: Policy) -> bool:
         """Return whether a summary may be requested, if there is something to summarise."""
@@ -149,34 +129,32 @@ class ResultsShortened:
 
 
 @dataclass(frozen=True, slots=True)
-class FitOutcome:
-    """The outcome of what was yielded, and the session as it is now.
+class FitOutcome(Generic[R]):
+    """The outcome of what was yielded, and the request as it is now.
 
-    The text of a summary is in messages of the view; a turn that was stopped sends no outcome.
+    The text of a summary is in what the request is made of; a turn that was stopped sends no outcome.
     """
 
-    view: View
-    inputs: FitInputs
+    request: R
     failed: bool = False
     """There is no usable summary."""
 
 
 @dataclass(frozen=True, slots=True)
-class FittedRequest:
+class FittedRequest(Generic[R]):
     """The next request, and whether it fits: one that does not is not sent."""
 
-    view: View
-    projection: Projection
+    request: R
     facts: Facts
     route: BudgetCheck
 
 
 FitEvent = DecisionBatch | SummaryNeeded | ResultsShortened
-Fit = Generator[FitEvent, FitOutcome | None, FittedRequest | None]
-DeciderRun = Generator[FitEvent, FitOutcome | None, View]
+Fit = Generator[FitEvent, FitOutcome[R] | None, FittedRequest[R] | None]
+DeciderRun = Generator[DecisionBatch, None, R]
 
 
-def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size") -> Fit:
+def fit(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
     """Reduce the context until the next request fits, or as far as the policy allows.
 
     Returns the request, which may still not fit; None where a request was refused or a summary
@@ -185,42 +163,52 @@ def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size"
     while True:
         made = None
         if cause == "size":
-            made = yield from _reduced(view, inputs, tries)
-            view = made.view
+            made = yield from _fitted(request, tries)
+            request = made.request
             if made.route.fits:
                 return made
-        match tries.next_move(cause, may=tries.may_summarise(cause, view.messages, inputs.policy)):
+        may = tries.may_ask(cause, request.policy) and request.has_history(cause)
+        match tries.next_move(cause, may=may):
             case "summarise":
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
                 assert outcome is not None
-                view, inputs = outcome.view, outcome.inputs
+                request = outcome.request
                 cause = tries.summarised(failed=outcome.failed)
             case "send":
                 return made
             case "look at the size":
                 cause = "size"
             case "cut":
-                before = view
-                if tries.may_truncate(inputs.policy):
-                    view = yield from _cut(view, inputs, tries, inputs.facts)
-                if view is before:
+                found = _cuts(request, tries)
+                if not found:
                     return None
+                request = yield from _reduced(request, OVERSIZED, RuleAnswer(found), request.facts)
                 outcome = yield ResultsShortened()
                 assert outcome is not None
-                view, inputs, cause = outcome.view, outcome.inputs, "size"
+                request, cause = outcome.request, "size"
 
 
-def prune_after_turn(view: View, inputs: FitInputs) -> DeciderRun:
+def resumed(
+    running: Fit[R], outcome: FitOutcome[R] | None = None
+) -> FitEvent | FittedRequest[R] | None:
+    """Start or resume ``fit``, and return what it yields next, or at its end the request."""
+    try:
+        return running.send(outcome)
+    except StopIteration as ended:
+        made: FittedRequest[R] | None = ended.value
+        return made
+
+
+def prune_after_turn(request: R) -> DeciderRun[R]:
     """Prune where the policy does that when a turn has ended."""
-    policy = inputs.policy
-    if policy.prune.rule in BEFORE_REQUESTS:
-        return view
-    found = prune(view, policy, inputs.facts, inputs.new_id, inputs.count)
-    return (yield from _decided(view, found, inputs.facts))
+    return (yield from _pruned(request, "turn end", request.facts))
 
 
-def has_history_to_summarise(messages: Messages) -> bool:
+def has_history_to_summarise(messages: Messages, cause: Cause = "size") -> bool:
     """Return whether there is more to summarise than the newest prompt alone."""
+    if cause == "refused" and messages and _is_refused(messages[-1]):
+        # The answer of a refused request is empty, so it does not count as history.
+        messages = messages[:-1]
     return any(isinstance(message.info, AssistantMessage) for message in messages)
 
 
@@ -249,100 +237,141 @@ def _is_refused(message: Message) -> bool:
     return isinstance(info, AssistantMessage) and isinstance(info.error, ContextOverflowError)
 
 
-def _reduced(
-    view: View, inputs: FitInputs, tries: FitAttempts
-) -> Generator[FitEvent, FitOutcome | None, FittedRequest]:
+def _fitted(request: R, tries: FitAttempts) -> Generator[DecisionBatch, None, FittedRequest[R]]:
     """Reduce the next request by everything that the policy reduces without a summary."""
-    policy, count, new_id = inputs.policy, inputs.count, inputs.new_id
-    reminders = remind(view, policy.reminders, new_id, count)
-    view = yield from _decided(view, reminders, inputs.facts)
-    projection = inputs.project(view)
-    facts = inputs.facts.model_copy(update={"used_tokens": projection.total})
-    before = view
-    if policy.prune.rule in BEFORE_REQUESTS:
-        view = yield from _decided(view, prune(view, policy, facts, new_id, count), facts)
-    projection = projection if view is before else inputs.project(view)
-    before, view = view, (yield from limit_pictures(view, projection, inputs, facts))
-    projection = projection if view is before else inputs.project(view)
-    way, route = choose_fit_action(view, projection, policy, facts)
-    if tries.cuts_now(way, policy):
-        before, view = view, (yield from _cut(view, inputs, tries, facts))
-        if view is not before:
-            projection = inputs.project(view)
-            way, route = choose_fit_action(view, projection, policy, facts)
+    made, request = request.reminded()
+    if made:
+        yield DecisionBatch(made, request.facts)
+    facts, used = request.facts, request.total
+    if facts.used_tokens != used:
+        facts = facts.model_copy(update={"used_tokens": used})
+    request = yield from _pruned(request, "request", facts)
+    made, request = request.within_limits()
+    if made:
+        yield DecisionBatch(made, facts)
+    way, route = choose_fit_action(request, facts)
+    request.judged(route)
+    if tries.cuts_now(way, request.policy) and (found := _cuts(request, tries)):
+        request = yield from _reduced(request, OVERSIZED, RuleAnswer(found), facts)
+        way, route = choose_fit_action(request, facts)
+        request.judged(route)
     tries.shorten = way == "compact_then_truncate"
-    return FittedRequest(view, projection, facts, route)
+    return FittedRequest(request, facts, route)
 
 
-def limit_pictures(
-    view: View, projection: Projection, inputs: FitInputs, facts: Facts
-) -> DeciderRun:
-    """Keep the limits of the provider on pictures; the view stays the same one where nothing is beyond them.
-
-    The presets of recorded agents know none: they know their own words of a refusal alone, too.
-    """
-    if inputs.model is None or inputs.policy.overflow.refusals != KEEPS_LIMITS:
-        return view
-    found = keep_picture_limits(
-        view, projection.messages, inputs.model, inputs.new_id, inputs.shrink, inputs.learned
-    )
-    return (yield from _decided(view, found, facts))
+def _pruned(request: R, when: str, facts: Facts) -> DeciderRun[R]:
+    """Prune where the policy's rule does that at this moment."""
+    rule = pruner(request.policy.prune.rule)
+    if rule.when != when:
+        return request
+    answer = rule.decide(request.outputs, request.policy.prune, facts)
+    return (yield from _reduced(request, rule_name(request.policy), answer, facts))
 
 
-def _cut(view: View, inputs: FitInputs, tries: FitAttempts, facts: Facts) -> DeciderRun:
-    """Cut tool results that are too long for the window; the view stays the same one where there are none."""
+def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[Reduction, ...]:
+    """Return the cuts of tool results that are too long for the window, if more may be cut in this turn."""
+    if not tries.may_truncate(request.policy):
+        return ()
     tries.truncations += 1
-    policy = inputs.policy
-    seen = view.folded(policy.compact)
-    found = truncate_oversized(view, seen, policy.recovery, facts, inputs.new_id, inputs.count)
-    return (yield from _decided(view, found, facts))
+    return cut_oversized(request.outputs, request.policy.recovery, request.facts.window)
 
 
-def _decided(view: View, found: Sequence[Decision], facts: Facts) -> DeciderRun:
-    if not found:
-        return view
-    yield DecisionBatch(tuple(found), facts)
-    return view.decided(*found)
+def _reduced(request: R, rule: str, answer: RuleAnswer, facts: Facts) -> DeciderRun[R]:
+    made, request = request.reduced(rule, answer)
+    if made:
+        yield DecisionBatch(made, facts)
+    return request
 
 
-def choose_fit_action(
-    view: View, projection: Projection, policy: Policy, facts: Facts
-) -> tuple[FitAction, BudgetCheck]:
+def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction, BudgetCheck]:
     """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
-    return fit_action(
-        projection.total,
-        policy,
-        facts,
-        conservative=lambda: conservative_tokens(projection.messages, policy.overflow),
-        results=lambda: [
-            len(one.shown) for one in shown_outputs(view, view.folded(policy.compact))
-        ],
-    )
-
-
-def fit_action(
-    total: int,
-    policy: Policy,
-    facts: Facts,
-    *,
-    conservative: Callable[[], int],
-    results: Callable[[], Sequence[int]],
-) -> tuple[FitAction, BudgetCheck]:
-    """Choose the cheapest action by sizes: the request's tokens, and the characters of each result.
-
-    ``conservative`` returns the tokens on the safe side, and with ``results`` is asked only where they count.
-    """
+    policy, total = request.policy, request.total
     if policy.overflow.rule != "precheck" or not facts.window:
         found = check_budget(total, facts)
         return ("fits" if found.fits else "compact_only"), found
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
-    tokens = round(total * facts.calibration) if measured else conservative()
+    tokens = round(total * facts.calibration) if measured else request.conservative()
     fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
+    results = () if fits else [one.chars for one in request.outputs.newest_first()]
     checked = precheck(
         tokens,
-        0 if fits else reducible(results(), facts.window, policy.recovery),
+        reducible(results, facts.window, policy.recovery),
         facts.window,
         policy.reserved,
         policy.overflow,
     )
     return checked.way, BudgetCheck(checked.way == "fits", checked.tokens, checked.budget)
+
+
+@dataclass(frozen=True)
+class MessageRequest:
+    """A request that is made of messages, by values and pure functions alone; see ``FittableRequest``."""
+
+    view: View
+    policy: Policy
+    facts: Facts
+    """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
+    count: Count
+    project: Callable[[View], Projection]
+    """Make the request of a view, with this model, system prompt and tools."""
+    new_id: Callable[[], str]
+    """The id of the next decision."""
+    model: ModelInfo | None = None
+    """The model of the request, whose limits on pictures are kept; None keeps none."""
+    shrink: Shrink = cannot_shrink
+    """Makes a picture smaller."""
+    learned: RequestLimits = NO_LIMITS
+    """What the provider named when it refused the request."""
+
+    @cached_property
+    def outputs(self) -> MessageOutputs:
+        """What the rules see of it."""
+        return MessageOutputs(self.view, self.policy, self.count)
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The request as it would be sent now."""
+        return self.project(self.view)
+
+    @property
+    def total(self) -> int:
+        """Its tokens."""
+        return self.projection.total
+
+    def conservative(self) -> int:
+        """Return its tokens on the safe side."""
+        return conservative_tokens(self.projection.messages, self.policy.overflow)
+
+    def has_history(self, cause: Cause) -> bool:
+        """Return whether there is more to summarise than a prompt."""
+        return has_history_to_summarise(self.view.messages, cause)
+
+    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
+        """Add the reminders of the policy."""
+        return self._decided(remind(self.view, self.policy.reminders, self.new_id, self.count))
+
+    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        """Make decisions of what a rule answered."""
+        found = answer.reductions
+        return self._decided(self.outputs.decisions(rule, found, self.new_id) if found else ())
+
+    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+        """Keep the limits of the provider on pictures.
+
+        The presets of recorded agents know none: they know their own words of a refusal alone, too.
+        """
+        if self.model is None or self.policy.overflow.refusals != KEEPS_LIMITS:
+            return (), self
+        messages = self.projection.messages
+        return self._decided(
+            keep_picture_limits(
+                self.view, messages, self.model, self.new_id, self.shrink, self.learned
+            )
+        )
+
+    def judged(self, route: BudgetCheck) -> None:
+        """Note nothing: what was compared is journalled with the request."""
+
+    def _decided(self, made: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:
+        after = replace(self, view=self.view.decided(*made)) if made else self
+        return tuple(made), after

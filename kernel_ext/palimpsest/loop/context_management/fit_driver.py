@@ -11,31 +11,38 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     Fit,
     FitAttempts,
-    FitInputs,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
-    limit_pictures,
+    resumed,
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
 from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
+from palimpsest.loop.model_requests.request_builder import (
+    Assembled,
+    assembly_of,
+    facts_for,
+    record,
+    write_decisions,
+)
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.provider_profile.request_limits import RequestLimits
-from palimpsest.transcript.session_record.events import DecisionMade
+
+Fitted = FittedRequest[MessageRequest]
 
 SHORTENED = (
     "Long tool outputs were shortened, because the conversation no longer fits the context window. Go on "
@@ -53,7 +60,7 @@ class FitDriver:
     def __init__(self, run_context: RunContext) -> None:
         self.tries = FitAttempts()
         self._run_context = run_context
-        self._waiting: Fit | None = None
+        self._waiting: Fit[MessageRequest] | None = None
         """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
         """The newest request that was assembled to see whether it fits."""
@@ -74,13 +81,14 @@ class FitDriver:
         self, setup: StepSetup, refused: Assembled, learned: RequestLimits
     ) -> Assembled | None:
         """Build a refused request anew, within limits that its provider named; None where nothing is beyond them."""
-        inputs = dataclasses.replace(self._inputs(setup), learned=learned)
-        view = self._run_context.view()
-        running = limit_pictures(view, refused.projection, inputs, refused.record.facts)
-        decided = [told for told in running if isinstance(told, DecisionBatch)]
-        for told in decided:
-            _write(self._run_context, told)
-        return self.again(setup, refused) if decided else None
+        request = dataclasses.replace(
+            self._request(setup), learned=learned, project=lambda _view: refused.projection
+        )
+        made, _ = request.within_limits()
+        if not made:
+            return None
+        write_decisions(self._run_context, DecisionBatch(made, refused.record.facts))
+        return self.again(setup, refused)
 
     def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
         """Build a refused request anew, from the session and the setup as they are now."""
@@ -122,48 +130,46 @@ class FitDriver:
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
-        running = fit(self._run_context.view(), self._inputs(setup), self.tries, cause)
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+        running = fit(self._request(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
-        outcome = FitOutcome(self._run_context.view(), self._inputs(setup), failed=failed)
+        outcome = FitOutcome(self._request(setup), failed=failed)
         return self._drive(running, outcome, user)
 
     def _drive(
-        self, running: Fit, outcome: FitOutcome | None, user: UserMessage
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+        self,
+        running: Fit[MessageRequest],
+        outcome: FitOutcome[MessageRequest] | None,
+        user: UserMessage,
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
-        self._waiting = None
-        while True:
-            try:
-                told = running.send(outcome)
-            except StopIteration as ended:
-                made: FittedRequest | None = ended.value
-                return made
-            outcome = None
-            match told:
-                case DecisionBatch():
-                    _write(self._run_context, told)
-                    continue
-                case SummaryNeeded(overflow=overflow):
-                    write_marker(self._run_context, user, auto=True, overflow=overflow)
-                case ResultsShortened():
-                    write_engine_message(self._run_context, user, SHORTENED)
-            self._waiting = running
-            return told
+        told = resumed(running, outcome)
+        while isinstance(told, DecisionBatch):
+            write_decisions(self._run_context, told)
+            told = resumed(running)
+        self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
+        match told:
+            case SummaryNeeded(overflow=overflow):
+                write_marker(self._run_context, user, auto=True, overflow=overflow)
+            case ResultsShortened():
+                write_engine_message(self._run_context, user, SHORTENED)
+            case FittedRequest() | None:
+                pass
+        return told
 
-    def _inputs(self, setup: StepSetup) -> FitInputs:
+    def _request(self, setup: StepSetup) -> MessageRequest:
         def project(_view: View) -> Projection:
             # The view equals what is journaled by now, and the session caches its newest request.
             self._assembly = assembly_of(self._run_context, setup)
             return self._assembly.projection
 
-        return _inputs(self._run_context, setup, project)
+        return _request(self._run_context, setup, project)
 
 
 def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
@@ -172,16 +178,16 @@ def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
     def project(_view: View) -> Projection:
         return assembly_of(run_context, setup).projection
 
-    for told in pruning(run_context.view(), _inputs(run_context, setup, project)):
-        if isinstance(told, DecisionBatch):
-            _write(run_context, told)
+    for told in pruning(_request(run_context, setup, project)):
+        write_decisions(run_context, told)
 
 
-def _inputs(
+def _request(
     run_context: RunContext, setup: StepSetup, project: Callable[[View], Projection]
-) -> FitInputs:
+) -> MessageRequest:
     request = run_context.log.state.request
-    return FitInputs(
+    return MessageRequest(
+        view=run_context.view(),
         policy=setup.policy,
         facts=facts_for(run_context, setup, request.tokens if request is not None else 0),
         count=setup.count,
@@ -189,12 +195,4 @@ def _inputs(
         new_id=functools.partial(run_context.ids.new, "dec"),
         model=setup.info,
         shrink=functools.partial(shrink_picture, run_context.blobs),
-    )
-
-
-def _write(run_context: RunContext, told: DecisionBatch) -> None:
-    first, *others = told.decisions
-    run_context.write(
-        DecisionMade(decision=first, facts=told.facts),
-        *(DecisionMade(decision=decision) for decision in others),
     )

@@ -8,13 +8,12 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 
-from palimpsest.context.request_assembly.fit import DecisionBatch, FitInputs
+from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.model_requests.request_builder import facts_for
+from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
-from palimpsest.transcript.session_record.events import DecisionMade
 
 
 def postpone_pruning(run_context: RunContext) -> None:
@@ -25,8 +24,11 @@ def postpone_pruning(run_context: RunContext) -> None:
 
 def prune_postponed(run_context: RunContext, setup: StepSetup) -> None:
     """Journal what was postponed, before the request that a person let go."""
-    found = postponed_batches(run_context, setup, run_context.view(), _ids(run_context))
-    _journal(run_context, found)
+    found = postponed_batches(
+        run_context, setup, run_context.view(), functools.partial(run_context.ids.new, "dec")
+    )
+    for told in found:
+        write_decisions(run_context, told)
     _put(run_context, "")
 
 
@@ -44,12 +46,7 @@ def postponed_batches(
     if until not in ids:
         return
     ended = dataclasses.replace(view, messages=view.messages[: ids.index(until) + 1])
-    yield from _batches(run_context, setup, ended, new_id)
 
-
-def _batches(
-    run_context: RunContext, setup: StepSetup, view: View, new_id: Callable[[], str]
-) -> Iterator[DecisionBatch]:
     def projected(seen: View) -> Projection:
         return project(
             seen,
@@ -62,20 +59,4 @@ def _batches(
 
     request = run_context.log.state.request
     facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
-    inputs = FitInputs(setup.policy, facts, setup.count, projected, new_id)
-    for told in pruning(view, inputs):
-        if isinstance(told, DecisionBatch):
-            yield told
-
-
-def _ids(run_context: RunContext) -> Callable[[], str]:
-    return functools.partial(run_context.ids.new, "dec")
-
-
-def _journal(run_context: RunContext, found: Iterator[DecisionBatch]) -> None:
-    for told in found:
-        first, *others = told.decisions
-        run_context.write(
-            DecisionMade(decision=first, facts=told.facts),
-            *(DecisionMade(decision=one) for one in others),
-        )
+    yield from pruning(MessageRequest(ended, setup.policy, facts, setup.count, projected, new_id))

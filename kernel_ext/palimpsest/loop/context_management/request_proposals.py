@@ -13,18 +13,19 @@ from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
 from palimpsest.context.policy_overrides import meanings, policy_numbers
-from palimpsest.context.reduction.pruning import BEFORE_REQUESTS
+from palimpsest.context.reduction.pruning import pruner
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     FitAttempts,
-    FitInputs,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     fit,
+    resumed,
     stored_full,
 )
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.picture_shrinking import shrink_picture
@@ -67,17 +68,8 @@ CACHE_MINIMUM_TOKENS = 1_024
 MOST_ITEMS = 150
 """Items that are listed, the newest; a page draws them all at once."""
 LABEL_CHARS = 80
-NOT_AFTER = BEFORE_REQUESTS | {"none"}
-"""Rules of pruning that do nothing when a turn has ended."""
-
-NUMBERS = {
-    "batch": ("prune.protect_tokens", "prune.minimum_tokens"),
-    "opencode": ("prune.protect_tokens", "prune.minimum_tokens"),
-    "cache-ttl": ("prune.ttl_seconds", "prune.keep_assistants"),
-    "none": (),
-}
-"""The numbers that are offered for a change, by the rule of pruning; that of the summary's tail is always offered."""
 TAIL = "compact.tail_turns"
+"""Always offered for a change, beside the numbers of the rule of pruning."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,16 +120,15 @@ async def propose_step(
 
 def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
     """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
-    running = fit(
+    request = _request(
+        run_context,
+        setup,
         run_context.view(),
-        _inputs(run_context, setup, lambda seen: assembly_of_view(seen, setup).projection, _ids()),
-        dataclasses.replace(tries),
-        cause,
+        lambda seen: assembly_of_view(seen, setup).projection,
+        _ids(),
     )
-    try:
-        return isinstance(next(running, None), DecisionBatch)
-    finally:
-        running.close()
+    running = fit(request, dataclasses.replace(tries), cause)
+    return isinstance(resumed(running), DecisionBatch)
 
 
 def propose_summary(
@@ -170,48 +161,43 @@ def _fitted(
         assemblies.append(assembly_of_view(seen, setup))
         return assemblies[-1].projection
 
-    inputs = _inputs(run_context, setup, project, _ids(len(decisions)))
-    facts = inputs.facts
+    request = _request(run_context, setup, view, project, _ids(len(decisions)))
+    facts = request.facts
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
-    running = fit(view, inputs, tries, cause)
-    fitted: FittedRequest | None = None
-    summary_first = False
-    outcome: FitOutcome | None = None
-    try:
-        while fitted is None and not summary_first:
-            event = running.send(outcome)
-            outcome = None
-            if isinstance(event, DecisionBatch):
-                decisions += event.decisions
-                view = view.decided(*event.decisions)
-            elif isinstance(event, ResultsShortened):
-                outcome = FitOutcome(view, inputs)
-            else:
-                summary_first = True
-    except StopIteration as ended:
-        fitted = ended.value
-    finally:
-        running.close()
+    running = fit(request, tries, cause)
+    event = resumed(running)
+    while isinstance(event, DecisionBatch | ResultsShortened):
+        if isinstance(event, DecisionBatch):
+            decisions += event.decisions
+            view = view.decided(*event.decisions)
+            event = resumed(running)
+        else:
+            event = resumed(running, FitOutcome(dataclasses.replace(request, view=view)))
+    running.close()
     if not assemblies:
         project(view)
     assembly = assemblies[-1]
-    if fitted is not None:
-        return _Proposed(assembly, fitted.facts, fitted.route, tuple(decisions), view)
+    if isinstance(event, FittedRequest):
+        return _Proposed(assembly, event.facts, event.route, tuple(decisions), view)
     facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
     route = checked(assembly.projection.total, facts)
-    return _Proposed(assembly, facts, route, tuple(decisions), view, summary_first)
+    return _Proposed(
+        assembly, facts, route, tuple(decisions), view, summary_first=event is not None
+    )
 
 
-def _inputs(
+def _request(
     run_context: RunContext,
     setup: StepSetup,
+    view: View,
     project: Callable[[View], Projection],
     ids: Iterator[str],
-) -> FitInputs:
+) -> MessageRequest:
     before = run_context.log.state.request
     facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
-    return FitInputs(
+    return MessageRequest(
+        view,
         setup.policy,
         facts,
         setup.count,
@@ -262,7 +248,7 @@ def _described(
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
         cost_cold=_cost(setup.info, tokens, 0),
-        prunes_after=setup.policy.prune.rule not in NOT_AFTER,
+        prunes_after=pruner(setup.policy.prune.rule).when == "turn end",
     )
 
 
@@ -317,9 +303,10 @@ def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
 
 def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     known, words = policy_numbers(policy), meanings()
+    pruning = (f"prune.{name}" for name in pruner(policy.prune.rule).numbers)
     return tuple(
         ProposedNumber(name=name, value=known[name], meaning=words.get(name, ""))
-        for name in (*NUMBERS[policy.prune.rule], TAIL)
+        for name in (*pruning, TAIL)
         if isinstance(known.get(name), int | float)
     )
 

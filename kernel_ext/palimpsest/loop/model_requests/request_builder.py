@@ -14,6 +14,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.request_chunks import (
@@ -30,6 +31,7 @@ from palimpsest.transcript.context_values.decisions import ContextItem, Facts, P
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
+from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
 
@@ -255,3 +257,12 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
             break
         same += 1
     return same
+
+
+def write_decisions(run_context: RunContext, told: DecisionBatch) -> None:
+    """Journal what one decider decided at once, the facts with its first decision."""
+    first, *others = told.decisions
+    run_context.write(
+        DecisionMade(decision=first, facts=told.facts),
+        *(DecisionMade(decision=decision) for decision in others),
+    )

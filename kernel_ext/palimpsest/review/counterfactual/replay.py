@@ -12,13 +12,13 @@ from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     FittedRequest,
     ResultsShortened,
     SummaryNeeded,
     reported_full,
     stored_full,
 )
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View
 from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
 from palimpsest.review.counterfactual.moved_compaction import (
@@ -33,7 +33,7 @@ from palimpsest.review.counterfactual.recorded_compactions import (
     read_compactions,
 )
 from palimpsest.review.counterfactual.recorded_requests import Recordings
-from palimpsest.review.counterfactual.request_fit import ReplayedFit
+from palimpsest.review.counterfactual.request_fit import Fitted, ReplayedFit
 from palimpsest.review.counterfactual.request_writer import ReplayedRequest
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
 from palimpsest.review.counterfactual.step_builder import StepBuilder
@@ -364,7 +364,7 @@ class CounterfactualReplay:
     def _note(self, request: StepRequest) -> None:
         """Store a request that would have been made: its reported usage calibrates the next."""
         other = self._other
-        other.newest, other.touched = request, request.facts.now
+        other.newest, other.touched, other.used = request, request.facts.now, request.tokens
         estimator = self._recordings.replayed(request).estimator
         if estimator != request.facts.estimator:
             other.weights[request.id] = self._recordings.projection(
@@ -385,15 +385,16 @@ class CounterfactualReplay:
         self._turn = asking
         self._other.turn_over()
         self._note(request)
+        self._other.used = fitted.request.total
         self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
         return step
 
     def _fitting(
         self, request: StepRequest, asking: StepInputs
-    ) -> tuple[FittedRequest, ReplayedRequest, bool]:
+    ) -> tuple[Fitted, ReplayedRequest, bool]:
         """Make a request that fits, with as many compactions as that takes and the policy allows."""
         cause, self._cause = self._due(asking), "size"
-        made: tuple[FittedRequest, ReplayedRequest] | None = None
+        made: tuple[Fitted, ReplayedRequest] | None = None
         while True:
             found = self._room.make(asking, cause)
             match found:
@@ -413,15 +414,13 @@ class CounterfactualReplay:
                     # The turn would have ended here; the recorded one, or a later one, continues.
                     cause = "size"
 
-    def _write(
-        self, request: StepRequest, asking: StepInputs, fitted: FittedRequest
-    ) -> ReplayedRequest:
+    def _write(self, request: StepRequest, asking: StepInputs, fitted: Fitted) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
         weighed = self._other.weighed(estimator)
         held = self._other.held(asking)
-        count, seen = self._counter(estimator), fitted.view.messages
-        written = self._sides.write(fitted.projection, held, count, seen, weighed)
+        count, seen = self._counter(estimator), fitted.request.view.messages
+        written = self._sides.write(fitted.request.projection, held, count, seen, weighed)
         if request.opaque is None:
             return written
         made = self._recordings.projection(request, self._state, estimator, weighed)

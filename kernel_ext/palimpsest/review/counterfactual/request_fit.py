@@ -6,18 +6,23 @@ would have ended.
 """
 
 from palimpsest.context.request_assembly.fit import (
-    Cause,
     DecisionBatch,
     Fit,
     FitAttempts,
     FitOutcome,
     FittedRequest,
+    MessageRequest,
     ResultsShortened,
     SummaryNeeded,
     fit,
     prune_after_turn,
+    resumed,
 )
+from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
+
+Fitted = FittedRequest[MessageRequest]
+"""A request that fits, or not, and is made of messages."""
 
 
 class ReplayedFit:
@@ -30,7 +35,7 @@ class ReplayedFit:
     def __init__(self, other: SimulatedSession) -> None:
         self._other = other
         self._tries = FitAttempts()
-        self._waiting: Fit | None = None
+        self._waiting: Fit[MessageRequest] | None = None
         self._failed = False
 
     @property
@@ -51,26 +56,23 @@ class ReplayedFit:
 
     def make(
         self, asking: StepInputs, cause: Cause = "size"
-    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Resume the waiting generator, or start one; returns what the live loop would do next."""
-        view, inputs = self._other.inputs(asking)
-        running, outcome = self._waiting, None
+        request = self._other.request(asking)
+        running = self._waiting
+        outcome: FitOutcome[MessageRequest] | None = None
         if running is None:
-            running = fit(view, inputs, self._tries, cause)
+            running = fit(request, self._tries, cause)
         else:
-            outcome = FitOutcome(view, inputs, failed=self._failed)
+            outcome = FitOutcome(request, failed=self._failed)
         self._waiting, self._failed = None, False
-        while True:
-            try:
-                told = running.send(outcome)
-            except StopIteration as ended:
-                made: FittedRequest | None = ended.value
-                return made
-            outcome = None
-            if not isinstance(told, DecisionBatch):
-                self._waiting = running
-                return told
+        told = resumed(running, outcome)
+        while isinstance(told, DecisionBatch):
             self._other.decide(told.decisions)
+            told = resumed(running)
+        if isinstance(told, SummaryNeeded | ResultsShortened):
+            self._waiting = running
+        return told
 
     def summarised(self, *, failed: bool, stopped: bool) -> None:
         """Record how a summary ended; after one that was stopped nothing is resumed."""
@@ -83,6 +85,5 @@ class ReplayedFit:
         self._tries, self._waiting, self._failed = FitAttempts(), None, False
         if asking is None:
             return
-        for told in prune_after_turn(*self._other.inputs(asking)):
-            if isinstance(told, DecisionBatch):
-                self._other.decide(told.decisions)
+        for told in prune_after_turn(self._other.request(asking)):
+            self._other.decide(told.decisions)

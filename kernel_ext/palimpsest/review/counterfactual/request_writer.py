@@ -14,7 +14,6 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
 )
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
-from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
@@ -25,6 +24,7 @@ from palimpsest.model.wire.provider_messages import (
     with_marks,
 )
 from palimpsest.review.counterfactual.message_caches import MessageHashes, TokenCounts
+from palimpsest.review.counterfactual.request_fit import Fitted
 from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ResultBlock
@@ -74,12 +74,10 @@ class ReplayedRequest:
     marked: bool = True
     """It gets cache marks; a hook that writes a request sets its own."""
 
-    def request(
-        self, recorded: StepRequest, fitted: FittedRequest, session_id: str
-    ) -> ModelRequest:
+    def request(self, recorded: StepRequest, fitted: Fitted, session_id: str) -> ModelRequest:
         """Return the request, with the recorded parameters and the answer tokens that fit the window."""
         model, overflow = self.asking.model, self.asking.policy.overflow
-        longest = answer_tokens(fitted.projection.total, fitted.facts, model, overflow)
+        longest = answer_tokens(fitted.request.projection.total, fitted.facts, model, overflow)
         places = (
             cache_mark_positions([message["role"] for message in self.sent], model)
             if self.marked

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
-from palimpsest.context.request_assembly.fit import FitInputs
+from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
@@ -59,6 +59,8 @@ class SimulatedSession:
     """Tokens of recorded requests by another counter than the recorded one."""
     replaced: dict[str, str] = field(default_factory=dict)
     """Stand-in summaries by the recorded ones that they replace."""
+    used: int = 0
+    """Tokens of the newest request as it would have been sent."""
     touched: int | None = None
     """When the provider's cache was last touched."""
     _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
@@ -126,19 +128,17 @@ class SimulatedSession:
         policy = policy_after_undo(messages, tuple(self.decisions), asking.policy)
         return replace(asking, policy=policy)
 
-    def inputs(self, asking: StepInputs) -> tuple[View, FitInputs]:
-        """Return the view and inputs for ``fit``, as the live loop would have them now."""
-        view = self.view(self.messages(asking.without))
+    def request(self, asking: StepInputs) -> MessageRequest:
+        """Return the request for ``fit``, as the live loop would have it now."""
         held = self.held(asking)
-        used = self.newest.tokens if self.newest is not None else 0
-        made = FitInputs(
+        return MessageRequest(
+            view=self.view(self.messages(asking.without)),
             policy=held.policy,
-            facts=self.facts(held, used),
+            facts=self.facts(held, self.used),
             count=self._count(held.policy),
             project=functools.partial(self._projected, held),
             new_id=self.new_id,
         )
-        return view, made
 
     def truncate(self, part: ToolPart, asking: StepInputs) -> None:
         """Truncate an output when its tool ends."""

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.budget.window_guard import window_refusal
-from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire.provider_messages import Body
 from palimpsest.review.counterfactual.message_caches import TokenCounts
+from palimpsest.review.counterfactual.request_fit import Fitted
 from palimpsest.review.counterfactual.request_writer import (
     Prefix,
     ReplayedRequest,
@@ -98,7 +98,7 @@ class StepBuilder:
         )
 
     def other(
-        self, was: Step, request: StepRequest, fitted: FittedRequest, written: ReplayedRequest
+        self, was: Step, request: StepRequest, fitted: Fitted, written: ReplayedRequest
     ) -> Step:
         """Return a step as it would have been."""
         now = prefix_of(request, written.prefix, written.tools_tokens)

@@ -1,22 +1,15 @@
-"""The engine's compactions over a timeline: when one is asked for, where it cuts, and what stands for its summary.
+"""The engine's compactions over a timeline: where one cuts, and what stands for its summary.
 
 A recorded summary is shown where the same messages would have been summarised at the same place; else a
 placeholder of stated size stands there, since none was written.
 """
 
-from dataclasses import replace
 from typing import Literal
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable
 from palimpsest.context.compaction.continuation import CONTINUE, CONTINUE_WITH
 from palimpsest.context.compaction.plan import tail_budget, tail_place, tail_tokens
-from palimpsest.context.request_assembly.fit import Cause, reported_full
 from palimpsest.context.request_assembly.turn_limit import turns_kept
-from palimpsest.review.policies.engine_reductions import (
-    action_to_fit,
-    cut_oversized,
-    prune_before_request,
-)
 from palimpsest.review.policies.engine_sizes import call_input
 from palimpsest.review.policies.engine_state import EngineState, ShownMessage
 from palimpsest.review.policies.engine_step import EngineStep
@@ -39,51 +32,6 @@ LEAST_SHARE = 0.5
 """A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
 JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
 """Rules of repair that join an answer with the summary before it into one message."""
-MOST_MOVES = 20
-"""More moves than any policy allows in one turn end the search."""
-
-
-def make_it_fit(step: EngineStep) -> None:
-    """Reduce the next request until it fits, or as far as the policy allows, as the live loop does."""
-    cause = cause_to_shrink(step)
-    for _ in range(MOST_MOVES):
-        if cause == "size" and _reduced(step):
-            if not _is_refused(step):
-                return
-            cause, step.checked = "refused", replace(step.checked, fits=False)
-        may = step.tries.may_ask(cause, step.policy) and step.request.index > 0
-        match step.tries.next_move(cause, may=may):
-            case "summarise":
-                done = compact(step, overflow=cause == "refused")
-                cause = step.tries.summarised(failed=not done)
-            case "send":
-                return
-            case "look at the size":
-                cause = "size"
-            case "cut":
-                if not step.tries.may_truncate(step.policy) or not cut_oversized(step):
-                    return
-                cause = "size"
-
-
-def cause_to_shrink(step: EngineStep) -> Cause:
-    """Return why the context must shrink before the next request."""
-    before = step.before
-    if before is None or step.state.summarised_at == step.request.index:
-        return "size"
-    if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
-        return "refused"
-    usage = step.usage_before()
-    full = usage is not None and reported_full(usage, step.model, step.policy)
-    return "full" if full else "size"
-
-
-def compact_after_turn(step: EngineStep) -> None:
-    """Ask for a summary where the last answer of a turn reported a full window."""
-    if cause_to_shrink(step) == "full" and step.tries.may_ask("full", step.policy):
-        step.tries.next_move("full", may=True)
-        if not compact(step) and step.tries.may_truncate(step.policy):
-            cut_oversized(step)
 
 
 def compact_by_hand(step: EngineStep) -> None:
@@ -150,29 +98,6 @@ def _dropped_users(step: EngineStep) -> int:
     """Return how many messages of the user the limit left out before."""
     state = step.state
     return sum(state.gone <= one < state.dropped for one in step.sizes.users)
-
-
-# How a request is reduced and judged
-
-
-def _reduced(step: EngineStep) -> bool:
-    """Reduce the request without a summary, and return whether it fits."""
-    facts = step.facts()
-    prune_before_request(step, facts)
-    way, route = action_to_fit(step, facts)
-    if step.tries.cuts_now(way, step.policy) and cut_oversized(step):
-        way, route = action_to_fit(step, facts)
-    step.tries.shorten = way == "compact_then_truncate"
-    step.checked = route
-    return route.fits
-
-
-def _is_refused(step: EngineStep) -> bool:
-    """Return whether the provider would refuse a request that is not the recorded one, by its usage for others."""
-    request, sizes = step.request, step.recorded_sizes
-    if not request.estimator or step.compared == sizes.requests[request.index]:
-        return False
-    return round(step.compared * request.calibration) > step.model.capacity
 
 
 # Where a compaction cuts

@@ -1,40 +1,37 @@
 """The engine's own presets as policies over a timeline: what each would have shown of any agent's session.
 
-Each holds a ``Policy`` as the live loop does, and decides by the same functions. Its numbers are those of the
-policy, by their dotted names, such as ``prune.protect_tokens``.
+Each is made of its row in ``context/presets.py``, and decides by the functions of the live loop. Its numbers are those
+of the policy, by their dotted names, such as ``prune.protect_tokens``.
 """
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from palimpsest.context.policy_overrides import (
     check_number,
+    policy_differences,
     policy_numbers,
     policy_with_changes,
     read_number,
     value_text,
 )
-from palimpsest.context.presets import PRESETS as ENGINE
+from palimpsest.context.presets import LISTED, ListedPreset
 from palimpsest.review.policies.engine_compaction import (
     apply_history_limit,
-    compact_after_turn,
     compact_by_hand,
-    make_it_fit,
     without_undone,
 )
-from palimpsest.review.policies.engine_reductions import prune_after_turn, truncate_new_outputs
+from palimpsest.review.policies.engine_fit import compact_after_turn, make_it_fit, prune_after_turn
 from palimpsest.review.policies.engine_state import EngineState, first_state
 from palimpsest.review.policies.engine_step import EngineStep
+from palimpsest.review.policies.new_outputs import truncate_new_outputs
 from palimpsest.review.policies.policy import Decided, PolicyView, SessionFacts, When
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import SUMMARY_TOKENS
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.timeline import CHARS4
-
-OURS = Policy().estimator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +40,8 @@ class EnginePolicy(Preset):
 
     sticky: ClassVar[bool] = False
     when: ClassVar[When] = "both"
-    sliders: ClassVar[tuple[str, ...]] = (
-        "prune.protect_tokens",
-        "compact.tail_maximum",
-        "reserved",
-    )
+    base: ClassVar[Policy] = Policy()
+    """The engine's preset."""
     window: int = 0
     """Tokens of context that are assumed; 0 takes the recorded window."""
     summary: int = SUMMARY_TOKENS
@@ -59,7 +53,7 @@ class EnginePolicy(Preset):
     def engine(self) -> Policy:
         """The policy as the live loop would have it."""
         changes = {**dict(self.changes), "estimator": self.estimator}
-        return policy_with_changes(ENGINE[self.preset], changes)
+        return policy_with_changes(self.base, changes)
 
     @property
     def name(self) -> str:
@@ -71,7 +65,7 @@ class EnginePolicy(Preset):
     @classmethod
     def made(cls, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
         """Return the policy with its own numbers and those of the engine's, by dotted names or as written."""
-        base = policy_numbers(ENGINE[cls.preset])
+        base = policy_numbers(cls.base)
         changes = {}
         for key, given in more.items():
             text = isinstance(given, str)
@@ -84,15 +78,10 @@ class EnginePolicy(Preset):
     def of(
         cls, policy: Policy, *, window: int = 0, summary: int = SUMMARY_TOKENS
     ) -> "EnginePolicy":
-        """Return a policy of the engine as one over a timeline."""
-        preset = next(one for one in PRESETS if one.preset == policy.name)
-        base = policy_numbers(ENGINE[policy.name])
-        changes = {
-            key: value
-            for key, value in policy_numbers(policy).items()
-            if value != base[key] and key != "estimator"
-        }
-        return preset(
+        """Return a policy of the engine as one over a timeline; raises ConfigError for a preset that is unknown."""
+        changes = {key: value for key, (_, value) in policy_differences(policy).items()}
+        changes.pop("estimator", None)
+        return BY_NAME[policy.name](
             window=window,
             summary=summary,
             estimator=policy.estimator,
@@ -116,8 +105,14 @@ class EnginePolicy(Preset):
     @classmethod
     def more_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers of the engine's policy, by dotted names, with the preset's values."""
-        found = policy_numbers(ENGINE[cls.preset])
+        found = policy_numbers(cls.base)
         return {key: value for key, value in found.items() if key != "estimator"}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (
+            self.preset,
+            {key: getattr(self, key) for key in self.__dataclass_fields__},
+        )
 
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the window, and that nothing is reduced."""
@@ -140,81 +135,37 @@ class EnginePolicy(Preset):
             compared = step.compared
             checked = step.checked
             step.state = step.state._replace(
-                estimate=checked.tokens, budget=checked.budget, fits=checked.fits
+                used=step.total, estimate=checked.tokens, budget=checked.budget, fits=checked.fits
             )
         step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
         return step.decided(step.state)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PalimpsestPolicy(EnginePolicy):
-    """Our own: long results keep head and tail, old ones are cleared in batches near the budget, then a summary."""
-
-    preset: ClassVar[str] = "palimpsest"
-    source: ClassVar[str] = "palimpsest, context/presets.py: the default policy"
-    sliders: ClassVar[tuple[str, ...]] = (
-        "prune.start_share",
-        "prune.protect_tokens",
-        "prune.minimum_tokens",
+def _preset(listed: ListedPreset) -> type[EnginePolicy]:
+    policy = listed.policy
+    told = {
+        "__doc__": listed.summary,
+        "__module__": __name__,
+        "preset": policy.name,
+        "source": listed.source,
+        "sliders": listed.sliders,
+        "base": policy,
+    }
+    estimator = ("estimator", str, field(default=policy.estimator))
+    made: type[EnginePolicy] = make_dataclass(
+        "EnginePreset",
+        [estimator],
+        bases=(EnginePolicy,),
+        namespace=told,
+        frozen=True,
+        kw_only=True,
     )
-    estimator: str = OURS
+    return made
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenCodeOlder(EnginePolicy):
-    """OpenCode's older engine: old results are cleared after turns, and a full window is summarised whole."""
-
-    preset: ClassVar[str] = "opencode-1.1"
-    source: ClassVar[str] = "OpenCode 1.1, as the engine's preset has it"
-    sliders: ClassVar[tuple[str, ...]] = (
-        "prune.protect_tokens",
-        "prune.minimum_tokens",
-        "prune.protect_turns",
-    )
-    estimator: str = CHARS4
+PRESETS = tuple(map(_preset, LISTED))
+BY_NAME = {one.preset: one for one in PRESETS}
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenCodeNewer(EnginePolicy):
-    """OpenCode's newer engine: nothing is cleared, and a full window is summarised up to a tail of turns."""
-
-    preset: ClassVar[str] = "opencode-1.18"
-    source: ClassVar[str] = "OpenCode 1.18, as the engine's preset has it"
-    estimator: str = CHARS4
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenClawOlder(EnginePolicy):
-    """OpenClaw's older engine: with a cold cache old results are trimmed for one request, then cleared."""
-
-    preset: ClassVar[str] = "openclaw-2026.2"
-    source: ClassVar[str] = "OpenClaw 2026.2, as the engine's preset has it"
-    sliders: ClassVar[tuple[str, ...]] = (
-        "prune.soft_ratio",
-        "prune.hard_ratio",
-        "prune.ttl_seconds",
-    )
-    estimator: str = OURS
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenClawNewer(EnginePolicy):
-    """OpenClaw's newer engine: as the older one, but trims stay, and a weighted estimate is checked beforehand."""
-
-    preset: ClassVar[str] = "openclaw-2026.9"
-    source: ClassVar[str] = "OpenClaw 2026.9, as the engine's preset has it"
-    sliders: ClassVar[tuple[str, ...]] = (
-        "prune.soft_ratio",
-        "prune.hard_ratio",
-        "overflow.safety_margin",
-    )
-    estimator: str = OURS
-
-
-PRESETS: tuple[type[EnginePolicy], ...] = (
-    PalimpsestPolicy,
-    OpenCodeOlder,
-    OpenCodeNewer,
-    OpenClawOlder,
-    OpenClawNewer,
-)
+def _unpickled(preset: str, numbers: Mapping[str, Any]) -> EnginePolicy:
+    return BY_NAME[preset](**numbers)

@@ -6,7 +6,7 @@ item, so that a light policy compares the same numbers with its thresholds as th
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -19,23 +19,15 @@ from palimpsest.context.budget.request_tokens import (
     tools_tokens,
     weigh_chars,
 )
+from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.policies.reducible import BESIDE
 from palimpsest.review.timeline.message_items import part_of
 from palimpsest.store.bounded_json import json_value
-from palimpsest.transcript.timeline import (
-    CHARS4,
-    GONE_STATES,
-    Timeline,
-    TimelineItem,
-    Transition,
-)
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES, Timeline, TimelineItem, Transition
 from palimpsest.transcript.values import ToolSpec
-
-MEDIA_CHARS = 8_000
-"""How many characters an image counts as where characters are counted."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +50,8 @@ class EngineSizes:
     """Sums of ``extras`` of the items before each, without recorded summaries, which are not there by themselves."""
     outputs: tuple[int, ...]
     """Results of calls that did not fail, and what the user's cells did: the outputs that may be reduced."""
+    places: Mapping[str, int]
+    """Those, by their parts."""
     outputs_sums: tuple[int, ...]
     """Sums of the tokens of outputs and their images among the items before each."""
     users: tuple[int, ...]
@@ -162,21 +156,24 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         return (0, *accumulate(present))
 
     requests = _requests(timeline, estimator, wholes, frames)
+    parts = tuple(map(part_of, timeline.items))
+    outputs = tuple(
+        item.index
+        for item in timeline.items
+        if (item.kind == "output" and not item.is_error) or item.kind == "notebook"
+    )
     known = [one.estimated if one.estimator == estimator else 0 for one in timeline.requests]
     return EngineSizes(
         estimator=estimator,
         count=count,
         frames=frames,
         extras=extras,
-        parts=tuple(map(part_of, timeline.items)),
+        parts=parts,
         wholes=tuple(wholes),
         wholes_until=sums(wholes),
         until=sums(extras),
-        outputs=tuple(
-            item.index
-            for item in timeline.items
-            if (item.kind == "output" and not item.is_error) or item.kind == "notebook"
-        ),
+        outputs=outputs,
+        places={parts[one]: one for one in outputs},
         outputs_sums=(
             0,
             *accumulate(

@@ -39,6 +39,8 @@ class EngineState(NamedTuple):
     """When a summary was asked for, which used the provider's cache."""
     compared: int = 0
     """Tokens of the newest request as it was sent, by the estimator of the recording."""
+    used: int = 0
+    """Tokens of it as the policy's estimator counts them."""
     estimate: int = 0
     """Tokens of the newest request as the policy's rule estimated them, and what it may have."""
     budget: int = 0

@@ -3,9 +3,10 @@
 A step works on copies of the state and returns a new one, so that the same view gives the same decisions again.
 """
 
+import copy
+import dataclasses
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,34 +22,6 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
 from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
-
-
-@dataclass(frozen=True)
-class ItemOutput:
-    """An output of a timeline for the deciders that shorten texts."""
-
-    step: "EngineStep"
-    item: int
-
-    @property
-    def part_id(self) -> str:
-        """The part whose output it is."""
-        return self.step.part_id(self.item)
-
-    @cached_property
-    def shown(self) -> str:
-        """The text as it is shown now."""
-        return self.step.text(self.item)
-
-    @cached_property
-    def whole(self) -> str:
-        """The whole text."""
-        return self.step.view.read(self.item)
-
-    @property
-    def media(self) -> int:
-        """Images that are shown with it."""
-        return len(self.step.media(self.item))
 
 
 class EngineStep:
@@ -68,8 +41,7 @@ class EngineStep:
         self.reduced = dict(state.reduced)
         self.counted = dict(state.counted)
         self.below = dict(state.below)
-        compactions, refused, failed, truncations, shorten_next = state.tries
-        self.tries = FitAttempts(compactions, refused, failed, truncations, shorten=shorten_next)
+        self.tries = FitAttempts(*state.tries)
         self.changes: dict[int, Change] = {}
         self.probe: Probe | None = None
         self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
@@ -230,36 +202,42 @@ class EngineStep:
     def facts(self) -> Facts:
         """Return what the deciders are told of this moment."""
         return Facts(
-            now=self.request.started or 0,
+            now=self.now or 0,
             estimator=self.policy.estimator,
             calibration=self.calibration,
             window=self.window,
             reserve=reserve(self.policy, self.model),
             cache_age_seconds=self.cache_age,
-            used_tokens=self.total,
+            used_tokens=self.state.used if self.at_turn_end else self.total,
         )
+
+    @property
+    def now(self) -> int | None:
+        """When this moment is, in milliseconds: a turn ends with the newest answer."""
+        sent = self.sender
+        return sent.ended or sent.started if self.at_turn_end else sent.started
 
     @property
     def calibration(self) -> float:
         """The ratio of reported to estimated tokens of the request before."""
-        before, request = self.before, self.request
-        if self.state.adopted and self.state.summarised_at == request.index:
+        before = self.before
+        if self.state.adopted and self.state.summarised_at == self.request.index:
             # The call for the recorded summary reported its usage, too.
-            return request.calibration
-        if before is None or before.usage is None or before.model != request.model:
+            return self.request.calibration
+        if before is None or before.usage is None or before.model != self.sender.model:
             return 1.0
         return usage_ratio(before.usage, self.sizes.requests[before.index])
 
     @property
     def cache_age(self) -> float | None:
         """Seconds since the provider's cache was used; None where that is not known or nothing is cached."""
-        before, request = self.before, self.request
+        before, request = self.before, self.sender
         if before is None or request.caching is False or before.model != request.model:
             return None
-        if before.started is None or request.started is None:
+        if before.started is None or self.now is None:
             return None
         touched = max(before.started, self.state.touched or 0)
-        return max(request.started - touched, 0) / 1000
+        return max(self.now - touched, 0) / 1000
 
     def usage_before(self) -> Usage | None:
         """Return the usage that would have been reported, or assumed, for the request before; None where unknown."""
@@ -328,6 +306,9 @@ class EngineStep:
         gone = state == "cleared" or bool(numbers.get("without_media"))
         for one in self.media(item) if gone else ():
             self.change(Change(one, "cleared", chars=0, tokens=0))
+        below = self.reduced.get(str(item), {})
+        if below and below.get("rule") != numbers.get("rule"):
+            self.below[str(item)] = below
         self.reduced[str(item)] = dict(numbers)
         if self.recorded_sizes is not self.sizes:
             self.counted[str(item)] = self.recorded_sizes.count(shown)
@@ -336,10 +317,10 @@ class EngineStep:
     def restore(self, item: int) -> None:
         """Show an output as it was before a decision that held for one request."""
         numbers = self.below.pop(str(item), None)
+        self.reduced.pop(str(item), None)
         if numbers:
             self.reduce(item, "truncated", shorten(self.view.read(item), numbers), numbers)
             return
-        self.reduced.pop(str(item), None)
         self.change(Change(item, "whole"))
         for one in range(item + 1, self.view.count):
             other = self.view.item(one)
@@ -360,35 +341,28 @@ class EngineStep:
         """Count anew what is tried in one turn."""
         self.tries = FitAttempts()
 
-    def leave(self, item: int) -> None:
-        """Take back a decision that shows an output as the request before did."""
-        for one in (item, *range(item + 1, self.view.count)):
-            if one != item and self.view.item(one).kind != "media":
-                break
-            before = self._weighed(one)
-            if self.changes.pop(one, None) is not None:
-                self._more += self._weighed(one) - before
+    def copied(self) -> "EngineStep":
+        """Return a copy, to look at what other decisions would show."""
+        made = copy.copy(self)
+        made.reduced, made.counted, made.below = {**self.reduced}, {**self.counted}, {**self.below}
+        made.changes = {**self.changes}
+        return made
 
     def decided(self, state: EngineState) -> Decided:
         """Return what this step decides, with the state after it."""
-        tries = self.tries
-        counted = (
-            tries.compactions,
-            tries.refused,
-            tries.failed,
-            tries.truncations,
-            tries.shorten,
-        )
         state = state._replace(
-            reduced=self.reduced, counted=self.counted, below=self.below, tries=counted
+            reduced=self.reduced,
+            counted=self.counted,
+            below=self.below,
+            tries=dataclasses.astuple(self.tries),
         )
         changes = tuple(self.changes.values())
         return Decided(state, changes, self.probe, fired=bool(changes))
 
-    def note(self, probes: Iterable[Probe]) -> None:
+    def note(self, probe: Probe) -> None:
         """Keep the probe that is nearest to its threshold."""
-        found = [one for one in (self.probe, *probes) if one is not None]
-        self.probe = max(found, key=lambda one: one.nearness, default=None)
+        if self.probe is None or probe.nearness > self.probe.nearness:
+            self.probe = probe
 
     def _weighed(self, item: int) -> int:
         """Return the tokens that an item adds to the request now."""

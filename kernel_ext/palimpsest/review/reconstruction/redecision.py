@@ -15,9 +15,10 @@ from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
+from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
-from palimpsest.context.reduction.oversized_results import truncate_oversized
-from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
+from palimpsest.context.reduction.oversized_results import cut_oversized
+from palimpsest.context.reduction.pruning import prune, pruner
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
@@ -258,7 +259,7 @@ class _LogReplay:
             return
         policy = self._policy(request)
         looked = {batch.decider for batch in batches}
-        if policy.prune.rule in BEFORE_REQUESTS and "prune" not in looked:
+        if pruner(policy.prune.rule).when == "request" and "prune" not in looked:
             yield self._again(_Batch("prune", seq, self._before, request.facts), request)
         if "remind" not in looked:
             reminded = self._again(_Batch("remind", seq, self._before, request.facts), request)
@@ -271,7 +272,7 @@ class _LogReplay:
         if request is None or not self._turn_open:
             return
         self._turn_open = False
-        if self._policy(request).prune.rule in BEFORE_REQUESTS:
+        if pruner(self._policy(request).prune.rule).when == "request":
             return
         batches = [one for one in self._batches if one.decider == "prune"]
         self._batches = [one for one in self._batches if one.decider != "prune"]
@@ -293,12 +294,9 @@ class _LogReplay:
         names = iter([decision.id for decision in batch.decisions])
         count = self._counter(facts.estimator)
         if batch.decider == "shorten":
-            seen = batch.view.folded(policy.compact)
-            return tuple(
-                truncate_oversized(
-                    batch.view, seen, policy.recovery, facts, lambda: next(names, NOT_ASKED), count
-                )
-            )
+            outputs = MessageOutputs(batch.view, policy, count)
+            found = cut_oversized(outputs, policy.recovery, facts.window)
+            return outputs.decisions(OVERSIZED, found, lambda: next(names, NOT_ASKED))
         if batch.decider == "remind":
             return remind(batch.view, policy.reminders, lambda: next(names, NOT_ASKED), count)
         return prune(batch.view, policy, facts, lambda: next(names, NOT_ASKED), count)

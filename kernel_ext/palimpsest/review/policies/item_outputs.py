@@ -1,0 +1,193 @@
+"""The outputs among a timeline's items as the engine's rules see them.
+
+``context/reduction/request_outputs.py`` says what a rule sees; ``item_request.py`` applies what it answers.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+from palimpsest.context.reduction.request_outputs import Reduction
+from palimpsest.context.reduction.superseded_reads import FileCall, NewerCall, superseded_calls
+from palimpsest.review.policies.engine_sizes import char_sizes, file_calls
+from palimpsest.review.policies.engine_step import EngineStep
+from palimpsest.review.policies.reducible import BESIDE
+
+
+class ItemOutputs:
+    """The outputs of a session at a moment of a replay; see ``RequestOutputs``."""
+
+    def __init__(self, step: EngineStep) -> None:
+        self.step = step
+        self._recent: dict[int, int] = {}
+
+    def newest_first(self) -> Iterator["ItemOutput"]:
+        """Yield the outputs that are shown."""
+        step = self.step
+        for item in reversed(step.outputs):
+            if step.is_there(item) and step.item_state(item) != "cleared":
+                yield ItemOutput(self, item)
+
+    @property
+    def tokens_at_most(self) -> int:
+        """More tokens than the outputs that are not cleared can have."""
+        step = self.step
+        sizes, gone = step.sizes, min(step.state.gone, step.view.count)
+        away = (
+            sizes.wholes[int(item)]
+            for item, numbers in step.reduced.items()
+            if "text" in numbers and int(item) >= gone
+        )
+        return sizes.outputs_sums[step.view.count] - sizes.outputs_sums[gone] - sum(away)
+
+    def older(self, turns: int) -> Iterator["ItemOutput"]:
+        """Yield the outputs before the newest so many messages of the user, newest first, back to a summary."""
+        step = self.step
+        users = step.sizes.users[: bisect_left(step.sizes.users, step.view.count)]
+        if turns > len(users):
+            return
+        newest = users[-turns] if turns else step.view.count
+        for item in reversed(step.outputs):
+            if step.sizes.firsts[item] > newest:
+                continue
+            if item < step.state.gone:
+                return
+            if step.is_there(item):
+                yield ItemOutput(self, item)
+
+    def newer_call(self, part_id: str) -> NewerCall | None:
+        """Return the call that made a read out of date."""
+        return self._newer.get(part_id)
+
+    def all_chars(self, *, wide: bool) -> int:
+        """Return the characters of all messages as they are shown."""
+        step = self.step
+        sizes = char_sizes(step.view.timeline, wide=wide)
+        total = sum(sizes[one] for one in step.state.adopted)
+        for index in range(step.view.count):
+            if step.view.item(index).kind not in BESIDE and step.is_there(index):
+                whole = step.item_state(index) == "whole"
+                total += sizes[index] if whole else step.chars(index)
+        return total
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text."""
+        return self.step.sizes.count(text)
+
+    def made_by(self, rule: str) -> dict[str, Reduction]:
+        """Return what a rule did with outputs for earlier requests, by their parts."""
+        step = self.step
+        return {
+            (name := step.part_id(int(item))): Reduction(
+                name, "clear" if "text" in numbers else "truncate", numbers
+            )
+            for item, numbers in step.reduced.items()
+            if numbers.get("rule") == rule and int(item) >= step.state.gone
+        }
+
+    def without(self, rule: str) -> "ItemOutputs":
+        """Return the outputs as they would be shown if a rule had decided nothing yet."""
+        made = self.made_by(rule)
+        bare = self.step.copied() if made else self.step
+        for name in made:
+            bare.restore(bare.sizes.places[name])
+        return ItemOutputs(bare)
+
+    def recent_from(self, turns: int) -> int:
+        """Return the first item of the newest so many turns."""
+        if turns not in self._recent:
+            self._recent[turns] = self.step.start_of_turns(turns)
+        return self._recent[turns]
+
+    @cached_property
+    def settled(self) -> tuple[int, list[int]]:
+        """The first item of the user's first message, and those of the model's answers since then."""
+        messages = self.step.messages()
+        prompts = (one.first for one in messages if one.is_users)
+        answers = [one.first for one in messages if not one.is_users]
+        if self.step.has_summary:
+            return -1, [-1, *answers]
+        return next(prompts, self.step.view.count), answers
+
+    @cached_property
+    def _newer(self) -> dict[str, NewerCall]:
+        shown = {one.part_id for one in self.newest_first()}
+        return superseded_calls(self._calls(), shown)
+
+    def _calls(self) -> Iterator[FileCall]:
+        step = self.step
+        for index, result, call in reversed(file_calls(step.view.timeline)):
+            if result < step.view.count and index >= step.state.gone and step.is_there(index):
+                yield call
+
+
+class ItemOutput:
+    """An output of a timeline; see ``RequestOutput``."""
+
+    def __init__(self, outputs: ItemOutputs, item: int) -> None:
+        self.outputs = outputs
+        self.item = item
+
+    @property
+    def part_id(self) -> str:
+        """The part whose output it is."""
+        return self.outputs.step.part_id(self.item)
+
+    @property
+    def tool(self) -> str:
+        """The name by which a policy protects or allows it."""
+        found = self.outputs.step.view.item(self.item)
+        return found.tool if found.kind == "output" else found.kind
+
+    @cached_property
+    def whole(self) -> str:
+        """The whole text."""
+        return self.outputs.step.view.read(self.item)
+
+    @cached_property
+    def shown(self) -> str:
+        """The text as it is shown now."""
+        return self.outputs.step.text(self.item)
+
+    @property
+    def chars(self) -> int:
+        """Characters that are shown."""
+        return self.outputs.step.chars(self.item)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the text that is shown."""
+        return self.outputs.step.tokens(self.item)
+
+    @cached_property
+    def media(self) -> int:
+        """Images that are shown with it."""
+        return len(self.outputs.step.media(self.item))
+
+    @property
+    def cleared(self) -> bool:
+        """It is cleared already."""
+        return self.outputs.step.item_state(self.item) == "cleared"
+
+    @property
+    def pinned(self) -> bool:
+        """A person keeps it from every reduction."""
+        return self.outputs.step.view.item(self.item).pinned
+
+    @property
+    def kept(self) -> bool:
+        """A person pinned or restored it."""
+        return self.pinned or self.outputs.step.restored(self.item)
+
+    def is_recent(self, turns: int) -> bool:
+        """Return whether it belongs to one of the newest so many turns."""
+        first = self.outputs.step.sizes.firsts[self.item]
+        return first >= self.outputs.recent_from(turns)
+
+    def is_settled(self, answers: int) -> bool:
+        """Return whether it came after the first prompt, and before the newest so many answers."""
+        first, known = self.outputs.settled
+        if answers > len(known):
+            return False
+        at = self.outputs.step.sizes.firsts[self.item]
+        return first < at and (not answers or at < known[-answers])

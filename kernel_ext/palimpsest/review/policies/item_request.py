@@ -1,0 +1,114 @@
+"""The next request as it is made of a timeline's items, so that the engine's ``fit`` can reduce it.
+
+What ``fit`` decides about it becomes changes of the step: nothing is journalled in a replay.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from palimpsest.context.budget.conservative_estimate import (
+    CHARS_PER_TOKEN,
+    MEDIA_TOKENS,
+    MESSAGE_TOKENS,
+    RESULT_CHARS_PER_TOKEN,
+    RESULT_TOKENS,
+)
+from palimpsest.context.budget.request_tokens import BudgetCheck
+from palimpsest.context.reduction.request_outputs import RuleAnswer
+from palimpsest.context.request_assembly.fittable_request import Cause
+from palimpsest.review.policies.engine_sizes import char_sizes
+from palimpsest.review.policies.engine_step import EngineStep
+from palimpsest.review.policies.item_outputs import ItemOutputs
+from palimpsest.review.policies.policy import Probe
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import ItemState
+
+STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared"}
+
+
+@dataclass(frozen=True)
+class ItemRequest:
+    """A request at a moment of a replay; see ``FittableRequest``."""
+
+    step: EngineStep
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it is made under."""
+        return self.step.policy
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the deciders are told of this moment."""
+        return self.step.facts()
+
+    @property
+    def outputs(self) -> ItemOutputs:
+        """What the rules see of it."""
+        return ItemOutputs(self.step)
+
+    @property
+    def total(self) -> int:
+        """Its tokens, as the engine counts them."""
+        return self.step.total
+
+    def conservative(self) -> int:
+        """Return its tokens on the safe side, as ``conservative_estimate.py`` counts messages."""
+        step = self.step
+        sizes = char_sizes(step.view.timeline, wide=False)
+        tokens = 0.0
+        chars: dict[int, int] = {}
+        results: dict[int, int] = {}
+        for index in range(step.view.count):
+            item = step.view.item(index)
+            if item.kind == "tools" or not step.is_there(index):
+                continue
+            first = step.sizes.firsts[index]
+            if item.kind == "media":
+                tokens += MEDIA_TOKENS if step.tokens(index) else 0
+            elif item.kind == "output":
+                results[first] = results.get(first, 0) + 1
+                tokens += RESULT_TOKENS - (-step.chars(index) // RESULT_CHARS_PER_TOKEN)
+            else:
+                named = len(item.tool) if item.kind == "call" else 0
+                chars[first] = chars.get(first, 0) + sizes[index] + named
+        frames = len(chars) + sum(results.values())
+        tokens += MESSAGE_TOKENS * frames + sum(
+            -(-one // CHARS_PER_TOKEN) for one in chars.values()
+        )
+        tokens += step.summary_tokens
+        return math.ceil(tokens * step.policy.overflow.safety_margin)
+
+    def has_history(self, cause: Cause) -> bool:  # noqa: ARG002  # the answer of a refused request is no item
+        """Return whether there is more to summarise than a prompt."""
+        return self.step.request.index > 0
+
+    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
+        """Add nothing: reminders are no items."""
+        return (), self
+
+    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+        """Keep nothing: a timeline does not say how large its pictures are."""
+        return (), self
+
+    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        """Show the items otherwise that a rule reduced."""
+        if answer.looked_at is not None:
+            self.step.note(Probe(*answer.looked_at))
+        for one in answer.reductions:
+            item = self.step.sizes.places[one.part_id]
+            if one.action == "restore":
+                self.step.restore(item)
+            else:
+                numbers = {**one.numbers, "rule": rule}
+                self.step.reduce(item, STATES[one.action], one.text, numbers)
+        return (), self
+
+    def judged(self, route: BudgetCheck) -> None:
+        """Keep the numbers by which it was found to fit, or not to."""
+        self.step.checked = route
+        if route.budget:
+            self.step.note(Probe("tokens of the request", route.tokens, route.budget))
