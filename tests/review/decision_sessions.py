@@ -206,9 +206,14 @@ async def steered(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A user's prompt joins a running turn."""
     waiting: list[asyncio.Task[object]] = []
 
-    def slow(_request: ModelRequest) -> ModelAnswer:
+    loop = asyncio.get_running_loop()
+
+    def steer() -> None:
         words = ask(session, "Only the first lines.", delivery="steer")
-        waiting.append(asyncio.get_running_loop().create_task(words))
+        waiting.append(loop.create_task(words))
+
+    def slow(_request: ModelRequest) -> ModelAnswer:
+        loop.call_soon_threadsafe(steer)
         return calls("bash", command="sleep 0.1")
 
     harness, _ = make_fit_harness(tmp_path, *reads(0), slow, *[says("Well.")] * 4)

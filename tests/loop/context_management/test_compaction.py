@@ -70,12 +70,14 @@ async def test_keeps_the_newest_turns_word_for_word(tmp_path: Path) -> None:
 
 
 async def test_a_question_that_the_summary_covers_is_said_again(tmp_path: Path) -> None:
-    (tmp_path / "big.txt").write_text("line of text\n" * 1_500)
-    question = "How many lines has big.txt, and what do they say? " + "word " * 1_200
+    # Each is shown up to a quarter of the window.
+    names = ["one.txt", "two.txt", "three.txt"]
+    for name in names:
+        (tmp_path / name).write_text("line of text\n" * 1_500)
+    question = "How many lines has each file, and what do they say? " + "word " * 1_200
     harness, model = make_harness(
         tmp_path,
-        calls("read", path="big.txt"),
-        calls("read", path="big.txt"),
+        *[calls("read", path=name) for name in names],
         says(SUMMARY),
         says("1,500 lines."),
     )
