@@ -117,7 +117,8 @@ class TurnOrder:
 
     def broken(self, messages: NeutralMessages) -> list[str]:
         """Return the violations of the law."""
-        roles = [message.role for message in messages if message.role != "system"]
+        spoken = [message for message in messages if message.role != "system"]
+        roles = [message.role for message in spoken]
         if self.family == "openai" or not roles:
             return []
         found = [
@@ -127,7 +128,9 @@ class TurnOrder:
         ]
         if roles[0] != "user":
             found.append(f"The {roles[0]} opens the conversation.")
-        if roles[-1] == "assistant" and self.family != "compatible":
+        # An answer that the provider paused goes back last, and goes on with just that.
+        paused = spoken[-1].stop == "paused"
+        if roles[-1] == "assistant" and not paused and self.family != "compatible":
             found.append("The assistant speaks last.")
         return found
 

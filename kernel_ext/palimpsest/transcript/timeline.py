@@ -143,7 +143,7 @@ class TimelineRequest:
     @property
     def terms(self) -> Terms:
         """What its price depends on beside its tokens."""
-        return Terms(self.model, self.usage.service_tier if self.usage is not None else "")
+        return Terms(self.model, (self.usage.service_tier or "") if self.usage is not None else "")
 
     @property
     def reported(self) -> int | None:

@@ -100,12 +100,16 @@ SERVICE_TIERS = ("batch", "flex", "priority")
 """Service tiers of providers that have a price of their own (OpenAI, Anthropic and Google, 2026)."""
 
 
-def priced_tier(told: object) -> str:
-    """Return the service tier that a provider told, if it has a price of its own; else an empty text."""
-    return told if isinstance(told, str) and told in SERVICE_TIERS else ""
+def priced_tier(told: object) -> str | None:
+    """Return the service tier that a provider told, if it has a price of its own."""
+    return told if isinstance(told, str) and told in SERVICE_TIERS else None
 
 
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_hour")
+def _added(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
+
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 """The fields of ``Usage`` that hold tokens."""
 MOST_TOKENS = 1_000_000_000
 """Tokens of one request; a report of more is no number of tokens."""
@@ -121,9 +125,9 @@ class Usage(Value):
     reasoning: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    cache_write_hour: int = 0
-    """Tokens of ``cache_write`` that the cache keeps for an hour."""
-    service_tier: str = ""
+    cache_write_hour: int | None = None
+    """Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told."""
+    service_tier: str | None = None
     """In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``."""
     total: int | None = None
     estimated: bool = False
@@ -140,8 +144,10 @@ class Usage(Value):
         wrong: dict[str, int | None] = {
             name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS
         }
-        if self.total is not None and not 0 <= self.total <= MOST_TOKENS:
-            wrong["total"] = None
+        for name in ("total", "cache_write_hour"):
+            told = getattr(self, name)
+            if told is not None and not 0 <= told <= MOST_TOKENS:
+                wrong[name] = None
         return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
 
     def plus(self, other: "Usage") -> "Usage":
@@ -152,8 +158,8 @@ class Usage(Value):
             reasoning=self.reasoning + other.reasoning,
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
-            cache_write_hour=self.cache_write_hour + other.cache_write_hour,
-            service_tier=self.service_tier if self.service_tier == other.service_tier else "",
+            cache_write_hour=_added(self.cache_write_hour, other.cache_write_hour),
+            service_tier=self.service_tier if self.service_tier == other.service_tier else None,
             estimated=self.estimated or other.estimated,
         )
 
@@ -163,17 +169,18 @@ class Usage(Value):
         Cache reads and writes without a price of their own are charged as ordinary input, which is
         what providers without such a price do. Thinking is charged as output.
         """
-        rates = price.at(self.prompt, self.service_tier)
+        rates = price.at(self.prompt, self.service_tier or "")
         if rates.input is None or rates.output is None:
             return None
         read = rates.input if rates.cache_read is None else rates.cache_read
         write = rates.input if rates.cache_write is None else rates.cache_write
         hour = write if rates.cache_write_hour is None else rates.cache_write_hour
+        kept = self.cache_write_hour or 0
         dollars = (
             self.input * rates.input
             + self.cache_read * read
-            + (self.cache_write - self.cache_write_hour) * write
-            + self.cache_write_hour * hour
+            + (self.cache_write - kept) * write
+            + kept * hour
             + (self.output + self.reasoning) * rates.output
         )
         return dollars / 1_000_000

@@ -511,13 +511,13 @@ export interface Usage {
   cache_read: number;
   cache_write: number;
   /**
-   * Tokens of ``cache_write`` that the cache keeps for an hour.
+   * Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told.
    */
-  cache_write_hour: number;
+  cache_write_hour?: number;
   /**
    * In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``.
    */
-  service_tier: string;
+  service_tier?: string;
   total?: number;
   /**
    * The provider reported nothing; these numbers are our own estimate.

@@ -229,7 +229,7 @@ RESPONSES: tuple[dict[str, Any], ...] = (
 
 def test_the_items_of_openais_responses_are_heard_too() -> None:
     ran = ProviderCalls()
-    joiner = StreamJoiner("openai", ["python"], ran)
+    joiner = StreamJoiner("openai", {"python": "python"}, ran)
     for event in RESPONSES:
         ran.hear(event)
 
@@ -244,7 +244,7 @@ def test_the_items_of_openais_responses_are_heard_too() -> None:
 
 def blocks_of(*events: dict[str, Any]) -> list[StreamEvent]:
     ran = ProviderCalls()
-    joiner = StreamJoiner("anthropic", [], ran)
+    joiner = StreamJoiner("anthropic", {}, ran)
     for event in events:
         ran.hear(event)
     return list(joiner.end("stop"))

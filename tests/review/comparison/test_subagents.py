@@ -270,7 +270,7 @@ def test_where_no_call_is_recorded_nobody_says_that_nothing_came_back(tmp_path: 
 
 def test_totals_are_told_in_whole_units(tmp_path: Path) -> None:
     with open_recording(sample("openhands_v0_delegate.jsonl", tmp_path)) as recording:
-        notes = recording[0].subagents.table.notes
+        notes = recording[0].subagents_at("units").table.notes
 
     assert notes == (
         "Without subagents: 4 requests, 14,000 tokens read, 80 written, largest request 6,000, ~8,070 units.",

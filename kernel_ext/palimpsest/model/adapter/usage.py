@@ -84,6 +84,7 @@ def normalise(report: Any) -> Usage | None:
         ("prompt_tokens_details", "cache_creation_tokens"),
         ("prompt_tokens_details", "cache_write_tokens"),
     )
+    hour = field(report, *HOUR)
     reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
     total = _count(field(report, "total_tokens"))
     apart = reasoning and (reasoning > completion or total == prompt + completion + reasoning)
@@ -93,7 +94,7 @@ def normalise(report: Any) -> Usage | None:
         reasoning=reasoning,
         cache_read=read,
         cache_write=write,
-        cache_write_hour=min(write, _count(field(report, *HOUR))),
+        cache_write_hour=min(write, _count(hour)) if hour is not None else None,
         service_tier=priced_tier(field(report, "service_tier")),
         total=total or None,
     )

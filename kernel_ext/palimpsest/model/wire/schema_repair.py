@@ -281,16 +281,16 @@ def _array(given: Mapping[str, Any], found: Schema) -> None:
         places = [_branch(one) for one in items]
         found.setdefault("prefixItems", places)
         found["items"] = {"anyOf": places} if places else {}
+    if "properties" in found and kinds is None and not any(key in found for key in LISTS):
+        kinds = found["type"] = "object"
+    elif "items" in found and kinds is None and not any(key in found for key in LISTS):
+        kinds = found["type"] = "array"
     if "array" in (kinds if isinstance(kinds, list) else [kinds]) and not isinstance(
         found.get("items"), dict
     ):
         # ``true`` and ``false`` are schemas, and those of several providers are objects only.
         places = found.get("prefixItems", [])
         found["items"] = {"anyOf": places} if places else {}
-    if "properties" in found and kinds is None and not any(key in found for key in LISTS):
-        found["type"] = "object"
-    elif "items" in found and kinds is None and not any(key in found for key in LISTS):
-        found["type"] = "array"
     if found.get("prefixItems") == []:
         del found["prefixItems"]
 

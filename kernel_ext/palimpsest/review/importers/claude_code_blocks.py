@@ -44,7 +44,7 @@ def usage_of(value: Json) -> Usage | None:
         output=tokens(value, "output_tokens"),
         cache_read=tokens(value, "cache_read_input_tokens"),
         cache_write=written,
-        cache_write_hour=min(written, tokens(kept, "ephemeral_1h_input_tokens")),
+        cache_write_hour=min(written, tokens(kept, "ephemeral_1h_input_tokens")) if kept else None,
         service_tier=priced_tier(value.get("service_tier")),
     )
 

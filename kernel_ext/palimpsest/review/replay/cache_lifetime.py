@@ -40,7 +40,9 @@ def cache_lifetime(timeline: Timeline) -> CacheLifetime:
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
     """Return whether most of what requests wrote to the cache is kept for an hour."""
     usages = [one.usage for one in requests if one.usage is not None]
-    return 2 * sum(one.cache_write_hour for one in usages) > sum(one.cache_write for one in usages)
+    return 2 * sum(one.cache_write_hour or 0 for one in usages) > sum(
+        one.cache_write for one in usages
+    )
 
 
 def _found(timeline: Timeline) -> CacheLifetime:
