@@ -82,7 +82,7 @@ def test_an_export_on_a_full_disk_leaves_no_file(tmp_path: Path) -> None:
     with mounted(folder, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
         _fill(folder / "filler")
         for form in FORMS:
-            with pytest.raises(StorageFailed, match="No space left"):
+            with pytest.raises(StorageFailed, match="The disk is full"):
                 export_session(store, SESSION, form, None, cwd=folder, environment={})  # type: ignore[arg-type]
         left = [path.name for path in folder.rglob("*") if path.is_file()]
 

@@ -94,7 +94,7 @@ BEHAVIOURS = {
 
 
 def main() -> None:  # noqa: C901  one branch for each message of the protocol
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 2 and Path(sys.argv[2]).is_fifo():
         Path(sys.argv[2]).read_text()
     answers: list[Any] = []
     for text in sys.stdin:

@@ -1,6 +1,6 @@
 """A hand-written MCP server with an older protocol version and unusual features.
 
-``wrong`` offers a tool that is described wrongly, ``named`` a resource and tools with the names that follow.
+``wrong`` sends as the list of its tools what is no list, ``named`` a resource and tools with the names that follow.
 It starts without importing anything, where the server of ``mcp_server.py`` takes a second.
 """
 
@@ -22,8 +22,6 @@ TOOLS: list[Any] = [{"name": "learn", "inputSchema": {"type": "object"}}, *STRAN
 RESOURCES: list[Any] = []
 
 
-if sys.argv[1:] == ["wrong"]:
-    TOOLS.append({"name": "lists", "inputSchema": {"type": "object", "required": "a"}})
 if sys.argv[1:2] == ["named"]:
     TOOLS[:] = [{"name": name, "inputSchema": {"type": "object"}} for name in sys.argv[2:]]
     RESOURCES.append({"uri": "note://x", "name": "x"})
@@ -44,7 +42,8 @@ def main() -> None:
             found = {"protocolVersion": "2025-06-18", "capabilities": offers, "serverInfo": server}
             out(id=number, result=found)
         elif name == "tools/list":
-            out(id=number, result={"tools": TOOLS})
+            tools: Any = "none" if sys.argv[1:] == ["wrong"] else TOOLS
+            out(id=number, result={"tools": tools})
         elif name == "resources/list" and RESOURCES:
             out(id=number, result={"resources": RESOURCES})
         elif name == "resources/templates/list" and RESOURCES:

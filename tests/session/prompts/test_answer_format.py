@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 from tests.harness.session import SessionHarness, ask
+from tests.waiting import LAST_RESORT_SECONDS, until
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
@@ -184,8 +185,10 @@ async def test_the_last_step_leaves_only_the_answer(tmp_path: Path) -> None:
 
 async def test_a_turn_that_was_stopped_says_that_and_no_more(tmp_path: Path) -> None:
     def stop(_request: ModelRequest) -> ModelAnswer:
-        session_of[0].cancel("Stopped.")
+        loop.call_soon_threadsafe(session_of[0].cancel, "Stopped.")
         return says("Words.")
+
+    loop = asyncio.get_running_loop()
 
     session_of: list[LiveSession] = []
     here = SessionHarness(tmp_path, ScriptedModel(stop))
@@ -200,11 +203,15 @@ async def test_what_is_said_into_the_turn_does_not_lift_the_form(tmp_path: Path)
     (tmp_path / "a.txt").write_text("124")
     steered: list[Any] = []
 
+    async def send() -> None:
+        steered.append(asyncio.create_task(ask(session, "Only Gentoo.", delivery="steer")))
+        await until(lambda: bool(session.snapshot().inbox))
+
     def steer(_request: ModelRequest) -> ModelAnswer:
-        work = ask(session, "Only Gentoo.", delivery="steer")
-        steered.append(asyncio.ensure_future(work))
+        asyncio.run_coroutine_threadsafe(send(), loop).result(LAST_RESORT_SECONDS)
         return calls("read", path="a.txt")
 
+    loop = asyncio.get_running_loop()
     model = ScriptedModel(steer, answers(**GENTOO))
     session = await SessionHarness(tmp_path, model).session()
 

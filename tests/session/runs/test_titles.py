@@ -101,10 +101,10 @@ async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path
 
 
 async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
-    waiting = asyncio.Event()
+    waiting, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def late(_request: ModelRequest) -> ModelAnswer:
-        waiting.set()
+        loop.call_soon_threadsafe(waiting.set)
         return replace(says("From the model"), drip_seconds=0.05)
 
     here = make_harness(tmp_path, late)

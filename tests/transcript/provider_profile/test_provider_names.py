@@ -27,9 +27,16 @@ ACCESS = {
     "model/catalog/discovery.py": "why a model is listed, and what helps where a server has none",
     "model/adapter/body_validation.py": "which of litellm's clients are asked without a look at the types",
     "model/catalog/local_servers.py": "how a server on this machine is asked for its models",
+    "model/catalog/gateway_names.py": "the names under which gateways list the models of others",
+    "model/catalog/retired_prices.py": "the prices of models that litellm's table has no longer",
     "model/adapter/litellm_model.py": "litellm's environment, and what of it is imported early",
 }
 FORMATS = {
+    "context/conversion/part_conversion.py": "the format of calls that the provider ran",
+    "model/adapter/provider_calls.py": "the formats of calls that the provider ran",
+    "model/adapter/stream_joiner.py": "the formats of what a provider cites and thinks",
+    "model/wire/native_blocks.py": "the format of blocks that go back as they came",
+    "model/wire/provider_messages.py": "the same",
     "testing/dialects.py": "the formats that the fault server speaks",
     "testing/fault_server.py": "the same",
     "testing/scripted_model.py": "thinking that the scripted model signs",

@@ -8,11 +8,14 @@ threads and of an event loop's callbacks. What leaves no chance (``os._exit``, `
 """
 
 import _thread
+import builtins
 import faulthandler
 import functools
 import os
 import signal
+import sys
 import threading
+import types
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -64,6 +67,11 @@ TIMERS = (
 STAND_INS: list[Any] = []
 """The handlers that stand in for a default one while code runs."""
 
+_PIECE_OF_THREAD = "_palimpsest_piece"
+KEEPING = ("selectors", "asyncio", "zmq", "tornado", "ipykernel", "jupyter_client", "palimpsest")
+"""Libraries that run the kernel's loop and the turn; they keep ``max`` and others where code replaces those."""
+KEPT_NAMES = ("abs", "all", "any", "len", "max", "min", "next", "round", "sorted", "sum")
+
 _guarded: set[str] = set()
 """What is guarded in this process: ``process``, and the numbers of shells."""
 
@@ -79,6 +87,7 @@ def guard(shell: Any) -> None:
     """Set the guards of the process and of a shell, once."""
     if "process" not in _guarded:
         _guarded.add("process")
+        _keep_builtins()
         _guard_threads()
         _guard_signals()
         guard_callbacks()
@@ -99,6 +108,14 @@ def end(piece: Piece, words: str) -> NoReturn:
     raise Kept(words)
 
 
+def _keep_builtins() -> None:
+    """Give what runs the loop names of its own, since a replaced ``max`` ends every loop of the process."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in KEEPING and isinstance(module, types.ModuleType):
+            for kept in KEPT_NAMES:
+                vars(module).setdefault(kept, getattr(builtins, kept))
+
+
 def _guard_threads() -> None:
     """Have a thread belong to the piece whose code starts it."""
     start, begin = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
@@ -107,12 +124,12 @@ def _guard_threads() -> None:
     @functools.wraps(start)
     def started(self: threading.Thread) -> None:
         if (piece := PIECE.get()) is not None:
-            vars(self)["_palimpsest_piece"] = piece
+            setattr(self, _PIECE_OF_THREAD, piece)
         start(self)
 
     @functools.wraps(begin)
     def begun(self: threading.Thread) -> None:
-        if (piece := vars(self).get("_palimpsest_piece")) is not None:
+        if (piece := getattr(self, _PIECE_OF_THREAD, None)) is not None:
             PIECE.set(piece)
         begin(self)
 

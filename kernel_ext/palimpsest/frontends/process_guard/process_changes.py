@@ -36,6 +36,8 @@ EXACT = (str, int, float, bool, bytes, type(None))
 
 REPLACED: dict[str, Any] = {}
 """The functions of the process that pieces replaced and left replaced, by dotted name, for the way back."""
+_LEFT: dict[str, Any] = {}
+"""What the newest piece left instead of them."""
 _BACK = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
 
 
@@ -105,7 +107,9 @@ class ProcessState:
             before = self._hooks[what, back]
             if value is not before:
                 is_name = what.replace(".", "").isidentifier()
-                yield _line(f"replaced {what}", _kept_back(what, before) if is_name else back)
+                yield _line(
+                    f"replaced {what}", _kept_back(what, before, value) if is_name else back
+                )
 
     def _path_changes(self) -> Iterator[str]:
         added = [one for one in sys.path if one not in self._path]
@@ -172,7 +176,9 @@ class ProcessState:
             if name != "_" and now.get(name, value) is not value
         ]
         if other:
-            ways = [_kept_back(f"builtins.{name}", self._builtins[name]) for name in other]
+            ways = [
+                _kept_back(f"builtins.{name}", self._builtins[name], now[name]) for name in other
+            ]
             back = "; ".join(["import builtins", *ways[:MOST_NAMES]])
             yield _line(f"replaced builtins: {_listed(other)}", back)
 
@@ -203,9 +209,11 @@ def _line(what: str, back: str) -> str:
     return f"This {what}. Back: {back if len(back) <= LONGEST_BACK else 'restart the kernel'}"
 
 
-def _kept_back(name: str, before: Any) -> str:
+def _kept_back(name: str, before: Any, now: Any) -> str:
     """Keep what was there before the first piece that replaced it, and return the code that sets it back."""
-    REPLACED.setdefault(name, before)
+    if name not in REPLACED or _LEFT.get(name) is not before:  # the user has set it since
+        REPLACED[name] = before
+    _LEFT[name] = now
     return _BACK.format(name=name, module=__name__)
 
 

@@ -195,7 +195,7 @@ class LiveSession:
         check_prompt(text, options)
         refuse_in_recording(self.log.state.session)
         refuse_prompt_in_child(self.log.state.session, options.origin)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
         await self.reverts.settle()
@@ -215,22 +215,22 @@ class LiveSession:
             one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
         )
 
-    async def _refuse_without_log(self) -> None:
+    def _refuse_without_log(self) -> None:
         """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened."""
-        if why := await off_loop(self.journal.missing):
+        if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.loop()
 
@@ -244,7 +244,7 @@ class LiveSession:
     ) -> Answer:
         """Compact the session and await the summary; joins a compaction that runs."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
