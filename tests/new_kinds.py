@@ -43,7 +43,7 @@ RULE = (
         f"{PACKAGE}/context/reduction/largest_pruning.py",
         '''"""Clear what is larger than a number of tokens."""
 
-from palimpsest.context.reduction.request_outputs import Reduction, RequestOutputs, RuleAnswer
+from palimpsest.context.reduction.request_outputs import OutputReduction, RequestOutputs, RuleAnswer
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
@@ -52,7 +52,7 @@ def prune_largest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> 
     """Decide which outputs are too large."""
     numbers = {"text": rule.placeholder, "largest_tokens": rule.largest_tokens}
     made = (
-        Reduction(one.part_id, "clear", numbers, rule.placeholder, one.tokens)
+        OutputReduction(one.part_id, "clear", numbers, rule.placeholder, one.tokens)
         for one in outputs.newest_first()
         if not one.kept and one.tokens > rule.largest_tokens
     )

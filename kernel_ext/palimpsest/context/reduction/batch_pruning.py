@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.reduction.request_outputs import (
     LookedAt,
-    Reduction,
+    OutputReduction,
     RequestOutputs,
     RuleAnswer,
 )
@@ -79,7 +79,7 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         "batch_tokens": saved,
     }
     made = (
-        Reduction(
+        OutputReduction(
             one.part_id, "clear", numbers | {"text": one.text} | _why(one), one.text, one.tokens
         )
         for one in chosen

@@ -12,7 +12,7 @@ from dataclasses import replace
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.request_outputs import (
     LookedAt,
-    Reduction,
+    OutputReduction,
     RequestOutput,
     RequestOutputs,
     RuleAnswer,
@@ -42,7 +42,7 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     back = () if rule.sticky else (name for name in made if name not in same)
     return RuleAnswer(
         (
-            *(Reduction(name, "restore", {}) for name in back),
+            *(OutputReduction(name, "restore", {}) for name in back),
             *(
                 replace(one, numbers=dict(one.numbers) | {"cache_age_seconds": age})
                 for name, one in wanted.items()
@@ -66,14 +66,14 @@ def _matches(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(made: Reduction | None, one: Reduction) -> bool:
+def _is_same(made: OutputReduction | None, one: OutputReduction) -> bool:
     """Return whether the same was done with an output before."""
     if made is None or made.action != one.action:
         return False
     return {name: made.numbers.get(name) for name in one.numbers} == dict(one.numbers)
 
 
-def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str, Reduction]:
+def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str, OutputReduction]:
     """Return what is done with the outputs that may be pruned, oldest first, by their parts."""
     room = window * CHARS_PER_TOKEN
     total = outputs.all_chars(wide=rule.wide_chars)
@@ -87,7 +87,7 @@ def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str
         and prunable(one.tool, rule)
         and not (one.media and rule.media == "spared")
     ][::-1]
-    wanted: dict[str, Reduction] = {}
+    wanted: dict[str, OutputReduction] = {}
     sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
     for output in candidates:
         trimmed = _trimmed(output, rule)
@@ -103,14 +103,14 @@ def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str
         if total / room < rule.hard_ratio:
             break
         text = rule.placeholder
-        wanted[output.part_id] = Reduction(
+        wanted[output.part_id] = OutputReduction(
             output.part_id, "clear", {"text": text}, text, output.tokens
         )
         total += weigh_chars(text, wide=rule.wide_chars) - sizes[output.part_id]
     return wanted
 
 
-def _trimmed(output: RequestOutput, rule: PrunePolicy) -> Reduction | None:
+def _trimmed(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
     """Keep head and tail of a long output, and a placeholder for each of its images."""
     gone = [MEDIA_GONE] * output.media
     source = "\n".join([output.whole, *gone] if output.whole else gone)
@@ -130,7 +130,7 @@ def _trimmed(output: RequestOutput, rule: PrunePolicy) -> Reduction | None:
     if output.media:
         numbers |= {"appended": appended, "without_media": True}
     text = shorten(output.whole, numbers)
-    return Reduction(output.part_id, "truncate", numbers, text, output.tokens)
+    return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
 
 
 def _ends(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str]:

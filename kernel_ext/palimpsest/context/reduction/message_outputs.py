@@ -13,7 +13,7 @@ from typing import ClassVar, Self, TypeGuard, assert_never
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
-from palimpsest.context.reduction.request_outputs import Reduction
+from palimpsest.context.reduction.request_outputs import OutputReduction
 from palimpsest.context.reduction.superseded_reads import NewerCall, superseded
 from palimpsest.context.visible_messages import View, turn_spans, whole_output
 from palimpsest.transcript.context_values.decisions import (
@@ -83,10 +83,12 @@ class MessageOutputs:
         messages = apply_decisions(self.messages, self.view)
         return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
 
-    def made_by(self, rule: str) -> dict[str, Reduction]:
+    def made_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return what a rule's decisions that hold did, by their parts."""
         return {
-            name: Reduction(name, "clear" if one.action == "clear" else "truncate", one.numbers)
+            name: OutputReduction(
+                name, "clear" if one.action == "clear" else "truncate", one.numbers
+            )
             for name, one in self._reductions.items()
             if one.rule == rule
         }
@@ -97,7 +99,7 @@ class MessageOutputs:
         return replace(self, view=replace(self.view, decisions=kept))
 
     def decisions(
-        self, rule: str, found: Sequence[Reduction], new_id: Callable[[], str]
+        self, rule: str, found: Sequence[OutputReduction], new_id: Callable[[], str]
     ) -> tuple[Decision, ...]:
         """Return what is journalled of a rule's answer."""
         return tuple(self._decision(rule, one, new_id()) for one in found)
@@ -169,7 +171,7 @@ class MessageOutputs:
             kept=pinned or part.id in self._restored,
         )
 
-    def _decision(self, rule: str, one: Reduction, name: str) -> Decision:
+    def _decision(self, rule: str, one: OutputReduction, name: str) -> Decision:
         if one.action == "restore":
             made = self._reductions[one.part_id]
             return Decision(

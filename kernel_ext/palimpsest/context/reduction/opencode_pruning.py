@@ -6,7 +6,7 @@ little would be freed at once.
 
 from palimpsest.context.reduction.request_outputs import (
     LookedAt,
-    Reduction,
+    OutputReduction,
     RequestOutputs,
     RuleAnswer,
 )
@@ -34,7 +34,7 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
     if freed <= rule.minimum_tokens:
         return RuleAnswer((), looked_at)
     made = (
-        Reduction(
+        OutputReduction(
             name,
             "clear",
             {

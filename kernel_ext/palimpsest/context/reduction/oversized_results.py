@@ -14,7 +14,11 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
-from palimpsest.context.reduction.request_outputs import Reduction, RequestOutput, RequestOutputs
+from palimpsest.context.reduction.request_outputs import (
+    OutputReduction,
+    RequestOutput,
+    RequestOutputs,
+)
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
@@ -95,7 +99,7 @@ def cut_result(
 
 def cut_oversized(
     outputs: RequestOutputs, policy: RecoveryPolicy, window: int
-) -> tuple[Reduction, ...]:
+) -> tuple[OutputReduction, ...]:
     """Cut every result that is too long for the window, then all of them until they fit together.
 
     Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
@@ -112,7 +116,7 @@ def cut_oversized(
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
     return tuple(
-        Reduction(
+        OutputReduction(
             result.part_id, "truncate", made.numbers | {"limit_chars": limit}, text, result.tokens
         )
         for result in results

@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
+class OutputReduction:
     """What a rule does with one output."""
 
     part_id: str
@@ -129,7 +129,7 @@ class RequestOutputs(Protocol):
         """Return the tokens of a text, as the policy's estimator counts them."""
         ...
 
-    def made_by(self, rule: str) -> Mapping[str, Reduction]:
+    def made_by(self, rule: str) -> Mapping[str, OutputReduction]:
         """Return what a rule did with outputs for earlier requests, where that holds, by their parts."""
         ...
 
@@ -151,7 +151,7 @@ class LookedAt(NamedTuple):
 class RuleAnswer(NamedTuple):
     """What a rule decides: usually nothing."""
 
-    reductions: tuple[Reduction, ...] = ()
+    reductions: tuple[OutputReduction, ...] = ()
     looked_at: LookedAt | None = None
 
 

@@ -26,7 +26,7 @@ from palimpsest.context.reduction.picture_limits import (
     keep_picture_limits,
 )
 from palimpsest.context.reduction.pruning import pruner, rule_name
-from palimpsest.context.reduction.request_outputs import Reduction, RuleAnswer
+from palimpsest.context.reduction.request_outputs import OutputReduction, RuleAnswer
 from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
@@ -268,7 +268,7 @@ def _pruned(request: R, when: str, facts: Facts) -> DeciderRun[R]:
     return (yield from _reduced(request, rule_name(request.policy), answer, facts))
 
 
-def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[Reduction, ...]:
+def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[OutputReduction, ...]:
     """Return the cuts of tool results that are too long for the window, if more may be cut in this turn."""
     if not tries.may_truncate(request.policy):
         return ()

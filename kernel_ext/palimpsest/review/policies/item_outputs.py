@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 
-from palimpsest.context.reduction.request_outputs import Reduction
+from palimpsest.context.reduction.request_outputs import OutputReduction
 from palimpsest.context.reduction.superseded_reads import FileCall, NewerCall, superseded_calls
 from palimpsest.review.policies.engine_sizes import char_sizes, file_calls
 from palimpsest.review.policies.engine_step import EngineStep
@@ -74,11 +74,11 @@ class ItemOutputs:
         """Return the tokens of a text."""
         return self.step.sizes.count(text)
 
-    def made_by(self, rule: str) -> dict[str, Reduction]:
+    def made_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return what a rule did with outputs for earlier requests, by their parts."""
         step = self.step
         return {
-            (name := step.part_id(int(item))): Reduction(
+            (name := step.part_id(int(item))): OutputReduction(
                 name, "clear" if "text" in numbers else "truncate", numbers
             )
             for item, numbers in step.reduced.items()
