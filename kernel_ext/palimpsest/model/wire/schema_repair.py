@@ -281,6 +281,8 @@ def _array(given: Mapping[str, Any], found: Schema) -> None:
         places = [_branch(one) for one in items]
         found.setdefault("prefixItems", places)
         found["items"] = {"anyOf": places} if places else {}
+    if found.get("prefixItems") == []:
+        del found["prefixItems"]
     if "properties" in found and kinds is None and not any(key in found for key in LISTS):
         kinds = found["type"] = "object"
     elif "items" in found and kinds is None and not any(key in found for key in LISTS):
@@ -291,8 +293,6 @@ def _array(given: Mapping[str, Any], found: Schema) -> None:
         # ``true`` and ``false`` are schemas, and those of several providers are objects only.
         places = found.get("prefixItems", [])
         found["items"] = {"anyOf": places} if places else {}
-    if found.get("prefixItems") == []:
-        del found["prefixItems"]
 
 
 def _distinct(values: list[Any]) -> list[Any]:
