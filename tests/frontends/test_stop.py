@@ -94,6 +94,18 @@ def test_stops_while_a_tool_runs_and_keeps_its_output(kernel: Kernel, cell: str,
     assert kernel.run("1 + 1").status == "ok"
 
 
+def test_what_reaches_the_engine_while_code_runs_is_no_part_of_the_code(kernel: Kernel) -> None:
+    """Else the stop button's own signal is taken for one of the agent's, and refused; so would be all later ones."""
+    code = (
+        "from palimpsest.frontends.process_guard.agent_pieces import current_piece\n"
+        "async def inside():\n    return current_piece()\n"
+        "print(current_piece() is None, harness.engine.submit(inside()).result())"
+    )
+    kernel.script(f"calls('python', code={code!r})", "says('Done.')")
+
+    assert "False None" in kernel.run("%%agent -y\nhi").markdown()
+
+
 def test_the_next_prompt_works_after_a_stop(kernel: Kernel) -> None:
     kernel.script("says('Let me').stalls()", "says('Here it is.')")
     stop(kernel, "%%agent\nhi", "Let me")

@@ -1,7 +1,8 @@
 """Which piece of the agent's Python runs, also in the threads, tasks and callbacks that it leaves behind.
 
 A context variable holds the piece: tasks and callbacks of an event loop copy it by themselves, and a thread takes it from
-whoever starts it (``lasting_guards.py``). So what goes on after the end of a piece is known from the user's own.
+whoever starts it (``lasting_guards.py``). So what goes on after the end of a piece is known from the user's own. The
+engine's loop runs on a thread of ours: what the main thread hands to it while a piece runs is no part of the piece.
 Border: says and collects; refuses nothing.
 """
 
@@ -69,6 +70,20 @@ def current_piece() -> Piece | None:
     """Return the piece whose code calls, in this process; None for the user's code."""
     piece = PIECE.get()
     return None if piece is None or piece.in_child else piece
+
+
+_OF_THREAD = threading.local()
+
+
+def enter_thread(piece: Piece) -> None:
+    """Have the thread that calls belong to a piece whose code started it."""
+    _OF_THREAD.piece = piece
+    PIECE.set(piece)
+
+
+def is_piece_thread() -> bool:
+    """Tell whether the thread that calls may run a piece's code: the main one, or one that a piece started."""
+    return on_main_thread() or getattr(_OF_THREAD, "piece", None) is not None
 
 
 def late_sentences() -> list[str]:

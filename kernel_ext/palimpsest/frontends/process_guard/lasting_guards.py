@@ -25,6 +25,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     Kept,
     Piece,
     current_piece,
+    enter_thread,
     on_main_thread,
 )
 from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
@@ -130,7 +131,7 @@ def _guard_threads() -> None:
     @functools.wraps(begin)
     def begun(self: threading.Thread) -> None:
         if (piece := getattr(self, _PIECE_OF_THREAD, None)) is not None:
-            PIECE.set(piece)
+            enter_thread(piece)
         begin(self)
 
     @functools.wraps(start_new)
@@ -140,7 +141,7 @@ def _guard_threads() -> None:
             return start_new(function, *arguments)
 
         def run(*given: Any, **named: Any) -> None:
-            PIECE.set(piece)
+            enter_thread(piece)
             function(*given, **named)
 
         return start_new(run, *arguments)

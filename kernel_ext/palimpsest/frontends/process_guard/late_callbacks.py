@@ -18,6 +18,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     Kept,
     Piece,
     current_piece,
+    is_piece_thread,
     on_main_thread,
 )
 from palimpsest.frontends.process_guard.event_loop import running_loop, surviving
@@ -36,6 +37,10 @@ def guard_callbacks() -> None:
     @functools.wraps(run)
     def guarded(self: Any) -> Any:
         piece = self._context.get(PIECE) if self._context is not None else None
+        if piece is not None and not is_piece_thread():
+            # The context was copied where the main thread, in the midst of a piece, handed something to the engine.
+            self._context.run(PIECE.set, None)
+            return run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
             return run(self)
         try:
