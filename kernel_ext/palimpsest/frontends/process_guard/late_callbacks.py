@@ -67,8 +67,13 @@ class LateListener:
         self._piece = piece
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the listener as the piece's code; IPython shows errors, and what would end the kernel is a sentence."""
-        token = PIECE.set(self._piece)
+        """Call the listener as the piece's code; IPython shows errors, and what would end the kernel is a sentence.
+
+        While another piece runs it is called for that one, so that what it shows, such as a figure, is that one's.
+        """
+        within = current_piece()
+        running = within is not None and not within.ended
+        token = PIECE.set(within if running else self._piece)
         try:
             return self._function(*arguments, **options)
         except SystemExit as raised:
