@@ -14,11 +14,12 @@ from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.sharing_operations import FORMS
 from palimpsest.session.sharing.exports import export_session
+from palimpsest.session.sharing.share_page import make_page
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import StorageFailed
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.session_record.events import Record, SessionError
 
 
@@ -87,3 +88,24 @@ def test_an_export_on_a_full_disk_leaves_no_file(tmp_path: Path) -> None:
         left = [path.name for path in folder.rglob("*") if path.is_file()]
 
     assert left == ["filler"]
+
+
+async def test_a_file_a_page_and_a_snapshot_say_that_the_disk_is_full(tmp_path: Path) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=1m", "tmpfs"):
+        store, _ = open_store(tmp_path)
+        model = ScriptedModel(says("Hi."), calls("write", path="new.txt", content="x" * 9_000), says("No."))  # fmt: skip
+        harness = SessionHarness(tmp_path, model, store=store)
+        session = await harness.session()
+        await ask(session, "Hello")
+        _fill(tmp_path / "filler")
+        answer = await ask(session, "Write it.", yes=True)
+        with pytest.raises(StorageFailed, match="The disk is full: the page cannot be written"):
+            make_page(store, session.log.state.session, {})
+        (tmp_path / "filler").unlink()
+        await harness.workspace.close()
+
+    (part,) = [p for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
+    assert isinstance(part.state, ToolFailed)
+    assert "The disk is full: new.txt cannot be written." in part.state.error
+    assert answer.text == "No."
+    assert not (tmp_path / "new.txt").exists()

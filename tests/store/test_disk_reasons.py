@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from palimpsest.session.sharing import exports
-from palimpsest.store.disk import disk_reason
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import StorageFailed
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 NAMED = {
     errno.ENOSPC: "The disk is full",

@@ -25,6 +25,7 @@ from typing import Any
 from uuid import uuid4
 
 from palimpsest.transcript.errors import StorageFailed
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 FLAGS = (
@@ -37,21 +38,6 @@ FLAGS = (
 
 SMALL_BYTES = 64 << 20
 """Maximum bytes of a file that is read at once: lists, leases, settings."""
-
-SENTENCES = {
-    errno.ENOSPC: "The disk is full",
-    errno.EDQUOT: "The disk quota is used up",
-    errno.EROFS: "The disk is read-only",
-    errno.EACCES: "The folder may not be written",
-    errno.ENOENT: "The folder is gone",
-    errno.ESTALE: "The network disk is gone",
-    errno.EPERM: "The folder may not be written",
-    errno.EIO: "The disk is failing",
-    errno.ENAMETOOLONG: "The name is too long",
-    errno.EMFILE: "Too many files are open in this kernel",
-    errno.ENFILE: "Too many files are open on this machine",
-    errno.EFBIG: "The file is larger than the disk or a limit allows",
-}
 
 LOG = logging.getLogger(__name__)
 
@@ -120,11 +106,6 @@ def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
         return json.loads(read_small(path, limit))
     except RecursionError as error:
         raise ValueError("It is nested too deeply.") from error
-
-
-def disk_reason(error: OSError) -> str:
-    """Return the reason of an error, as the beginning of a sentence."""
-    return SENTENCES.get(error.errno or 0, f"The disk refused ({error.strerror or error})")
 
 
 @contextmanager

@@ -373,7 +373,10 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     monkeypatch.setattr(Path, "replace", refuse)
     done = perform_restores(shots, moves)
 
-    assert (done.files, done.failed) == (("a.txt",), (("src/b.bin", "Permission denied"),))
+    assert (done.files, done.failed) == (
+        ("a.txt",),
+        (("src/b.bin", "The folder may not be written"),),
+    )
     assert not list((project / "src").glob(".*.tmp"))
 
 

@@ -426,7 +426,7 @@ def test_a_read_only_mount_means_memory_even_for_root(tmp_path: Path) -> None:
 
     assert isinstance(store, MemoryStore)
     assert sentence == (
-        f"{str(tmp_path)!r} cannot be written (Read-only file system); this kernel keeps its"
+        f"The disk is read-only: {str(tmp_path)!r} cannot be written; this kernel keeps its"
         " sessions in memory only, and they end with it."
     )
 

@@ -22,8 +22,9 @@ from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, cleaner
-from palimpsest.store.disk import disk_reason, write_atomically
+from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
 HEAD_BYTES = 4_000

@@ -40,6 +40,7 @@ from palimpsest.session.permissions.recorded_claims import (
 )
 from palimpsest.store.disk import write_atomically
 from palimpsest.store.project_folder.layout import ProjectNumber
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Reply
 
 try:
@@ -188,9 +189,10 @@ class Grants:
                 try:
                     self._write(change)
                 except OSError as error:
-                    reason = error.strerror or str(error)
-                    named = f"{error.filename or self._path} cannot be written: {reason}"
-                    self._stay_in_memory(reason if error.errno == 0 else named)
+                    named = (
+                        f"{disk_reason(error)}: {error.filename or self._path} cannot be written"
+                    )
+                    self._stay_in_memory(named if error.errno else error.strerror or str(error))
                 else:
                     return
             self._kept = tuple(change(self._kept))

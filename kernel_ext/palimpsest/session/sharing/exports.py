@@ -26,7 +26,6 @@ from palimpsest.session.sharing.share_page import (
     page_html,
 )
 from palimpsest.session.sharing.visible_state import without_reverted
-from palimpsest.store.disk import disk_reason
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -36,6 +35,7 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
 ENDINGS: Mapping[str, str] = {

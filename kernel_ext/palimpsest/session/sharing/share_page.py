@@ -33,6 +33,7 @@ from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
 from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Usage
 
 FOLDER = "share"
@@ -150,7 +151,7 @@ def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]
         write_page(store, session.id, folder / f"{secret}.html", environment)
     except OSError as error:
         raise StorageFailed(
-            f"The page cannot be written ({error.strerror or error}): {str(folder)!r}."
+            f"{disk_reason(error)}: the page cannot be written to {str(folder)!r}."
         ) from error
     url = f".palimpsest/{FOLDER}/{secret}.html"
     return {"secret": secret, "url": url, "session": session.id}

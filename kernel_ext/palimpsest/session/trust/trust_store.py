@@ -19,8 +19,8 @@ from typing import Any
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.state_folder import state_folder_problem
 from palimpsest.session.trust.bound_files import bound_files
-from palimpsest.store.disk import disk_reason
 from palimpsest.transcript.errors import StorageFailed
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 FILE = "trusted.json"
 MOST_KEPT = 5_000

@@ -15,6 +15,7 @@ from palimpsest.store.disk import scratch_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import path_problem
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
@@ -168,7 +169,7 @@ def perform_restores(
             _perform(snapshots, move)
             done.append(move.path)
         except (OSError, NotFound) as problem:
-            words = getattr(problem, "strerror", None) or str(problem)
+            words = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
             failed.append((move.path, words))
     return RestoreOutcome(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
 

@@ -21,6 +21,7 @@ from typing import Protocol
 from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 FILE_BYTES = 2 << 20
 """Larger files are usually data rather than work, and snapshots of them would fill the disk."""
@@ -150,8 +151,8 @@ class Snapshots:
                 raise
             except OSError as problem:
                 raise StorageFailed(
-                    f"The files could not be kept: {problem.strerror or problem}. What the agent does "
-                    "to them now cannot be taken back."
+                    f"{disk_reason(problem)}: the files could not be kept. What the agent does to them now cannot "
+                    "be taken back."
                 ) from None
             return name
 

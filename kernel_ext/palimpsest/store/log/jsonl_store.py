@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk import disk_reason, storage_errors, write_fully
+from palimpsest.store.disk import storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
@@ -67,6 +67,7 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
 )
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import BlobRef
 
 LOG = logging.getLogger(__name__)

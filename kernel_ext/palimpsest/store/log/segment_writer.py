@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from palimpsest.store.disk import NOFOLLOW, disk_reason, write_fully
+from palimpsest.store.disk import NOFOLLOW, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
@@ -30,6 +30,7 @@ from palimpsest.store.session_state.step_requests import REFRESH, shorten_reques
 from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
+from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 GONE = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."

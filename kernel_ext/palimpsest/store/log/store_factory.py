@@ -1,6 +1,5 @@
 """Open the store of a project, or an in-memory store with a sentence that gives the reason."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from palimpsest.store.project_folder.layout import (
     prepare,
 )
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 __all__ = ["find_project", "open_store"]
 
@@ -33,5 +33,7 @@ def open_store(
     except (ForeignFolder, LayoutNotReady) as problem:
         return MemoryStore(), f"{problem}; {IN_MEMORY}"
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error)
-        return MemoryStore(), (f"{str(project)!r} cannot be written ({why}); {IN_MEMORY}")
+        return (
+            MemoryStore(),
+            f"{disk_reason(error)}: {str(project)!r} cannot be written; {IN_MEMORY}",
+        )

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import disk_reason, open_regular, sync, write_atomically
+from palimpsest.store.disk import open_regular, sync, write_atomically
 from palimpsest.store.project_folder.layout_file import (
     COPY,
     FILE,
@@ -50,6 +50,7 @@ from palimpsest.store.project_folder.migrations import (
 )
 from palimpsest.store.project_folder.project_id import find_project_id
 from palimpsest.transcript.errors import LayoutTooNew
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 WAIT_SECONDS = 30.0
 """How long a kernel waits for another that migrates; copying a gigabyte of logs takes ten seconds."""

@@ -20,6 +20,7 @@ from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import without_hidden_cells
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
+from palimpsest.transcript.strings.disk_words import disk_reason
 
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their diff only has the numbers of lines."""
@@ -245,7 +246,7 @@ async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None
     try:
         await asyncio.to_thread(replace_real, place.path, after)
     except OSError as error:
-        raise UserError(f"{place.shown} cannot be written: {error.strerror}.") from error
+        raise UserError(f"{disk_reason(error)}: {place.shown} cannot be written.") from error
 
 
 def _applied(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
