@@ -102,7 +102,7 @@ def _fitted(timeline: Timeline, plain: Ruler) -> Ruler:
         return plain
     odd = _odd(known)
     fitting = [one for one in known if one.request not in odd]
-    grown, estimated = _growth(fitting)
+    grown, estimated = _growth(known, odd)
     factor = grown / estimated if grown > 0 and estimated >= LEAST_GROWTH else 1.0
     first = fitting[0]
     unseen = max(first.reported - first.estimated * min(factor, 1.0), 0.0)
@@ -144,12 +144,12 @@ def _segments(known: Sequence[_Report]) -> Iterator[list[_Report]]:
         yield run
 
 
-def _growth(known: Sequence[_Report]) -> tuple[float, float]:
-    """Return the reported and the estimated tokens by which requests grew that only appended."""
+def _growth(known: Sequence[_Report], odd: set[int]) -> tuple[float, float]:
+    """Return the reported and the estimated tokens by which requests grew that only appended, but for the odd ones."""
     pairs = [
         (after.reported - before.reported, after.estimated - before.estimated)
         for run in _segments(known)
-        for before, after in pairwise(run)
+        for before, after in pairwise([one for one in run if one.request not in odd])
         if after.estimated > before.estimated
     ]
     return float(sum(one for one, _ in pairs)), float(sum(one for _, one in pairs))
