@@ -10,7 +10,11 @@ from tests.waiting import LAST_RESORT_SECONDS, eventually
 pytestmark = pytest.mark.slow
 
 IMPORTS = "import _thread, asyncio, faulthandler, os, signal, sys, threading\n"
-TIMER = "threading.Timer(0.1, {}).start()"
+TIMER = "threading.Thread(target=lambda: (late.wait(), ({})())).start()"
+"""A thread that does something when the piece has ended: the person's next cell sets ``late``."""
+LOOP = "def go(f): f() if late.is_set() else loop.call_later(0.01, go, f)\nloop = asyncio.get_event_loop()\n"
+WAITS = "while not late.is_set(): await asyncio.sleep(0.01)\n"
+ALARM = "signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01);"
 SIGTERM = "which would have ended it"
 LATE = {
     "ask_exit": (TIMER.format("lambda: get_ipython().ask_exit()"), "asked the kernel to end"),
@@ -32,28 +36,24 @@ LATE = {
         SIGTERM,
     ),
     "a low thread": (
-        (
-            "gate = threading.Event()\n"
-            "def f(): gate.wait(0.1); os.kill(os.getpid(), 15)\n_ = _thread.start_new_thread(f, ())"
-        ),
+        ("def f(): late.wait(); os.kill(os.getpid(), 15)\n_ = _thread.start_new_thread(f, ())"),
         SIGTERM,
     ),
     "an executor": (
         (
-            "gate = threading.Event()\n"
-            "def f(): gate.wait(0.1); os.kill(os.getpid(), 15)\n"
+            "def f(): late.wait(); os.kill(os.getpid(), 15)\n"
             "_ = asyncio.get_event_loop().run_in_executor(None, f)"
         ),
         SIGTERM,
     ),
-    "a callback": ("asyncio.get_event_loop().call_later(0.1, sys.exit);", "raised SystemExit"),
+    "a callback": (LOOP + "loop.call_later(0.01, go, sys.exit);", "raised SystemExit"),
     "a callback that interrupts": (
-        "def f(): raise KeyboardInterrupt\nasyncio.get_event_loop().call_later(0.1, f);",
+        LOOP + "def f(): raise KeyboardInterrupt\nloop.call_later(0.01, go, f);",
         "raised KeyboardInterrupt",
     ),
     "a task": (
         (
-            "async def f():\n    await asyncio.sleep(0.1)\n    sys.exit(2)\n"
+            f"async def f():\n    {WAITS}    sys.exit(2)\n"
             "task = asyncio.get_event_loop().create_task(f())"
         ),
         "raised SystemExit",
@@ -61,7 +61,7 @@ LATE = {
     "a task of a task": (
         (
             "async def g():\n    sys.exit(2)\n"
-            "async def f():\n    await asyncio.sleep(0.1)\n    await asyncio.create_task(g())\n"
+            f"async def f():\n    {WAITS}    await asyncio.create_task(g())\n"
             "task = asyncio.create_task(f())\nawait asyncio.sleep(0)"
         ),
         "raised SystemExit",
@@ -73,15 +73,15 @@ LATE = {
     ),
     "a handler that exits": (
         (
-            "signal.signal(signal.SIGALRM, lambda *a: sys.exit(1))\n"
-            "signal.setitimer(signal.ITIMER_REAL, 0.1);"
+            "def f(*a):\n    if late.is_set(): signal.setitimer(signal.ITIMER_REAL, 0); sys.exit(1)\n"
+            "signal.signal(signal.SIGALRM, f)\n" + ALARM
         ),
         "raised SystemExit",
     ),
     "a handler that raises": (
         (
-            "def f(*a): raise TimeoutError\nsignal.signal(signal.SIGALRM, f)\n"
-            "signal.setitimer(signal.ITIMER_REAL, 0.1);"
+            "def f(*a):\n    if late.is_set(): signal.setitimer(signal.ITIMER_REAL, 0); raise TimeoutError\n"
+            "signal.signal(signal.SIGALRM, f)\n" + ALARM
         ),
         "raised TimeoutError",
     ),
@@ -92,7 +92,7 @@ LATE = {
     "a reader": (
         (
             "r, w = os.pipe()\nasyncio.get_event_loop().add_reader(r, sys.exit)\n"
-            "threading.Timer(0.1, os.write, (w, b'x')).start()"
+            + TIMER.format("lambda: os.write(w, b'x')")
         ),
         "raised SystemExit",
     ),
@@ -100,7 +100,7 @@ LATE = {
         TIMER.format("lambda ip=get_ipython(): ip.set_next_input('rm')"),
         "asked the page for something",
     ),
-    "keys": (TIMER.format("input"), "nobody can answer"),
+    "keys": ("ask = input\n" + TIMER.format("ask"), "nobody can answer"),
 }
 
 
@@ -108,8 +108,9 @@ LATE = {
 def test_the_kernel_lives_and_user_and_model_are_told(folder: Path, code: str, words: str) -> None:
     with Kernel(cwd=folder) as kernel:
         kernel.load_scripted_model()
-        kernel.run("kept = 41")
+        kernel.run("import threading\nkept, late = 41, threading.Event()")
         call_python(kernel, IMPORTS + code)
+        kernel.run("late.set()")
 
         def told() -> bool:
             return any(
