@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -286,6 +286,7 @@ SCHEMAS = st.recursive(
 
 @settings(max_examples=400, deadline=None)
 @given(SCHEMAS, PLAIN)
+@example({"patternProperties": {"b": {"unevaluatedItems": False}}}, {"b": [None]})
 def test_small_schemas_are_checked_as_the_standard_says(schema: dict[str, Any], value: Any) -> None:
     """Within the bounds the verdict is that of jsonschema's own validator."""
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)

@@ -18,9 +18,11 @@ from palimpsest.tools.calls.linear_patterns import is_matched, pattern_problem
 
 MOST_STEPS = 200_000
 """Applied keywords and their members for one input: about a second of processor time."""
-UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-UNSEEN = frozenset({"patternProperties", "$dynamicRef"})
-"""Keywords beside which those of ``UNEVALUATED`` are not checked: they would match by Python's engine."""
+UNSEEN = {
+    "unevaluatedProperties": frozenset({"patternProperties", "$dynamicRef"}),
+    "unevaluatedItems": frozenset({"$dynamicRef"}),
+}
+"""Keywords that are not checked beside others: these would match by Python's engine, or are not followed."""
 TOO_MUCH = "it is too large to be checked against its schema; make it smaller"
 LONGEST_PROBLEM = 500
 
@@ -91,7 +93,7 @@ def validator(schema: Mapping[str, Any], *, is_strict: bool = False) -> Callable
     ``is_strict`` it counts as wrong.
     """
     names = frozenset(_names(schema))
-    checker = _checked_keywords(names.isdisjoint(UNSEEN))(schema)
+    checker = _checked_keywords(_unchecked(names))(schema)
 
     def problem(given: Any) -> str:
         _WORK.left, _WORK.is_strict = MOST_STEPS, is_strict
@@ -123,12 +125,17 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
     except (TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         return str(error)[:LONGEST_PROBLEM] or type(error).__name__
     names = frozenset(_names(whole))
-    if "$dynamicRef" in names or (not names.isdisjoint(UNEVALUATED) and UNSEEN & names):
+    if "$dynamicRef" in names or not names.isdisjoint(_unchecked(names)):
         return "it has $dynamicRef, or unevaluatedProperties beside patternProperties, which cannot be checked"
     for pattern in _patterns(whole):
         if words := pattern_problem(pattern):
             return f"the pattern {pattern!r:.80} cannot be checked in bounded time, because {words}"
     return ""
+
+
+def _unchecked(names: frozenset[str]) -> frozenset[str]:
+    """Return the keywords that are not checked in a schema with these names."""
+    return frozenset(one for one, beside in UNSEEN.items() if beside & names)
 
 
 def _told(error: Any) -> str:
@@ -162,8 +169,8 @@ def _names(schema: Any) -> Iterator[str]:
             yield from _names(one)
 
 
-@lru_cache(maxsize=2)
-def _checked_keywords(has_unevaluated: bool) -> Any:  # noqa: FBT001  the key of a cache
+@lru_cache(maxsize=4)
+def _checked_keywords(unchecked: frozenset[str]) -> Any:
     """Return the validator class of the newest draft with bounded keywords."""
     from jsonschema import Draft202012Validator, validators
 
@@ -175,8 +182,7 @@ def _checked_keywords(has_unevaluated: bool) -> Any:  # noqa: FBT001  the key of
         "$ref": _nothing,
         "$dynamicRef": _nothing,
     }
-    if not has_unevaluated:
-        own |= dict.fromkeys(UNEVALUATED, _nothing)
+    own |= dict.fromkeys(unchecked, _nothing)
     every = {**Draft202012Validator.VALIDATORS, **own}
     counted = {name: _counted(keyword) for name, keyword in every.items()}
     return validators.extend(Draft202012Validator, counted)
