@@ -17,11 +17,13 @@ from palimpsest.transcript.values import Price, Usage
 
 T = TypeVar("T")
 
-TIMELINE_VERSION = 3
+TIMELINE_VERSION = 4
 STOPPED = "aborted"
 """The ``error`` of an event ``compact failed`` whose summary was stopped by a person or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
 """What of a policy's ``compact`` tells how a summary is asked for; events hold what is not the default."""
+WRITTEN_BY = "written_by"
+"""In the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
 
@@ -74,6 +76,8 @@ class TimelineItem:
     pinned: bool = False
     input_hash: str = ""
     """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
+    by_program: bool = False
+    """The agent's program wrote it in the user's place: a reminder, a note that a task has ended."""
     continues: bool = False
     """The engine wrote it to go on after a recorded summary; another policy would not have had it."""
 
@@ -106,8 +110,10 @@ class TimelineRequest:
     ended: int | None = None
     model: str = ""
     effort: str = ""
-    effort_changes: int = 0
-    """How often the effort was set to another since the request before, also where it is the same again."""
+    client: str = ""
+    """Version of the program that sent it; empty where it is not recorded."""
+    cache_miss: str = ""
+    """Why less of the prompt was cached than of the request before, as the provider itself said it: one of its words."""
     window: int = 0
     """0 where no limit is known."""
     reserve: int = 0

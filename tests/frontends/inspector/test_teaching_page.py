@@ -95,7 +95,7 @@ def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, Trac
     assert started is not None
     assert ended is not None
     assert started - ended < 300_000
-    assert "28 unexplained, 5 effort, 4 idle" in view.break_notes
+    assert "29 unexplained, 4 idle, 4 effort" in view.break_notes
     first, *others = view.waste_kinds
     assert (first.words, round(first.cost, 2)) == ("37 breaks of the cache", 14.21)
     assert sum(one.cost for one in others if "result" in one.words) < 0.5

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 from tests.review.importers.imported import bring
@@ -37,7 +38,16 @@ SAMPLES = sorted({path.name.removesuffix(".xz") for path in FOLDER.iterdir() if 
 def test_the_sessions_of_every_sample_are_the_same_again(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    store, report = bring(sample(name, tmp_path_factory.mktemp("sample")))
+    _read_again(sample(name, tmp_path_factory.mktemp("sample")))
+
+
+def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -> None:
+    for path in sample("claude_code_spotter", tmp_path).glob("*.jsonl"):
+        _read_again(path)
+
+
+def _read_again(path: Path) -> None:
+    store, report = bring(path)
     for one in report.sessions:
         made = timeline_of(store, one.id, price=lambda _model: Price(input=1, output=2))
         names = References.of(made)

@@ -17,7 +17,10 @@ _WORDS = {
     "compacted": "a larger window, or fewer outputs in it",
     "pruned": "fewer, larger batches",
     "reverted": "",
+    "rewritten": "the messages before sent as they were",
+    "client": "the same version until the session's end",
     "effort": "the same effort",
+    "late": "",
     "unexplained": "",
 }
 

@@ -1,8 +1,8 @@
 """Where a recorded session lost the provider's cache, why, as far as can be known, and at what price.
 
 From the reported usage alone: a request was expected to read from the cache what the one before left there:
-what that read and wrote, or all of it where the provider reports no writes. What it did not read is the loss. Causes are looked for in a fixed order (spec/review.md 5, 12), and
-what none of them explains is called unexplained, with what else is true of it beside.
+what that read and wrote, or all of it where the provider reports no writes. What it did not read is the loss.
+Why is told by ``break_causes.py``; what no cause explains has beside it what else is true of it.
 """
 
 from bisect import bisect_left
@@ -10,12 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.review.comparison.break_causes import (
+    BreakCause,
+    FoundCause,
+    causes_of,
+    reads_beginning_only,
+)
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.recorded_clock import behind_the_clock
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
@@ -25,29 +30,6 @@ LEAST_LOSS = 1_024
 """Tokens; a smaller loss is no break."""
 LEAST_SHARE = 0.05
 """Of what was expected; a smaller loss is no break."""
-BreakCause = Literal[
-    "idle",
-    "model",
-    "tools",
-    "system prompt",
-    "compacted",
-    "pruned",
-    "reverted",
-    "effort",
-    "unexplained",
-]
-_WORDS: dict[str, str] = {
-    "idle": "{seconds:,.0f} s passed since {since}; the cache is kept for {lifetime:,.0f} s",
-    "model": "the model changed from {before} to {now}",
-    "tools": "the tool definitions changed",
-    "system prompt": "the system prompt changed",
-    "compacted": "a summary replaced earlier messages",
-    "pruned": "{items} shown otherwise",
-    "reverted": "the user took messages back",
-    "effort": "the reasoning effort changed from {before} to {now}",
-    "effort again": "the reasoning effort was changed {times} and is {now} again",
-    "unexplained": "nothing in the recording explains it",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +40,8 @@ class CacheBreak:
     before: int
     """The request that it is compared with: the one before, or the last before it that reported usage."""
     turn: int
-    cause: BreakCause
-    words: str
-    """The cause in words, with its numbers."""
+    causes: tuple[FoundCause, ...]
+    """Why, what is in the requests themselves first; all whose evidence the recording holds."""
     expected: int
     """Tokens that it should have read."""
     read: int
@@ -72,6 +53,18 @@ class CacheBreak:
     """It comes right after a prompt: a correlation, not a cause."""
     written: bool
     """The provider reported that it wrote to the cache; else what was lost was paid in full."""
+    beginning_only: bool
+    """Of what was sent only the beginning of the session was read, no message after it."""
+
+    @property
+    def cause(self) -> BreakCause:
+        """The first of its causes."""
+        return self.causes[0].cause
+
+    @property
+    def words(self) -> str:
+        """Its causes in words, with their numbers."""
+        return "; and ".join(one.words for one in self.causes)
 
 
 @dataclass(frozen=True)
@@ -122,11 +115,19 @@ class CacheBreaks(ShownAsTable):
         """What else is true of the unexplained breaks, a sentence each; none of it is a cause."""
         unexplained = [one for one in self.breaks if one.cause == "unexplained"]
         first = sum(one.first_of_turn for one in unexplained)
-        if not unexplained or not first:
-            return ()
-        found = f"{first} of {len(unexplained)} unexplained breaks come right after a prompt; "
-        told = f"{found}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
-        return (told,)
+        told = []
+        if first:
+            found = f"{first} of {len(unexplained)} unexplained breaks come right after a prompt; "
+            told.append(
+                f"{found}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
+            )
+        beginning = sum(one.beginning_only for one in unexplained)
+        if beginning:
+            told.append(
+                f"{beginning} of {len(unexplained)} unexplained breaks read the beginning of the session alone, as where "
+                "the messages after it are sent otherwise than before."
+            )
+        return tuple(told)
 
     @cached_property
     def table(self) -> ReportTable:
@@ -187,12 +188,15 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
     writers = frozenset(model for model, usage in usages if usage.cache_write)
     caches = bool(writers) or any(usage.cache_read for _, usage in usages)
     alike = bisect_left(known, _changed_from(timeline), key=lambda one: one.index)
+    # What was read late is seen in the request after it alone.
+    following = (*known[1:], None)
     grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
     rows = grown.of(
         lambda at, _: _follower(
-            timeline, known[max(at - 1, 0)], known[at], price, lifetime, writers
+            timeline, known[max(at - 1, 0)], known[at], following[at], price, lifetime, writers
         ),
         known,
+        following,
         about=(price, lifetime, writers),
         most=alike,
     )
@@ -232,6 +236,7 @@ def _follower(
     timeline: Timeline,
     before: TimelineRequest,
     request: TimelineRequest,
+    following: TimelineRequest | None,
     price: PriceProfile,
     lifetime: float,
     writers: frozenset[str],
@@ -242,7 +247,6 @@ def _follower(
     if lost is None:
         return _FollowingRequest(first, None)
     expected, read = lost
-    cause, words = _cause(timeline, before, request, lifetime)
     usage = request.usage
     its = price.at(request.terms, request.reported or 0)
     write = its.write if usage is not None and usage.cache_write else its.input
@@ -250,14 +254,14 @@ def _follower(
         request=request.index,
         before=before.index,
         turn=request.turn,
-        cause=cause,
-        words=words,
+        causes=causes_of(timeline, before, request, following, lifetime),
         expected=expected,
         read=read,
         loss=expected - read,
         cost=(expected - read) * (write - its.read) / 1_000_000,
         first_of_turn=first,
         written=usage is not None and usage.cache_write > 0,
+        beginning_only=reads_beginning_only(timeline, request),
     )
     return _FollowingRequest(first, broken)
 
@@ -285,59 +289,3 @@ def _loss(
     loss = expected - request.usage.cache_read
     is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
     return (expected, request.usage.cache_read) if is_break else None
-
-
-def _cause(
-    timeline: Timeline, before: TimelineRequest, request: TimelineRequest, lifetime: float
-) -> tuple[BreakCause, str]:
-    """Return the first cause that holds between two requests, in words."""
-    is_known = before.index not in behind_the_clock(timeline)
-    seconds = _seconds(before, request) if is_known else None
-    between = range(before.index + 1, request.index + 1)
-    kinds = {one.kind for one in timeline.events if one.request in between}
-    moves = timeline.transitions
-    first = bisect_left(moves, between.start, key=lambda one: one.request)
-    until = bisect_left(moves, between.stop, key=lambda one: one.request)
-    changed = {
-        one.item for one in moves[first:until] if timeline.items[one.item].entered <= before.index
-    }
-    cause: BreakCause = "unexplained"
-    if seconds is not None and seconds > lifetime:
-        cause = "idle"
-    elif before.model != request.model:
-        cause = "model"
-    elif before.tools_hash != request.tools_hash:
-        cause = "tools"
-    elif before.system_hash != request.system_hash:
-        cause = "system prompt"
-    elif "compact" in kinds:
-        cause = "compacted"
-    elif "undo" in kinds:
-        cause = "reverted"
-    elif changed:
-        cause = "pruned"
-    elif before.effort != request.effort or request.effort_changes:
-        cause = "effort"
-    was, now = (
-        (before.model, request.model) if cause == "model" else (before.effort, request.effort)
-    )
-    how = _WORDS["effort again" if cause == "effort" and was == now else cause]
-    words = how.format(
-        seconds=seconds or 0,
-        lifetime=lifetime,
-        since="the request before"
-        if before.index == request.index - 1
-        else f"request {before.index + 1}, the last with reported usage",
-        before=was,
-        now=now,
-        items="1 earlier item was" if len(changed) == 1 else f"{len(changed)} earlier items were",
-        times="once" if request.effort_changes == 1 else f"{request.effort_changes} times",
-    )
-    return cause, words
-
-
-def _seconds(before: TimelineRequest, request: TimelineRequest) -> float | None:
-    start = before.ended or before.started
-    if start is None or request.started is None:
-        return None
-    return (request.started - start) / 1000

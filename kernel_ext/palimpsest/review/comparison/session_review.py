@@ -43,7 +43,12 @@ from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
-from palimpsest.review.request_contents.compaction_losses import CompactionLosses, compaction_losses
+from palimpsest.review.request_contents.compaction_losses import (
+    CompactionLosses,
+    SummaryWriter,
+    compaction_losses,
+    summary_writers,
+)
 from palimpsest.review.request_contents.request_blocks import tokens_beside
 from palimpsest.review.request_contents.request_difference import (
     ReportedLoss,
@@ -336,7 +341,24 @@ class SessionReview:
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
         replayed, uses = self._replayed(policy, summary), self.references.by_name
-        return compaction_losses(replayed, uses, self.price(price))
+        return compaction_losses(replayed, uses, self.price(price), self._summary_writers(price))
+
+    def _summary_writers(self, price: str | PriceProfile | None) -> dict[str, SummaryWriter]:
+        """Return the sessions that wrote summaries, with what that took."""
+        wanted = frozenset(summary_writers(self.timeline).values())
+        runs = self.subagent_runs(price) if wanted else ()
+        return {
+            one.timeline.session: SummaryWriter(
+                one.timeline.session,
+                one.totals.requests,
+                one.totals.input,
+                one.totals.output,
+                one.totals.cost,
+                "fact" if one.totals.cost_is_fact else "estimate",
+            )
+            for one in runs
+            if one.timeline.session in wanted
+        }
 
     def _replayed(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
         choice = None if summary is None else SummaryChoice.of(summary)

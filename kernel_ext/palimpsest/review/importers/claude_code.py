@@ -5,12 +5,14 @@ their own. Several records have one message id and together are one answer, whos
 System prompt and tools are not recorded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from palimpsest.review.importers.claude_code_blocks import (
     answer_part,
+    cache_miss_of,
     compaction_of,
     provider_results,
     usage_of,
@@ -76,6 +78,9 @@ SYNTHETIC = "<synthetic>"
 NOT_RECORDED = "The system prompt and the tools are not in the recording."
 IN_A_FILE = "The whole output is in a file that is not in the recording."
 KEPT_APART = "<persisted-output>"
+VERSION_CHARS = 40
+SUMMARY_WRITERS = "agent-acompact-*.jsonl"
+"""Files of the requests that wrote summaries."""
 
 
 class ClaudeCodeImporter:
@@ -97,7 +102,9 @@ class ClaudeCodeImporter:
         if not index.threads:
             raise UserError(f"{path.name!r} holds no message of Claude Code.")
         if "" in index.threads:
-            yield from _thread(path, index, "", session, SessionBegin(session, FORMAT), report)
+            begin = SessionBegin(session, FORMAT)
+            writers = _summary_writers(path, session, index)
+            yield from _thread(path, index, "", session, begin, report, writers)
         named = "" in index.threads
         for name, thread in index.threads.items():
             if name:
@@ -113,12 +120,35 @@ class ClaudeCodeImporter:
             yield from _subagents(path, session, index, report)
 
 
+def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
+    """Return the sessions whose last request wrote a summary, by the record of the session behind which it was asked for.
+
+    Such a file goes on from records of the session, the last of which is the one before the compaction.
+    """
+    found: dict[str, str] = {}
+    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MOST_SESSIONS]:
+        if file.is_symlink() or not file.is_file():
+            continue
+        agent, behind = "", ""
+        for _, record in json_lines(file, _unreported):
+            agent = agent or text(record.get("agentId"))
+            parent = text(record.get("parentUuid"))
+            if parent and index.node_of(parent):
+                behind = parent
+        if agent and behind:
+            found[behind] = f"{session}/{agent}"
+    return found
+
+
+def _subagent_folder(path: Path) -> Path:
+    """Return the folder of a session's subagents; one that is a link is left alone."""
+    folder = path.with_suffix("") / "subagents"
+    return folder if not folder.is_symlink() else path / "none"
+
+
 def _subagents(path: Path, session: str, index: ClaudeIndex, report: Report) -> Iterator[Recorded]:
     """Yield the subagents of the files that lie in the folder of the session's name."""
-    folder = path.with_suffix("") / "subagents"
-    if folder.is_symlink() or not folder.is_dir():
-        return
-    files = sorted(folder.glob("agent-*.jsonl"))
+    files = sorted(_subagent_folder(path).glob("agent-*.jsonl"))
     if len(files) > MOST_SESSIONS:
         report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
     for file in files[:MOST_SESSIONS]:
@@ -159,14 +189,20 @@ def _unreported(_place: str, _what: str) -> None:
 
 
 def _thread(
-    path: Path, index: ClaudeIndex, name: str, session: str, begin: SessionBegin, report: Report
+    path: Path,
+    index: ClaudeIndex,
+    name: str,
+    session: str,
+    begin: SessionBegin,
+    report: Report,
+    writers: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Recorded]:
     """Yield a thread's newest path and its other branches."""
     for number, way in enumerate(paths_of(index.threads[name])):
         if number > MOST_SESSIONS:
             report("", f"Only the newest {MOST_SESSIONS} of its branches were read.")
             return
-        yield from _Way(path, index, name, way, session, begin).read()
+        yield from _Way(path, index, name, way, session, begin, writers).read()
 
 
 class _Way:
@@ -180,8 +216,11 @@ class _Way:
         way: ClaudePath,
         session: str,
         begin: SessionBegin,
+        writers: Mapping[str, str],
     ) -> None:
         self._path = path
+        self._writers = writers
+        """The sessions that wrote summaries, by the record behind which each was asked for."""
         self._index = index
         self._thread = thread
         self._nodes = index.threads[thread].nodes
@@ -301,6 +340,8 @@ class _Way:
             completed=moment(newest.get("timestamp")),
             model=self._model,
             effort=self._effort,
+            client=text(newest.get("version"))[:VERSION_CHARS],
+            cache_miss=cache_miss_of(last),
             usage=None if synthetic else usage_of(mapping(last.get("usage"))),
             cost=sum(costs) if costs else None,
             finish="error" if failed else ENDS.get(text(last.get("stop_reason"))),
@@ -364,7 +405,8 @@ class _Way:
                     yield compaction_of(self._compaction, None)
                 kept = mapping(mapping(record.get("compactMetadata")).get("preservedSegment"))
                 head = self._index.node_of(text(kept.get("headUuid")))
-                self._compaction = {**record, "node": node, "head": head}
+                writer = self._writers.get(text(record.get("logicalParentUuid")))
+                self._compaction = {**record, "node": node, "head": head, "writer": writer}
             case "microcompact_boundary":
                 told = mapping(record.get("microcompactMetadata"))
                 for call in listed(told.get("compactedToolIds")):

@@ -17,9 +17,11 @@ from palimpsest.transcript.values import Usage, priced_tier
 
 Json = dict[str, Any]
 
+REASON_CHARS = 60
+
 
 def compaction_of(record: Json, summary: str | None) -> CompactionRead:
-    """Return the compaction that a record marks."""
+    """Return the compaction that a record marks; ``writer`` in it is the session whose request wrote the summary."""
     told = mapping(record.get("compactMetadata"))
     before, after = told.get("preTokens"), told.get("postTokens")
     return CompactionRead(
@@ -30,6 +32,7 @@ def compaction_of(record: Json, summary: str | None) -> CompactionRead:
         auto=told.get("trigger") != "manual",
         tokens_before=count(before) if before is not None else None,
         tokens_after=count(after) if after is not None else None,
+        written_by=text(record.get("writer")) or None,
     )
 
 
@@ -47,6 +50,15 @@ def usage_of(value: Json) -> Usage | None:
         cache_write_hour=min(written, tokens(kept, "ephemeral_1h_input_tokens")) if kept else None,
         service_tier=priced_tier(value.get("service_tier")),
     )
+
+
+def cache_miss_of(message: Json) -> str:
+    """Return the provider's own reason why it cached less than of the request before; empty where it told none.
+
+    ``diagnostics.cache_miss_reason.type`` of an answer (platform.claude.com, "Cache diagnostics", 2026).
+    """
+    reason = mapping(mapping(message.get("diagnostics")).get("cache_miss_reason"))
+    return text(reason.get("type"))[:REASON_CHARS]
 
 
 def answer_part(block: Json) -> Text | Thinking | Call | None:

@@ -88,7 +88,6 @@ class _PiPath:
         self._branch = branch
         self._model = _model(header.get("provider"), header.get("modelId"))
         self._effort = text(header.get("thinkingLevel")) or None
-        self._effort_changes = 0
         """Since the newest answer."""
         self._count = 0
         self._kept: dict[str, str] = {}
@@ -140,7 +139,6 @@ class _PiPath:
                 self._model = _model(entry.get("provider"), entry.get("modelId"))
             case "thinking_level_change":
                 self._effort = text(entry.get("thinkingLevel")) or None
-                self._effort_changes += 1
             case "session_info" if text(entry.get("name")):
                 yield TitleRead(text(entry.get("name")))
             case "session_info" | "label" | "custom":
@@ -206,7 +204,6 @@ class _PiPath:
     def _answer(self, message: Json, entry: Json) -> MessageRead:
         usage, cost = _usage(mapping(message.get("usage")))
         model = _model(message.get("provider"), message.get("model"))
-        changes, self._effort_changes = self._effort_changes, 0
         return MessageRead(
             id=self._named(entry),
             role="assistant",
@@ -215,7 +212,6 @@ class _PiPath:
             completed=moment(entry.get("timestamp")),
             model=model or self._model,
             effort=self._effort,
-            effort_changes=changes,
             usage=usage,
             cost=cost,
             finish=ENDS.get(text(message.get("stopReason"))),

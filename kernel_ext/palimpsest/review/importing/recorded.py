@@ -102,8 +102,10 @@ class MessageRead:
     """``provider/name``; the previous one where empty."""
     effort: str | None = None
     """Reasoning effort or thinking level of the request."""
-    effort_changes: int = 0
-    """How often it was changed since the answer before, also where it is the same again."""
+    client: str = ""
+    """Version of the agent's program that sent the request, as recorded."""
+    cache_miss: str = ""
+    """Why less of the prompt was cached, as the provider said it: one of its words."""
     usage: Usage | None = None
     """Normalised: ``input`` without cached tokens, ``output`` without reasoning. None where not recorded."""
     cost: float | None = None
@@ -161,6 +163,8 @@ class CompactionRead:
     tokens_after: int | None = None
     usage: Usage | None = None
     """Of the call that wrote the summary."""
+    written_by: str | None = None
+    """The session in the same recording whose last request wrote the summary."""
     model: str = ""
 
 

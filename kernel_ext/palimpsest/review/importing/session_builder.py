@@ -214,7 +214,8 @@ class SessionBuilder:
             info,
             value.id,
             timed=value.created is not None,
-            effort_changes=value.effort_changes or None,
+            client=value.client or None,
+            cache_miss=value.cache_miss or None,
         )
         yield from self._answer_parts(value, info)
         if value.is_summary:
@@ -335,6 +336,9 @@ class SessionBuilder:
         said = {
             "tokens_before": value.tokens_before,
             "tokens_after": value.tokens_after,
+            "written_by": None
+            if value.written_by is None
+            else self._names.other_session(value.written_by),
             "replaced": None
             if value.replaced is None
             else [self._names.message(one) for one in value.replaced],

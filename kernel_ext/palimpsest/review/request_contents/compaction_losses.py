@@ -7,11 +7,13 @@ it, is not lost. Whether a lost one was needed is told by later answers that use
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from palimpsest.context.compaction.loss_report import KINDS
 from palimpsest.context.compaction.lost_names import lost_names, names_of
-from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import Basis, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
@@ -22,7 +24,7 @@ from palimpsest.review.request_contents.shown_items import (
     shown_text,
     shows_name,
 )
-from palimpsest.transcript.timeline import STOPPED, Timeline, Transition
+from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline, Transition
 
 LONGEST_LIST = 20
 """Names that a table or sentence lists; the others are counted."""
@@ -45,6 +47,18 @@ class LostWord:
     """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
     needed: tuple[int, ...]
     """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
+
+
+class SummaryWriter(NamedTuple):
+    """A session whose requests wrote a summary, and what they took."""
+
+    session: str
+    requests: int
+    input: int
+    output: int
+    cost: float
+    basis: Basis
+    """Whether the cost was recorded, or is an estimate."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,8 @@ class CompactionLoss(ShownAsTable):
     """How many sources that are."""
     undone: int | None = None
     """The first request, from 0, that shows again what it replaced; None where nobody undid it."""
+    writer: SummaryWriter | None = None
+    """The session that wrote the summary, where the recording holds it as one of its own."""
 
     @property
     def needed(self) -> tuple[LostWord, ...]:
@@ -104,6 +120,12 @@ class CompactionLoss(ShownAsTable):
         if not self.summary:
             found.append(
                 "The summary was never written, so what it would have kept is not known: the numbers are the most it can lose."
+            )
+        if self.writer is not None:
+            one = self.writer
+            found.append(
+                f"The summary was written by session {one.session}: {some(one.requests, 'request')}, {one.input:,} tokens "
+                f"read, {one.output:,} written, {money_words(one.cost, self.price.unit, one.basis)}."
             )
         told = [
             f"{len(self.lost_of(kind))} of {number:,} {kind}" for kind, number in self.found.items()
@@ -184,6 +206,7 @@ class CompactionLoss(ShownAsTable):
             "tokens_before": round(self.tokens_before),
             "tokens_after": round(self.tokens_after),
             "undone": None if self.undone is None else self.undone + 1,
+            "writer": None if self.writer is None else self.writer._asdict(),
             "found": dict(self.found),
             "lost": [
                 {"name": one.name, "kind": one.kind, "needed": [at + 1 for at in one.needed]}
@@ -263,15 +286,32 @@ class CompactionLosses(ShownAsTable):
 
 
 def compaction_losses(
-    simulation: Simulation, uses: NameUses, price: PriceProfile
+    simulation: Simulation,
+    uses: NameUses,
+    price: PriceProfile,
+    writers: Mapping[str, SummaryWriter] = MappingProxyType({}),
 ) -> CompactionLosses:
-    """Return the compactions of a replay, recorded or simulated, and what each lost."""
+    """Return the compactions of a replay, recorded or simulated, and what each lost.
+
+    ``writers`` are the recorded sessions that wrote summaries, by their ids.
+    """
     timeline = simulation.timeline
     found = sorted([*_recorded(simulation), *_simulated(simulation)], key=lambda one: one.request)
-    made = tuple(_loss(simulation, number, one, uses, price) for number, one in enumerate(found))
+    made = tuple(
+        _loss(simulation, number, one, uses, price, writers) for number, one in enumerate(found)
+    )
     title = timeline.title or timeline.session
     failures = tuple(_failures(timeline)) if simulation.policy == "recorded" else ()
     return CompactionLosses(title, simulation.policy, made, failures)
+
+
+def summary_writers(timeline: Timeline) -> dict[str, str]:
+    """Return the sessions that wrote summaries, by the message of the summary."""
+    return {
+        str(one.numbers.get("summary")): str(one.numbers[WRITTEN_BY])
+        for one in timeline.events
+        if one.kind == "compact" and one.numbers.get(WRITTEN_BY)
+    }
 
 
 def _failures(timeline: Timeline) -> Iterator[str]:
@@ -299,12 +339,15 @@ class _Replaced(NamedTuple):
     """The summary is an item of its own."""
     undone: int | None = None
     """The first request that shows again what it replaced."""
+    writer: str = ""
+    """The session that wrote the summary, where that is known."""
 
 
 def _recorded(simulation: Simulation) -> Iterator[_Replaced]:
     """Yield the summaries that the recording holds, one for each of its compactions, if the replay shows them."""
     timeline = simulation.timeline
     undone: dict[str, int] = {}
+    written = summary_writers(timeline)
     for one in timeline.events:
         if one.kind == "undo" and one.numbers.get("back"):
             undone.pop(str(one.numbers.get("summary")), None)
@@ -313,7 +356,14 @@ def _recorded(simulation: Simulation) -> Iterator[_Replaced]:
     for item in timeline.items if simulation.policy == "recorded" else ():
         if item.kind == "summary":
             until = undone.get(item.message)
-            yield _Replaced(item.entered, item.covers, item.index, is_item=True, undone=until)
+            yield _Replaced(
+                item.entered,
+                item.covers,
+                item.index,
+                is_item=True,
+                undone=until,
+                writer=written.get(item.message, ""),
+            )
 
 
 def _simulated(simulation: Simulation) -> Iterator[_Replaced]:
@@ -335,6 +385,7 @@ def _loss(
     one: _Replaced,
     uses: NameUses,
     price: PriceProfile,
+    writers: Mapping[str, SummaryWriter],
 ) -> CompactionLoss:
     timeline, recorded = simulation.timeline, simulation.policy == "recorded"
     before = _before(simulation, one.request, one.covered)
@@ -373,6 +424,7 @@ def _loss(
         repair=sum(fetch_cost(simulation, at, item, price) for item, at in fetched.items()),
         fetches=len(fetched),
         undone=one.undone,
+        writer=writers.get(one.writer),
     )
 
 

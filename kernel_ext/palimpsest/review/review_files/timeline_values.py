@@ -56,7 +56,7 @@ ITEMS: dict[str, ColumnType] = {
     "before": MAYBE_WHOLE,
     "pinned": FLAG,
     "input_hash": TEXT,
-    "continues": FLAG,
+    **dict.fromkeys(("by_program", "continues"), FLAG),
 }
 REQUESTS: dict[str, ColumnType] = {
     "index": WHOLE,
@@ -65,7 +65,8 @@ REQUESTS: dict[str, ColumnType] = {
     "answer": LIST,
     **dict.fromkeys(("started", "ended"), MAYBE_WHOLE),
     **dict.fromkeys(("model", "effort"), TEXT),
-    **dict.fromkeys(("effort_changes", "window", "reserve"), WHOLE),
+    **dict.fromkeys(("client", "cache_miss"), TEXT),
+    **dict.fromkeys(("window", "reserve"), WHOLE),
     "price": MAYBE_WHOLE,
     "status": choice(*get_args(RequestStatus)),
     "seen": choice(*get_args(Seen)),
@@ -97,7 +98,7 @@ EVENTS: dict[str, ColumnType] = {
     "cause": TEXT,
     "numbers": OBJECT,
 }
-USAGE = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "estimated")
+USAGE = tuple(Usage.model_fields)
 USAGES = ("usage", "assumed")
 HEADS = ("session", "title", "origin", "parent", "started_by")
 BLOB = re.compile(r"[0-9a-f]{64}")
@@ -230,11 +231,13 @@ def _requests(value: object, prices: list[Price], items: int) -> tuple[TimelineR
 def _usage(value: list[Any] | None) -> Usage | None:
     if value is None:
         return None
-    if len(value) != len(USAGE) or type(value[-1]) is not bool:
+    if len(value) != len(USAGE):
         raise NotAsWritten("These are other numbers of tokens.")
-    *tokens, total, estimated = value
-    wholes([*tokens, total or 0], 1 << 53)
-    return Usage(**dict(zip(USAGE, (*tokens, total, estimated), strict=True)))
+    wholes([one for one in value if type(one) is int], 1 << 53)
+    try:
+        return Usage.model_validate(dict(zip(USAGE, value, strict=True)), strict=True)
+    except ValueError as error:
+        raise NotAsWritten("These are other numbers of tokens.") from error
 
 
 def _check(timeline: Timeline) -> None:

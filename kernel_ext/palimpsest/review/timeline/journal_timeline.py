@@ -46,6 +46,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
     ASKED_FOR,
+    WRITTEN_BY,
     Timeline,
 )
 from palimpsest.transcript.values import Price
@@ -216,6 +217,8 @@ class TimelineBuilder:
         covered = self._made.add_summary(info, parts, marker)
         asked = self._asked.get(info.id, self._last)
         prompt = _asked_for(self._cut.compact_policy(asked)) if asked is not None else {}
+        if writer := _noted(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
+            prompt[WRITTEN_BY] = writer
         if covered is not None:
             self._states.replace_by_summary(covered, info.id, marker, prompt)
         elif info.error is not None:
@@ -228,13 +231,12 @@ class TimelineBuilder:
         """Begin the request that an imported answer stands for."""
         self._flush()
         window = self._imported.get("window")
-        told = (info.model_extra or {}).get("imported")
-        note = told if isinstance(told, dict) else {}
-        changes = note.get("effort_changes")
+        note = _note_of(info)
         self._begin(
             info,
             timed=note.get("timed") is not False,
-            effort_changes=changes if isinstance(changes, int) else 0,
+            client=_noted(note, "client"),
+            cache_miss=_noted(note, "cache_miss"),
             window=window if isinstance(window, int) else 0,
             seen="rebuilt",
             price=self._price(info.model.id),
@@ -352,6 +354,18 @@ class TimelineBuilder:
             count=count,
             earlier={} if earlier is None else earlier,
         )
+
+
+def _note_of(info: MessageInfo | None) -> dict[str, Any]:
+    """Return what an importer noted with a message."""
+    told = None if info is None else (info.model_extra or {}).get("imported")
+    return told if isinstance(told, dict) else {}
+
+
+def _noted(note: dict[str, Any], name: str) -> str:
+    """Return a word that an importer noted; empty where it noted nothing."""
+    found = note.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _asked_for(policy: CompactPolicy) -> dict[str, Any]:

@@ -213,6 +213,7 @@ class ItemList:
                 block=self._block,
                 hash=digest or _digest(text),
                 text="encrypted" if encrypted else "none" if kind == "media" else "kept",
+                by_program=isinstance(info, UserMessage) and info.by_engine,
                 continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
                 created=created if created is not None else info.time.created,
                 **more,

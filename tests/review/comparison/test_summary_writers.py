@@ -1,0 +1,37 @@
+"""The request that wrote a summary is linked to the compaction, with what it took."""
+
+from pathlib import Path
+
+import pytest
+from tests.review.importers.sample_files import sample
+
+from palimpsest.review.recordings.recording import open_recording
+
+
+@pytest.mark.parametrize(("session", "read"), [("8463c716", 169_910), ("ae4a77f8", 139_534)])
+def test_the_request_that_wrote_a_summary_is_told_with_its_cost(
+    session: str, read: int, tmp_path: Path
+) -> None:
+    (path,) = sample("claude_code_spotter", tmp_path).glob(f"{session}*.jsonl")
+    with open_recording(path) as recording:
+        review = recording[0]
+        (compaction,) = review.compactions()
+        (run,) = [one for one in review.subagent_runs() if one.totals.input == read]
+
+    writer = compaction.writer
+    assert writer is not None
+    assert (writer.session, writer.requests, writer.input) == (run.timeline.session, 1, read)
+    assert writer.cost == run.totals.cost > 0
+    told = next(one for one in compaction.sentences if "written by" in one)
+    assert f"1 request, {read:,} tokens read" in told
+    assert "~" in told
+    assert "USD" in told
+    assert compaction.json()["writer"]["session"] == writer.session
+
+
+def test_a_compaction_whose_request_is_not_recorded_names_none(tmp_path: Path) -> None:
+    with open_recording(sample("claude_code/compaction_session.jsonl", tmp_path)) as recording:
+        (compaction,) = recording[0].compactions()
+
+    assert compaction.writer is None
+    assert not [one for one in compaction.sentences if "written by" in one]
