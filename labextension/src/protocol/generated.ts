@@ -1241,7 +1241,7 @@ export interface CompactionText {
  */
 export interface LostKind {
   /**
-   * ``paths``, ``errors``, ``identifiers`` or ``numbers``.
+   * ``paths``, ``URLs``, ``errors``, ``identifiers`` or ``numbers``.
    */
   kind: string;
   found: number;

@@ -47,7 +47,7 @@ def test_names_in_an_extract_count_as_kept_by_kind() -> None:
     assert lost.retention is not None
     assert kept.retention is not None
     assert lost.retention < kept.retention
-    assert set(kept.retention_by_kind) == {"paths", "identifiers", "numbers"}
+    assert set(kept.retention_by_kind) == {"paths", "URLs", "identifiers", "numbers"}
     for kind, share in kept.retention_by_kind.items():
         assert lost.retention_by_kind[kind] <= share
     assert extract.json()["retention_by_kind"] == {POLICIES[0]: dict(kept.retention_by_kind)}

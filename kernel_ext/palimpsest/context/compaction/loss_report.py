@@ -1,11 +1,10 @@
-"""Report what a summary lost: identifiers, paths, errors and numbers that occur in what it covers.
+"""Report what a summary lost by the names of earlier versions, so that what they journalled is decided again alike.
 
-Border: pure, and does not judge meaning. It compares words: a name that still occurs in the summary, or in
-the tail kept word for word, is not lost. The user reads the report and decides whether to undo.
+Border: pure, and does not judge meaning. New summaries are graded by ``summary_grade.py`` over ``names.py``.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 KINDS: dict[str, re.Pattern[str]] = {
     # No file system allows a longer name, and without a bound long rows of dashes take minutes to match.
@@ -16,9 +15,19 @@ KINDS: dict[str, re.Pattern[str]] = {
     "identifiers": re.compile(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
     "numbers": re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
 }
-"""What is looked for, by kind."""
+"""What was looked for, by kind."""
+LEAST_CHARS = 4
 LONGEST_LIST = 20
 """Lost names that a report lists of each kind; the others are only counted."""
+
+
+def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of each name in a text, kind by kind, as grades without a version found them."""
+    for kind, pattern in KINDS.items():
+        for match in pattern.finditer(text):
+            name = match[0].rstrip(".,:;")
+            if len(name) >= LEAST_CHARS:
+                yield kind, name
 
 
 def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:

@@ -6,13 +6,23 @@ of a new summary (``summary_grade.py``) decide by these functions, so that both 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from palimpsest.context.compaction.loss_report import KINDS
+from palimpsest.context.compaction.constraints import (
+    CONSTRAINTS,
+    constraints_in,
+    holds_constraint,
+    words_of,
+)
+from palimpsest.context.compaction.names import NAME_KINDS, names_of
 
-LEAST_CHARS = 4
-"""Shorter names are too often the same by chance."""
+LOST_KINDS = (CONSTRAINTS, *NAME_KINDS)
+"""What a summary can lose: what a person forbade or demanded, and names."""
+
+NamesOf = Callable[[str], Iterable[tuple[str, str]]]
+"""Returns kind and name of each name in a text."""
 _WORD = re.compile(r"[\w.,/-]+")
 
 
@@ -30,36 +40,37 @@ class LostNames:
         return tuple(name for name, one in self.kinds.items() if one == kind)
 
 
-def names_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and name of each name in a text, kind by kind."""
-    for kind, pattern in KINDS.items():
-        for match in pattern.finditer(text):
-            name = match[0].rstrip(".,:;")
-            if len(name) >= LEAST_CHARS:
-                yield kind, name
+def lost_names(
+    replaced: Iterable[str],
+    summary: str,
+    beside: Iterable[str],
+    names: NamesOf = names_of,
+    said: Iterable[str] = (),
+) -> LostNames:
+    """Return what is lost of the texts that a summary replaces; ``beside`` are those that are shown with it.
 
-
-def lost_names(replaced: Iterable[str], summary: str, beside: Iterable[str]) -> LostNames:
-    """Return what is lost of the texts that a summary replaces; ``beside`` are those that are shown with it."""
-    kept = _names_and_words((summary, *beside))
+    ``said`` are the words of a person among the replaced texts, which may hold constraints.
+    """
+    shown = (summary, *beside)
+    kept = _names_and_words(shown, names)
     kinds: dict[str, str] = {}
     for text in replaced:
-        for kind, name in names_of(text):
+        for kind, name in names(text):
             kinds.setdefault(name, kind)
-    found = dict.fromkeys(KINDS, 0)
-    for kind in kinds.values():
-        found[kind] += 1
+    gone = {name: kind for name, kind in kinds.items() if name not in kept and name not in summary}
+    constraints = dict.fromkeys(sentence for text in said for sentence in constraints_in(text))
+    words = frozenset[str]().union(*map(words_of, shown)) if constraints else frozenset()
+    lacking = (one for one in constraints if not holds_constraint(words, one))
+    found = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
-        found={kind: number for kind, number in found.items() if number},
-        kinds={
-            name: kind for name, kind in kinds.items() if name not in kept and name not in summary
-        },
+        found={kind: found[kind] for kind in LOST_KINDS if found[kind]},
+        kinds=dict.fromkeys(lacking, CONSTRAINTS) | gone,
     )
 
 
-def _names_and_words(texts: Iterable[str]) -> frozenset[str]:
+def _names_and_words(texts: Iterable[str], names: NamesOf) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
-        found.update(name for _, name in names_of(text))
+        found.update(name for _, name in names(text))
         found.update(_WORD.findall(text))
     return frozenset(found)

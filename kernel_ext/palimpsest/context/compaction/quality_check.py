@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.audit import missing_from_summary, split_at_tail
 from palimpsest.context.compaction.loss_report import loss_report
+from palimpsest.context.compaction.names import NAMES_VERSION
 from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize
@@ -92,11 +93,13 @@ def summary_report(
     name: str,
     *,
     graded: bool = True,
+    names: int = NAMES_VERSION,
 ) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or why it is rejected.
 
     ``before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
-    ``graded`` the report is that of sessions from before summaries were graded.
+    ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
+    by which a grade finds names.
     """
     rejected = rejected_summary(view, message, policy, model, count, before)
     if rejected is not None:
@@ -111,6 +114,7 @@ def summary_report(
             frozenset(part.id for one in covered for part in one.parts),
             text,
             [one for one in shown.messages if one.message_id != message.id],
+            names,
         )
     else:
         kept = text + serialize(beside, compact.result_chars)

@@ -9,8 +9,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from palimpsest.context.compaction.loss_report import LONGEST_LIST
-from palimpsest.context.compaction.lost_names import lost_names, names_of
+from palimpsest.context.compaction.constraints import CONSTRAINTS
+from palimpsest.context.compaction.loss_report import LONGEST_LIST, earlier_names_of
+from palimpsest.context.compaction.lost_names import lost_names
+from palimpsest.context.compaction.names import NAMES_VERSION, names_of
 from palimpsest.context.visible_messages import View, good_summaries
 from palimpsest.transcript.context_values.decisions import ANOTHER, UNDO, Decision, undone
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -18,6 +20,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     MediaBlock,
     NeutralMessage,
+    TextBlock,
 )
 from palimpsest.transcript.messages import AssistantMessage
 
@@ -30,29 +33,41 @@ def summary_grade(
     covered: frozenset[str],
     summary: str,
     beside: Sequence[NeutralMessage],
+    version: int = NAMES_VERSION,
 ) -> dict[str, Any]:
-    """Return the grade of a summary as numbers of a decision.
+    """Return the grade of a summary as numbers of a decision; ``version`` is that of the rules for names.
 
     ``before`` is the request without the summary, ``covered`` names its parts that are replaced, and ``beside`` is
     what the next request shows besides the summary.
     """
     blocks = [block for message in before for block in message.blocks]
     replaced = [_text(block) for block in blocks if block.part_id in covered]
+    said = [
+        block.text
+        for message in before
+        if message.role == "user"
+        for block in message.blocks
+        if block.part_id in covered and isinstance(block, TextBlock)
+    ]
     kept = [_text(block) for message in beside for block in message.blocks]
-    lost = lost_names(replaced, summary, kept)
-    recent = {name for block in _newest(before) for _, name in names_of(_text(block))}
+    names = names_of if version == NAMES_VERSION else earlier_names_of
+    lost = lost_names(replaced, summary, kept, names, said if version == NAMES_VERSION else ())
+    recent = {name for block in _newest(before) for _, name in names(_text(block))}
     told: dict[str, dict[str, object]] = {}
     for kind, found in lost.found.items():
-        names = lost.of(kind)
-        likely = [name for name in names if name in recent]
-        others = [name for name in names if name not in recent]
+        gone = lost.of(kind)
+        # What a person forbade or demanded holds until they say otherwise.
+        likely = [name for name in gone if name in recent or kind == CONSTRAINTS]
+        others = [name for name in gone if name not in likely]
         told[kind] = {
             "found": found,
-            "lost": len(names),
+            "lost": len(gone),
             "names": [*likely, *others][:LONGEST_LIST],
             "likely": len(likely),
         }
-    return {"retention": told, "recent": RECENT_ANSWERS}
+    # Grades of earlier versions hold no version.
+    numbered = {"names": version} if version == NAMES_VERSION else {}
+    return {"retention": told, "recent": RECENT_ANSWERS, **numbered}
 
 
 def unused_summary(view: View) -> Decision | None:

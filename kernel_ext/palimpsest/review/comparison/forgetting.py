@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 
-from palimpsest.review.comparison.references import NameUse, References, kind_of_name
+from palimpsest.context.compaction.names import kind_of_name
+from palimpsest.review.comparison.references import NameUse, References
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
@@ -43,7 +44,7 @@ class Forgotten:
 
     @property
     def retention_by_kind(self) -> dict[str, float]:
-        """The same for paths, errors, identifiers and numbers, as far as some were used."""
+        """The same for each kind of names, as far as some were used."""
         return {kind: kept / needed for kind, (kept, needed) in self.by_kind.items()}
 
 

@@ -6,10 +6,10 @@ Items and answers of messages that may still change are looked at anew each time
 from collections import Counter
 from collections.abc import Mapping
 
+from palimpsest.context.compaction.names import kind_of_name
 from palimpsest.review.comparison.references import (
     NameUse,
     References,
-    kind_of_name,
     names_in,
     sorted_sources,
     uses_in,

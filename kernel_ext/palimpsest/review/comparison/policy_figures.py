@@ -52,7 +52,7 @@ class PolicyFigures:
     verdict: str
     facts_until: int | None
     retention_by_kind: Mapping[str, float] = field(default_factory=dict)
-    """Retention of paths, errors, identifiers and numbers, as far as some were used."""
+    """Retention of each kind of names, as far as some were used."""
 
     @property
     def cost_with_repair(self) -> float:

@@ -1,4 +1,4 @@
-"""The names in a session: which item holds which path, identifier, error or number, and which answer uses it.
+"""The names in a session: which item holds which name, and which answer uses it.
 
 Words are compared, not meanings: a name counts as used where an answer writes it, in its text or in the
 input of a call.
@@ -8,11 +8,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import groupby, islice
 
-from palimpsest.context.compaction.loss_report import KINDS
-from palimpsest.context.compaction.lost_names import names_of
+from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 MOST_NAMES = 2_000
@@ -76,7 +75,7 @@ class References:
 
     @cached_property
     def needed(self) -> Mapping[str, int]:
-        """How many uses there are of names of each kind: paths, errors, identifiers or numbers."""
+        """How many uses there are of names of each kind."""
         if self.counted_kinds is not None:
             return self.counted_kinds
         return Counter(kind_of_name(use.name) for use in self.uses)
@@ -124,12 +123,6 @@ def uses_in(
         sources = held[: bisect_left(held, request.items)]
         if sources:
             yield NameUse(request.index, name, frozenset(sources), sources[-1])
-
-
-@lru_cache(maxsize=100_000)
-def kind_of_name(name: str) -> str:
-    """Return the kind of a name: the first whose pattern it is; of one cut from its text, an identifier."""
-    return next((kind for kind, one in KINDS.items() if one.fullmatch(name)), "identifiers")
 
 
 def names_in(text: str) -> Iterator[str]:

@@ -111,7 +111,19 @@ class CompactionRedecision:
         whole = (
             View(view.messages, view.decisions, {**view.texts, **earlier.texts}) if graded else view
         )
-        made = summary_report(whole, info, policy, model, count, before, decision.id, graded=graded)
+        # Those before names had other rules hold no version of them.
+        version = decision.numbers.get("names")
+        made = summary_report(
+            whole,
+            info,
+            policy,
+            model,
+            count,
+            before,
+            decision.id,
+            graded=graded,
+            names=version if isinstance(version, int) else 1,
+        )
         again = (made,) if isinstance(made, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), again)
 

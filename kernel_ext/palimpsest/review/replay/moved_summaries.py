@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
-from palimpsest.context.compaction.lost_names import names_of
+from palimpsest.context.compaction.names import names_of
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import (
     Change,

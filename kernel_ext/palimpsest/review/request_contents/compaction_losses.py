@@ -10,13 +10,20 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from palimpsest.context.compaction.loss_report import KINDS
-from palimpsest.context.compaction.lost_names import lost_names, names_of
+from palimpsest.context.compaction.constraints import CONSTRAINTS
+from palimpsest.context.compaction.lost_names import LOST_KINDS, lost_names
+from palimpsest.context.compaction.names import names_of
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Basis, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.request_contents.replaced_constraints import (
+    COMPARED,
+    ReplacedConstraint,
+    constraints_table,
+    replaced_constraints,
+)
 from palimpsest.review.request_contents.shown_items import (
     ShownItem,
     items_of_next_request,
@@ -44,7 +51,7 @@ class LostWord:
 
     name: str
     kind: str
-    """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
+    """One of ``LOST_KINDS``."""
     needed: tuple[int, ...]
     """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
 
@@ -92,6 +99,8 @@ class CompactionLoss(ShownAsTable):
     """How many sources that are."""
     undone: int | None = None
     """The first request, from 0, that shows again what it replaced; None where nobody undid it."""
+    constraints: tuple[ReplacedConstraint, ...] = ()
+    """What a person forbade or demanded in what it replaced."""
     writer: SummaryWriter | None = None
     """The session that wrote the summary, where the recording holds it as one of its own."""
 
@@ -137,7 +146,9 @@ class CompactionLoss(ShownAsTable):
                 if self.undone < len(self.timeline.requests)
                 else "It was undone: the next request shows again what it replaced."
             )
-        return (*found, self.needed_sentence, *self._repair) if self.lost else tuple(found)
+        if not self.lost:
+            return tuple(found)
+        return (*found, self.needed_sentence, *self._forgotten, *self._repair)
 
     @property
     def _after(self) -> str:
@@ -171,6 +182,27 @@ class CompactionLoss(ShownAsTable):
         return f"Needed later: {len(needed):,} of them, {named}{more}."
 
     @cached_property
+    def constraints_table(self) -> ReportTable:
+        """What a person forbade or demanded, the lost first: where it was said, and the first later call that touches it."""
+        lost = len(self.lost_of(CONSTRAINTS))
+        title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {some(len(self.constraints), 'constraint')} lost"
+        return constraints_table(self.timeline, title, self.constraints)
+
+    @property
+    def _forgotten(self) -> tuple[str, ...]:
+        """The first constraint that is lost, in a sentence; empty where none is."""
+        gone = next((one for one in self.constraints if not one.kept), None)
+        if gone is None:
+            return ()
+        touched = (
+            ""
+            if gone.call is None
+            else f"; a call of request {gone.call + 1} holds one of its words"
+        )
+        told = f"“{gone.sentence[:LONGEST_NAME]}” of request {gone.said + 1}"
+        return (f"Lost of what a person demanded: {told}{touched}. {COMPARED}",)
+
+    @cached_property
     def table(self) -> ReportTable:
         """The lost names, those first that were needed; the sentences stand below."""
         needed = self.needed
@@ -182,7 +214,7 @@ class CompactionLoss(ShownAsTable):
                 one.needed[0] + 1 if one.needed else None,
                 len(one.needed),
             )
-            for one in (*needed, *others)[: LONGEST_LIST * len(KINDS)]
+            for one in (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
         )
         columns = (
             TableColumn("kind", "kind"),
@@ -206,6 +238,7 @@ class CompactionLoss(ShownAsTable):
             "tokens_before": round(self.tokens_before),
             "tokens_after": round(self.tokens_after),
             "undone": None if self.undone is None else self.undone + 1,
+            "constraints": self.constraints_table.records(),
             "writer": None if self.writer is None else self.writer._asdict(),
             "found": dict(self.found),
             "lost": [
@@ -243,8 +276,10 @@ class CompactionLosses(ShownAsTable):
         """One row a compaction."""
         unit = next((one.price.unit for one in self.compactions), "USD")
         kinds = tuple(
-            TableColumn(kind, f"{kind} lost", "count", "", "Of how many is in the JSON.")
-            for kind in KINDS
+            TableColumn(
+                kind, f"{kind} lost", "count", "", f"{COMPARED} Of how many is in the JSON."
+            )
+            for kind in LOST_KINDS
         )
         columns = (
             TableColumn("compaction", "compaction", "count"),
@@ -265,7 +300,7 @@ class CompactionLosses(ShownAsTable):
                 len(one.items),
                 round(one.tokens_before),
                 round(one.tokens_after),
-                *(len(one.lost_of(kind)) for kind in KINDS),
+                *(len(one.lost_of(kind)) for kind in LOST_KINDS),
                 len(one.needed),
                 one.repair,
             )
@@ -396,7 +431,12 @@ def _loss(
         for shown in _after(simulation, one.request)
         if shown.item.index != one.place
     ]
-    lost = lost_names(texts, summary, beside)
+    said = [
+        text
+        for shown, text in zip(before, texts, strict=True)
+        if shown.item.kind == "user" and not shown.item.by_program
+    ]
+    lost = lost_names(texts, summary, beside, said=said)
     needed = {
         name: tuple(
             use
@@ -424,6 +464,9 @@ def _loss(
         repair=sum(fetch_cost(simulation, at, item, price) for item, at in fetched.items()),
         fetches=len(fetched),
         undone=one.undone,
+        constraints=replaced_constraints(
+            timeline, one.request, before, frozenset(lost.of(CONSTRAINTS))
+        ),
         writer=writers.get(one.writer),
     )
 

@@ -161,7 +161,7 @@ class LostKind(Value):
     """How many names of a kind a compaction replaced, lost, and lost although they were needed later."""
 
     kind: str
-    """``paths``, ``errors``, ``identifiers`` or ``numbers``."""
+    """``paths``, ``URLs``, ``errors``, ``identifiers`` or ``numbers``."""
     found: int
     lost: int
     needed: int

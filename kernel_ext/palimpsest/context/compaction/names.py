@@ -1,0 +1,189 @@
+"""The names in a text that a person would look for: paths, URLs, errors, identifiers and numbers.
+
+Border: pure, words alone. A name is what a project, its tools or its data call something; the words of a programming
+language and its library are none, nor are line numbers, times, styles, and the names of arguments that a tool gives to
+a call. Measured on 300 words drawn from recordings (``tests/context/compaction/test_names.py``).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from palimpsest.context.compaction.language_words import LANGUAGE_WORDS, RECEIVERS, SUFFIXES
+
+NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
+NAMES_VERSION = 2
+"""Of these rules; a grade of a summary that was journalled before holds none, and was made by ``loss_report.KINDS``."""
+LEAST_CHARS = 4
+"""Shorter names are too often the same by chance."""
+LONGEST = 255
+"""Characters of one piece of a path; no file system allows more."""
+
+PLAIN_PATHS = frozenset(
+    {"/dev/null", "/dev/stdin", "/dev/stdout", "/bin/sh", "/bin/bash", "/usr/bin/env"}
+)
+"""Found on every machine."""
+
+_CALL = re.compile(r"\s*[\w./:-]{0,100}\s*(?=\{)")
+_ESCAPED = re.compile(r'(?<!\\)\\{1,3}([nrt"])')
+_WINDOWS = re.compile(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
+_MARKS = re.compile(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
+_LINE_NUMBER = re.compile(
+    r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
+)
+_TIME = re.compile(
+    r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b|\b\d+m\d+(?:\.\d+)?s\b"
+)
+_STYLE = re.compile(
+    r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
+)
+
+_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}|\\,;]{1,2000}")
+_MIME = re.compile(r"\b(?:application|audio|font|image|message|multipart|text|video)/[\w.+*-]+")
+_SCOPED = re.compile(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
+_SLASHED = re.compile(
+    rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{LONGEST}}}/){{1,64}}(?:[\w.@$+*-]{{1,{LONGEST}}})?|(?<![\w/<.}}])/[\w.-]{{1,{LONGEST}}}"
+)
+_FILE = re.compile(
+    rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
+)
+_COMMAND = re.compile(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
+_ERROR = re.compile(
+    r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{3,5}\b|\bE[A-Z]{4,12}\b(?=[:,. ]|$)"
+)
+_IDENTIFIER = re.compile(
+    r"""\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b   # a UUID
+    | \b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,64}\b          # a hash
+    | \b[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]+)+(?:\.[a-z_]\w+[?!]?)?         # a module with its folders
+    | \b[a-z]{2,12}_[0-9A-Za-z]*\d[0-9A-Za-z]{7,}\b                            # an id such as toolu_01…
+    | \b_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+[?!]?                               # snake_case
+    | \b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b                                        # CONSTANTS
+    | (?<![\w#])_{1,2}[a-z][a-z0-9]{3,}\b                                      # _private
+    | \b[a-z][a-z0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*\b                            # camelCase
+    | \b(?:[A-Z]+[a-z][a-z0-9]*){2,}[A-Z]*\b                                   # PascalCase
+    | \b[a-z]{3,}\d{2,}\b                                                      # nord15
+    | \b[a-z]{2,20}-(?=[a-z0-9]{0,8}\d)(?=[a-z0-9]{0,8}[a-z])[a-z0-9]{3,9}(?:\.\d{1,3})?\b   # a ticket
+    """,
+    re.VERBOSE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.#-])\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|alpha|beta)\d+)?(?![\w%])|(?<![\w.,#$-])\d{3,}(?![\w%]|[.,]\d)"
+    r"|(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w%])|#(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{6}|\d{2,6})\b|\b(?=[0-9A-Fa-f]{0,5}[A-Fa-f])(?=[0-9A-Fa-f]{0,5}\d)[0-9A-F]{6}\b"
+)
+
+
+def names_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of each name in a text, kind by kind."""
+    for kind, found in _found(text):
+        for name in found:
+            if len(name) >= LEAST_CHARS:
+                yield kind, name
+
+
+@lru_cache(maxsize=20_000)
+def kind_of_name(name: str) -> str:
+    """Return the kind of a name that was found; of one whose kind depended on its text, an identifier."""
+    return next((kind for kind, one in names_of(name) if one == name), "identifiers")
+
+
+def _found(text: str) -> Iterator[tuple[str, Iterable[str]]]:
+    text, windows = readable(text)
+    urls = [match[0].rstrip(".:") for match in _URL.finditer(text)]
+    text = _MIME.sub(" ", _URL.sub(" ", text))
+    scoped = [match[0] for match in _SCOPED.finditer(text)]
+    text = _SCOPED.sub(" ", text)
+    errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
+    paths = [*windows, *_paths(text)]
+    yield "paths", paths
+    yield "URLs", urls
+    yield "errors", errors
+    yield "identifiers", [*scoped, *_identifiers(text)]
+    yield "numbers", [match[0] for match in _NUMBER.finditer(text)]
+
+
+def _paths(text: str) -> Iterator[str]:
+    for match in _SLASHED.finditer(text):
+        name = match[0].rstrip(".,:;*")
+        if name not in PLAIN_PATHS and _is_path(name):
+            yield name
+    for match in _FILE.finditer(text):
+        stem, _, suffix = match[0].rpartition(".")
+        if (
+            suffix.lower() in SUFFIXES
+            and stem.split(".")[0] not in RECEIVERS
+            and not _in_path(text, match)
+        ):
+            yield match[0]
+
+
+def _in_path(text: str, match: re.Match[str]) -> bool:
+    """Return whether a file's name is a piece of a longer path."""
+    return text[match.end() : match.end() + 1] == "/"
+
+
+def _is_path(name: str) -> bool:
+    """Return whether words with slashes between them are a path: ``either/or`` and ``/div`` are none."""
+    pieces = [one for one in name.split("/") if one]
+    if not pieces or not any(any(c.isalpha() for c in one) for one in pieces):
+        return False
+    _, dot, suffix = pieces[-1].rpartition(".")
+    if dot and suffix.lower() in SUFFIXES:
+        return True
+    if name.startswith(("~/", "./", "../")) or name.endswith("/"):
+        return True
+    if name.startswith("/"):
+        return len(pieces) > 1 or "-" in name or "_" in name
+    # Without an ending only longer ones: "and/or", "colors/formatting" are words.
+    return len(pieces) > 2 or any(re.search(r"[-_\d]", one) for one in pieces)
+
+
+def _identifiers(text: str) -> Iterator[str]:
+    for match in _IDENTIFIER.finditer(text):
+        name = match[0]
+        is_error = name.endswith(("Error", "Exception", "Warning"))
+        if name not in LANGUAGE_WORDS and not is_error and not _is_dunder(name):
+            yield name
+    for match in _COMMAND.finditer(text):
+        if "-" in match[0] or not _in_path(text, match):
+            yield match[0]
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def readable(text: str) -> tuple[str, list[str]]:
+    """Return a text as a person would read it, and the Windows paths in it, whose backslashes begin no escapes.
+
+    Of a call that are its values; escapes are what they stand for; numbers of lines, times and styles are left out.
+    """
+    match = _CALL.match(text)
+    if match is not None:
+        try:
+            given = json.loads(text[match.end() :])
+        except (ValueError, RecursionError):
+            pass
+        else:
+            text = "\n".join(_words(given))
+    windows = [found[0] for found in _WINDOWS.finditer(text)]
+    text = _MARKS.sub(" ", _WINDOWS.sub(" ", text))
+    text = _ESCAPED.sub(lambda one: "\n" if one[1] != '"' else " ", text)
+    text = _LINE_NUMBER.sub(" ", text)
+    return _STYLE.sub(" ", _TIME.sub(" ", text)), windows
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield the texts in the values of JSON; its keys are a tool's, its numbers limits and places."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for one in value.values():
+                yield from _words(one)
+        case list():
+            for one in value:
+                yield from _words(one)
+        case _:
+            pass
