@@ -32,6 +32,7 @@ from palimpsest.transcript.timeline import (
     TIMELINE_VERSION,
     EventKind,
     ItemState,
+    RecordedTotals,
     RequestStatus,
     Seen,
     Timeline,
@@ -40,7 +41,7 @@ from palimpsest.transcript.timeline import (
     TimelineRequest,
     Transition,
 )
-from palimpsest.transcript.values import Price, Usage
+from palimpsest.transcript.values import SERVICE_TIERS, Price, Usage
 
 ITEMS: dict[str, ColumnType] = {
     **dict.fromkeys(("index",), WHOLE),
@@ -97,7 +98,17 @@ EVENTS: dict[str, ColumnType] = {
     "cause": TEXT,
     "numbers": OBJECT,
 }
-USAGE = ("input", "output", "reasoning", "cache_read", "cache_write", "total", "estimated")
+USAGE = (
+    "input",
+    "output",
+    "reasoning",
+    "cache_read",
+    "cache_write",
+    "cache_write_hour",
+    "service_tier",
+    "total",
+    "estimated",
+)
 USAGES = ("usage", "assumed")
 HEADS = ("session", "title", "origin", "parent", "started_by")
 BLOB = re.compile(r"[0-9a-f]{64}")
@@ -118,6 +129,7 @@ def timeline_values(timeline: Timeline) -> dict[str, Any]:
         "version": TIMELINE_VERSION,
         "heads": [getattr(timeline, name) for name in HEADS],
         "gaps": list(timeline.gaps),
+        "totals": list(timeline.recorded_totals),
         "unread": list(timeline.unread),
         "subagents": dict(timeline.subagents),
         "items": columns_of(timeline.items, ITEMS),
@@ -137,6 +149,7 @@ def timeline_from(value: object) -> Timeline:
         raise NotAsWritten("It is a timeline of another version.")
     heads = rows_of({"heads": value.get("heads")}, {"heads": MAYBE_TEXT})
     gaps = rows_of({"gaps": value.get("gaps")}, {"gaps": TEXT})
+    cost, *counts = _totals(value.get("totals"))
     unread = rows_of({"unread": value.get("unread")}, {"unread": TEXT})
     if len(heads) != len(HEADS) or None in [one for (one,) in heads[:3]]:
         raise NotAsWritten("It has other heads.")
@@ -155,6 +168,7 @@ def timeline_from(value: object) -> Timeline:
             for row in _named(value.get("events"), EVENTS)
         ),
         gaps=tuple(one for (one,) in gaps),
+        recorded_totals=RecordedTotals(cost, *counts),
         unread=tuple(one for (one,) in unread),
         subagents=_texts(value.get("subagents")),
     )
@@ -172,6 +186,14 @@ def blobs_from(value: object) -> dict[str, str]:
 
 
 _ANY = ColumnType(frozenset({Price, Usage, type(None)}))
+
+
+def _totals(value: object) -> RecordedTotals:
+    """Return what a recording tells of the whole."""
+    found = [one for (one,) in rows_of({"totals": value}, {"totals": NUMBER})]
+    if len(found) != len(RecordedTotals._fields) or any(type(one) is float for one in found[1:]):
+        raise NotAsWritten("These are other totals.")
+    return RecordedTotals(*found)
 
 
 def _texts(value: object) -> dict[str, str]:
@@ -232,9 +254,11 @@ def _usage(value: list[Any] | None) -> Usage | None:
         return None
     if len(value) != len(USAGE) or type(value[-1]) is not bool:
         raise NotAsWritten("These are other numbers of tokens.")
-    *tokens, total, estimated = value
-    wholes([*tokens, total or 0], 1 << 53)
-    return Usage(**dict(zip(USAGE, (*tokens, total, estimated), strict=True)))
+    *tokens, hour, tier, total, _ = value
+    wholes([*tokens, hour or 0, total or 0], 1 << 53)
+    if tier is not None and tier not in SERVICE_TIERS:
+        raise NotAsWritten("It is no service tier.")
+    return Usage(**dict(zip(USAGE, value, strict=True)))
 
 
 def _check(timeline: Timeline) -> None:

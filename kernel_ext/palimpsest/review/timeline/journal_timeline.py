@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.review.importing.json_fields import cost_field
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
@@ -46,6 +47,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
     ASKED_FOR,
+    RecordedTotals,
     Timeline,
 )
 from palimpsest.transcript.values import Price
@@ -347,6 +349,7 @@ class TimelineBuilder:
             else None,
             subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
+            recorded_totals=_totals(self._imported.get("totals")),
             unread=_unread(self._imported.get("unread"), self._imported.get("more_unread")),
             read=texts,
             count=count,
@@ -375,6 +378,17 @@ def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
     return tuple(found)
+
+
+def _totals(told: Any) -> RecordedTotals:
+    """Return what a recording tells of the whole; the log may be another program's, so that wrong numbers are left out."""
+    given = told if isinstance(told, dict) else {}
+    counts = {
+        name: one
+        for name, one in given.items()
+        if name in RecordedTotals._fields and name != "cost" and type(one) is int and one >= 0
+    }
+    return RecordedTotals(cost_field(given, "cost"), **counts)
 
 
 def _unread(places: Any, more: Any) -> tuple[str, ...]:
