@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import cost_field
+from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
@@ -382,13 +382,8 @@ def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
 
 def _totals(told: Any) -> RecordedTotals:
     """Return what a recording tells of the whole; the log may be another program's, so that wrong numbers are left out."""
-    given = told if isinstance(told, dict) else {}
-    counts = {
-        name: one
-        for name, one in given.items()
-        if name in RecordedTotals._fields and name != "cost" and type(one) is int and one >= 0
-    }
-    return RecordedTotals(cost_field(given, "cost"), **counts)
+    cost, *counts = RecordedTotals._fields
+    return RecordedTotals(cost_field(told, cost), *(token_field(told, one) for one in counts))
 
 
 def _unread(places: Any, more: Any) -> tuple[str, ...]:
