@@ -318,10 +318,10 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         TableColumn("output", "output", "count", "fact"),
         cost_column(subagents.unit),
     )
-    own = _Sent(timeline, subagents.costs, "", 0)
+    own = _PricedRequests(timeline, subagents.costs, "", 0)
     rows = [(_SentPlace(one.index, 0, 0, one.index), own) for one in timeline.requests]
     for number, run in enumerate(subagents.runs, start=1):
-        sent, its = 0, _Sent(run.timeline, run.costs, run.name, run.depth)
+        sent, its = 0, _PricedRequests(run.timeline, run.costs, run.name, run.depth)
         for one in run.timeline.requests:
             sent = max(sent, one.started or 0)
             place = _SentPlace(_sent_after(timeline, run, one.index), sent, number, one.index)
@@ -339,7 +339,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _PricedRequests:
     """The session or subagent that a row is of."""
 
     timeline: Timeline
@@ -379,7 +379,7 @@ def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
     return max(later, default=run.request)
 
 
-def _facts(sent: _Sent, index: int) -> tuple[Cell, ...]:
+def _facts(sent: _PricedRequests, index: int) -> tuple[Cell, ...]:
     one, cost = sent.timeline.requests[index], sent.costs[index]
     usage = one.usage
     return (
