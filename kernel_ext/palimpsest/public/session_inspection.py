@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from palimpsest.app.wiring import App
 from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.policies.registry import get
@@ -36,11 +37,12 @@ class SessionInspection:
         self._app = app
         self._session = session
 
-    def inspect(self, price: str | None = None) -> Any:
+    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
 
         It follows the session while the kernel lives; the notebook keeps a picture and tables, which need no
-        kernel. ``price`` is a model's id or ``units``; None for the session's model.
+        kernel. ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file; None for the session's
+        models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``.
 
         >>> session.inspect()
         <InspectorWidget of ses_...>
@@ -52,11 +54,12 @@ class SessionInspection:
         )
 
         app, live = self._app, self._session
-        key = f"inspect {live.id} {price or ''}"
+        words = price_words(price, lifetime)
+        key = f"inspect {live.id} {words or ''}"
         known = app.views.get(key)
         if known is not None and known.comm is not None:
             return known
-        query = checked_query(AskView, price=price)
+        query = checked_query(AskView, price=words)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return app.inspections.answer_session(live.id, query, asker)
@@ -67,7 +70,7 @@ class SessionInspection:
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
         )
-        made = app.views[key] = InspectorWidget(inspected, app.engine, price)
+        made = app.views[key] = InspectorWidget(inspected, app.engine, words)
         return made
 
     def report(
@@ -76,7 +79,8 @@ class SessionInspection:
         *,
         policies: Sequence[str] | str = (),
         texts: ReportTexts = "preview",
-        price: str | None = None,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
 
@@ -95,14 +99,14 @@ class SessionInspection:
             environment=self._app.environment,
             policies=policies,
             texts=texts,
-            price=price,
+            price=price_words(price, lifetime),
         )
 
 
 class RecordedSession(RecordingReview):
     """A session of a recording: its review, and its inspector in a cell and as a file."""
 
-    def inspect(self, price: str | None = None) -> Any:
+    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent."""
         from palimpsest.frontends.inspector.answer_queue import QuestionLine
         from palimpsest.frontends.inspector.inspector_widget import (
@@ -113,7 +117,8 @@ class RecordedSession(RecordingReview):
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
-        answers, query = ViewAnswers(self), checked_query(AskView, price=price)
+        words = price_words(price, lifetime)
+        answers, query = ViewAnswers(self), checked_query(AskView, price=words)
         line = QuestionLine(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
@@ -124,7 +129,7 @@ class RecordedSession(RecordingReview):
             ask=ask,
             view=lambda: inspector_view(answers.answer(query)),
         )
-        return InspectorWidget(inspected, engine, price)
+        return InspectorWidget(inspected, engine, words)
 
     def report(
         self,
@@ -132,13 +137,19 @@ class RecordedSession(RecordingReview):
         *,
         policies: Sequence[str] | str = (),
         texts: ReportTexts = "preview",
-        price: str | None = None,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
     ) -> Path:
         """Write the inspector as one HTML file, as ``Session.report`` does; returns its path."""
         from palimpsest.frontends.inspector.report_file import write_report
 
         return write_report(
-            self, path, environment=os.environ, policies=policies, texts=texts, price=price
+            self,
+            path,
+            environment=os.environ,
+            policies=policies,
+            texts=texts,
+            price=price_words(price, lifetime),
         )
 
 
@@ -156,12 +167,15 @@ def open_recording(
     session: str = "",
     get_policy: GetPolicy = get,
     price_of: PriceOf = offline_price,
+    price: PriceWords | None = None,
+    lifetime: str | float | None = None,
     control: ImportControl | None = None,
 ) -> Recording[RecordedSession]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. Each session is a review that can be
+    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
+    sessions, as in ``inspect``. Each session is a review that can be
     inspected in a cell and written as a report. Raises UserError with one sentence.
     """
     opened = recording.open_recording(
@@ -169,6 +183,8 @@ def open_recording(
         session=session,
         get_policy=get_policy,
         price_of=price_of,
+        price=price,
+        lifetime=lifetime,
         control=control,
         review=RecordedSession,
     )

@@ -24,6 +24,7 @@ from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
 from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
+from palimpsest.review.recordings.imported_report import imported_report
 from palimpsest.review.recordings.session_answers import SessionReviews
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
@@ -456,6 +457,9 @@ class Session:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
             return build_recorded_report(store, self.id, request_id, counter, clean)
+        kept = self._live.snapshot().session
+        if kept is not None and kept.read_only:
+            return imported_report(self.review, clean)
         return build_context_report(
             self._live.basis(),
             lambda only: self._live.records_after(0, only),

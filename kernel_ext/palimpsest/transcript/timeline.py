@@ -185,6 +185,22 @@ class TimelineEvent:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
+class RecordedTotals(NamedTuple):
+    """What a recording tells of its session as a whole, counted by the agent that recorded it; None where it does not."""
+
+    cost: float | None = None
+    """US dollars."""
+    input: int | None = None
+    """Tokens of all prompts together."""
+    cached: int | None = None
+    """Of these, read from the provider's cache."""
+    output: int | None = None
+    requests: int | None = None
+
+
+NO_TOTALS = RecordedTotals()
+
+
 @dataclass(frozen=True)
 class Timeline:
     """A session as items, requests, transitions and events."""
@@ -208,6 +224,8 @@ class Timeline:
     words a message brought, by the message's id."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
+    recorded_totals: RecordedTotals = NO_TOTALS
+    """Facts about all requests together, beside those of single requests."""
     unread: tuple[str, ...] = ()
     """What of the recording could not be read when it was imported, a sentence each; they name files."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)

@@ -100,9 +100,15 @@ SERVICE_TIERS = ("batch", "flex", "priority")
 """Service tiers of providers that have a price of their own (OpenAI, Anthropic and Google, 2026)."""
 
 
+TIER_NAMES = {"batches": "batch", "fast": "priority"}
+"""Other names: Google's interface for batches, and Codex's setting for OpenAI's priority processing."""
+
+
 def priced_tier(told: object) -> str | None:
-    """Return the service tier that a provider told, if it has a price of its own."""
-    return told if isinstance(told, str) and told in SERVICE_TIERS else None
+    """Return the service tier that a provider or agent told, if it has a price of its own."""
+    named = told.strip().lower() if isinstance(told, str) else ""
+    found = TIER_NAMES.get(named, named)
+    return found if found in SERVICE_TIERS else None
 
 
 def _added(one: int | None, other: int | None) -> int | None:

@@ -356,7 +356,8 @@ export interface AskTrack {
 export interface AskView {
   ask: 'view';
   /**
-   * A model's id or ``units``; None for the recorded model's.
+   * A model's id, ``units``, ``MODEL=in/out/read/write``, ``lifetime=1h``, several with blanks between; None for the
+   * recorded model's.
    */
   price?: string;
   /**
@@ -2612,11 +2613,11 @@ export interface RequestColumns {
    */
   output: (number | null)[];
   /**
-   * US dollars, as recorded or from the model's price.
+   * In the money of ``PriceView``: as recorded, else the usage at its prices; what the session cost is their sum.
    */
   cost: (number | null)[];
   /**
-   * The cost is the reported usage at the prices of a list, and so an estimate: the recording has none.
+   * The cost was not recorded, and so is an estimate.
    */
   listed: boolean[];
 }
@@ -2641,13 +2642,17 @@ export interface PriceView {
   read: number;
   write: number;
   /**
-   * The list that the prices are from, with its date; empty where they were given.
+   * The list that the prices are from, with its date, or ``given``; empty where that is not known.
    */
   source: string;
   /**
    * The costs that the session recorded are at these prices; else every amount at them is an estimate.
    */
   recorded: boolean;
+  /**
+   * Each request is at its own model's price; else all are at these prices.
+   */
+  of_session: boolean;
 }
 /**
  * A session as recorded, or as a policy would have shown it.

@@ -25,6 +25,7 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    TotalsRead,
 )
 from palimpsest.transcript.values import ToolSpec, Usage
 
@@ -186,12 +187,12 @@ def written(recorded: list[Recorded], folder: Path) -> list[Path]:
 
 
 def comparable(recorded: list[Recorded]) -> list[Recorded]:
-    """Return what ATIF has a place for: no gaps, no empty texts, no times of a session."""
+    """Return what ATIF has a place for: no gaps, no empty texts, no times of a session; sums are made when it is written."""
     kept: list[Recorded] = []
     for one in recorded:
         if isinstance(one, SessionBegin):
             kept.append(replace(one, created=None, parent=None, parent_call=None))
-        elif not isinstance(one, GapRead):
+        elif not isinstance(one, GapRead | TotalsRead):
             kept.append(one)
     return kept
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.review.importers.imported import (
     Sums,
     bring,
@@ -15,11 +16,15 @@ from tests.review.importers.imported import (
     sums,
 )
 from tests.review.importers.sample_files import sample
+from tests.review.money_recordings import written as money_recordings
 
 from palimpsest.context.visible_messages import View
+from palimpsest.review.importers.codex import CODEX
+from palimpsest.review.importing.recorded import MessageRead
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolPart
+from palimpsest.transcript.values import Usage
 
 
 def line(kind: str, **payload: Any) -> dict[str, Any]:
@@ -153,3 +158,20 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
     state = store.load(one.id)
     assert state.session is not None
     assert state.session.tokens.prompt == 20
+
+
+@pytest.mark.parametrize(("name", "tier"), [("codex.jsonl", None), ("codex_flex.jsonl", "flex")])
+def test_tokens_written_to_the_cache_and_the_tier_are_read(
+    name: str, tier: str | None, tmp_path: Path
+) -> None:
+    recorded = list(CODEX.read(money_recordings(tmp_path)[name], lambda *_: None))
+
+    (usage,) = (one.usage for one in recorded if isinstance(one, MessageRead) and one.usage)
+    assert usage == Usage(
+        input=500,
+        output=60,
+        reasoning=40,
+        cache_read=8_000,
+        cache_write=1_500,
+        service_tier=tier,
+    )

@@ -72,7 +72,7 @@ def test_every_field_has_a_column(columns: dict[str, object], row: type) -> None
 
 def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
     written = {*HEADS, "items", "requests", "transitions", "events", "gaps", "unread", "version"}
-    written |= {"subagents"}
+    written |= {"subagents", "recorded_totals"}
     # What is coming is told of a session that runs, which is read from its log.
     rest = {
         "read",

@@ -170,7 +170,10 @@ def test_view_tells_the_subagents_that_the_review_tells(tmp_path: Path) -> None:
     [
         ((0.1, 0.02), "The session cost 0.12 USD."),
         ((0.001, 0.0009), "The session cost 0.002 USD."),
-        ((0.1, None), "1 of 2 requests cost 0.10 USD; what the others cost is not known."),
+        (
+            (0.1, None),
+            "1 of 2 requests cost 0.10 USD; of the others no cost was recorded, and with them it comes to ~0.22 USD.",
+        ),
         # What costs nothing by the recording is unknown, and what was reported is counted, not what was estimated.
         ((0.0, 0.0), "It would cost ~1,110 units; the recording holds no cost."),
     ],

@@ -82,8 +82,8 @@ def _import(given: Namespace) -> CommandReport:
 
 
 def _inspect(given: Namespace) -> CommandReport:
-    with _opened(given.path) as recording:
-        reports = [session_report(one, given.price) for one in _chosen(recording, given.session)]
+    with _opened(given.path, given) as recording:
+        reports = [session_report(one) for one in _chosen(recording, given.session)]
         return CommandReport(
             "inspect",
             {"path": given.path, "sessions": [one.json() for one in reports]},
@@ -105,9 +105,9 @@ def _compare(given: Namespace) -> CommandReport:
 
 def _compare_policies(given: Namespace, path: str) -> CommandReport:
     policies = _policies([one for many in given.policy or [[ALL]] for one in many])
-    with _opened(path) as recording:
+    with _opened(path, given) as recording:
         compared = [
-            one.compare(policies, price=given.price, window=given.window, summary=given.summary)
+            one.compare(policies, window=given.window, summary=given.summary)
             for one in _chosen(recording, given.session, with_requests=True)
         ]
         return CommandReport(
@@ -119,10 +119,10 @@ def _compare_policies(given: Namespace, path: str) -> CommandReport:
 
 
 def _compare_recorded(given: Namespace, first: str, second: str) -> CommandReport:
-    with _opened(first) as one, _opened(second) as other:
+    with _opened(first, given) as one, _opened(second, given) as other:
         left = next(_chosen(one, given.session, with_requests=True))
         right = next(_chosen(other, "", with_requests=True))
-        compared = compare_recorded(left, right, given.price)
+        compared = compare_recorded(left, right)
         return CommandReport(
             "compare",
             {"paths": [first, second], "sessions": compared.json()["sessions"]},
@@ -132,7 +132,7 @@ def _compare_recorded(given: Namespace, first: str, second: str) -> CommandRepor
 
 
 def _report(given: Namespace) -> CommandReport:
-    with _opened(given.path) as recording:
+    with _opened(given.path, given) as recording:
         review = next(_chosen(recording, given.session, with_requests=True))
         written = write_report(
             review,
@@ -140,7 +140,6 @@ def _report(given: Namespace) -> CommandReport:
             environment=os.environ,
             policies=[one for many in given.policy or () for one in many],
             texts=given.texts,
-            price=given.price,
         )
         size = written.stat().st_size
         session = review.timeline.session
@@ -197,9 +196,11 @@ def _session(recording: Recording[RecordingReview], session: str) -> SessionRevi
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Recording[RecordingReview]]:
+def _opened(path: str, given: Namespace) -> Iterator[Recording[RecordingReview]]:
     with _progress() as control:
-        recording = open_recording(path, control=control)
+        recording = open_recording(
+            path, control=control, price=given.price, lifetime=given.lifetime
+        )
     with recording:
         yield recording
 

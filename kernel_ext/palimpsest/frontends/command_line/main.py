@@ -132,15 +132,27 @@ def _add_report(command: ArgumentParser) -> None:
     command.add_argument(
         "--session", metavar="ID", default="", help="one session, by its id or number from 1"
     )
-    command.add_argument("--price", metavar="MODEL", help="the prices of a model, or units")
+    _add_prices(command)
     command.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
+
+
+def _add_prices(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--price",
+        metavar="PRICE",
+        action="append",
+        help="the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file",
+    )
+    command.add_argument(
+        "--lifetime", metavar="TIME", help="how long the cache keeps a prefix: seconds, or 5m, 1h"
+    )
 
 
 def _add_common(command: ArgumentParser) -> None:
     command.add_argument(
         "--session", metavar="ID", default="", help="one session, by its id or number from 1"
     )
-    command.add_argument("--price", metavar="MODEL", help="the prices of a model, or units")
+    _add_prices(command)
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
     form.add_argument("--markdown", action="store_true", help="write Markdown, for a pull request")

@@ -30,6 +30,15 @@ _TOTALS: tuple[tuple[str, str, Form], ...] = (
 )
 
 
+_TOLD: tuple[tuple[str, str, Form], ...] = (
+    ("recorded_cost", "cost of the whole, USD", "usd"),
+    ("recorded_input", "input tokens of the whole", "count"),
+    ("recorded_output", "output tokens of the whole", "count"),
+    ("recorded_requests", "requests of the whole", "count"),
+)
+"""Facts about all requests together, beside the sums over single ones."""
+
+
 @dataclass(frozen=True)
 class SessionReport:
     """One session's figures and tables."""
@@ -58,8 +67,10 @@ class SessionReport:
         one = self.figures
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:
-            words = f"{title}, {one.unit}" if key in ("cost", "break_cost") else title
-            shown = shown_cell(getattr(one, key), TableColumn(key, title, form))
+            is_money = key in ("cost", "break_cost")
+            words = f"{title}, {one.unit}" if is_money else title
+            column = TableColumn(key, title, "count" if is_money and one.unit == "units" else form)
+            shown = shown_cell(getattr(one, key), column)
             rows.append((words, marked(shown, key in one.estimates)))
         if len(self.subagents):
             whole = self.subagents.together
@@ -71,6 +82,14 @@ class SessionReport:
                 ("input tokens with theirs", f"{whole.input:,}"),
                 (f"cost with theirs, {self.subagents.unit}", cost),
             ]
+        rows += [
+            (
+                f"{title}, as the recording tells it",
+                shown_cell(value, TableColumn(key, title, form)),
+            )
+            for key, title, form in _TOLD
+            if (value := getattr(one, key)) is not None
+        ]
         for name, number in one.tools.items():
             rows.append((f"calls of {name}", f"{number:,}"))
         notes = list(self.gaps)
@@ -93,21 +112,20 @@ class SessionReport:
             **self.figures.json(),
             "items_by_kind": self.kinds.records(),
             "subagents": self.subagents.json(),
-            "cache_breaks": self.breaks.table.records(),
-            "wastes": self.wastes.table.records(),
+            "cache_breaks": self.breaks.table.priced_records(),
+            "wastes": self.wastes.table.priced_records(),
             "gaps": list(self.gaps),
         }
 
 
-def session_report(review: SessionReview, price: str | None = None) -> SessionReport:
-    """Return the report of a session; raises UserError for an unknown price."""
-    profile = review.price(price)
+def session_report(review: SessionReview) -> SessionReport:
+    """Return the report of a session, at the prices with which it was opened; raises UserError for an unknown one."""
     return SessionReport(
-        session_figures(review, price),
-        review.breaks(profile),
-        review.wastes(profile),
+        session_figures(review),
+        review.breaks(),
+        review.wastes(),
         items_by_kind(review),
-        review.subagents_at(price),
+        review.subagents,
         review.timeline.gaps,
     )
 

@@ -21,7 +21,7 @@ from palimpsest.frontends.protocol.project import (
     StorageReport,
     StorageRow,
 )
-from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.frontends.subcommands.context import ContextCommands
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
@@ -91,12 +91,7 @@ class ProjectChannel:
         session = await self._looked_at(command.session)
         clean = scrubber(os.environ)
         ledger = await asyncio.to_thread(
-            lambda: build_context_report(
-                session.basis(),
-                lambda only: session.records_after(0, only),
-                clean,
-                hidden_variables=left_out(self._services),
-            )
+            lambda: ContextCommands(self._services).window(session, clean, left_out(self._services))
         )
         drawn = {
             "text/html": ledger.html,

@@ -1,4 +1,4 @@
-"""Show one request of a session, what changed between two, and why an item is in one or not.
+"""Show the window or one request of a session, what changed between two, and why an item is in one or not.
 
 Border: text from a session's review; nothing is sent or written, and what comes out is cleaned of secrets.
 """
@@ -11,6 +11,9 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import in_html, inline
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.recordings.imported_report import imported_report
 from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -41,7 +44,7 @@ class ContextCommands:
         self, argument: str, session: KernelSession, clean: Callable[[str], str]
     ) -> ContextAnswer:
         """Return the answer to ``at 3``, ``changed 3 8`` or ``why 5 8``; raises UserError."""
-        review = self._review(session)
+        review = self.review(session)
         newest = len(review.timeline.requests)
         if not newest:
             raise UserError(NO_REQUEST)
@@ -57,7 +60,22 @@ class ContextCommands:
                 words = clean(review.why(_item(review, item, request), int(request)))
                 return ContextAnswer(inline(words), words, f"<p>{in_html(words)}</p>")
 
-    def _review(self, session: KernelSession) -> SessionReview:
+    def window(
+        self, session: KernelSession, clean: Callable[[str], str], hidden_variables: int
+    ) -> ContextReport:
+        """Return what fills the window: in the next request, or in the last one of a recording that is only read."""
+        kept = session.snapshot().session
+        if kept is not None and kept.read_only:
+            return imported_report(self.review(session), clean)
+        return build_context_report(
+            session.basis(),
+            lambda only: session.records_after(0, only),
+            clean,
+            hidden_variables=hidden_variables,
+        )
+
+    def review(self, session: KernelSession) -> SessionReview:
+        """Return the review of a session as far as it is written."""
         journal = getattr(session, "journal", None)
         if journal is not None:
             journal.flush_sync()

@@ -23,9 +23,12 @@ from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_text
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.comparison.recorded_words import recorded_words
+from palimpsest.review.comparison.request_totals import request_totals
 from palimpsest.review.recordings.branch_comparison import compare_branches
+from palimpsest.review.replay.ruler import money_words
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import Snapshot
@@ -147,7 +150,7 @@ class Subcommands:
                 "waiting",
                 f"{some(len(picture.inbox), 'prompt')}, {some(_asked(picture), 'question')}",
             ),
-            ("cost so far", _cost(picture)),
+            ("cost so far", self._cost(session, picture)),
             ("kept in", self._kept()),
         ]
         if broken := self._broken(session):
@@ -171,6 +174,21 @@ class Subcommands:
                 return first
             self._unreadable[session.id] = words if found else ""
         return self._unreadable[session.id]
+
+    def _cost(self, session: KernelSession, picture: Snapshot) -> str:
+        """Return what the session cost; of a recording what review tells of it, since no engine of ours counted it."""
+        kept = picture.session
+        if kept is None or not kept.read_only:
+            return _cost(picture)
+        review = ContextCommands(self._services).review(session)
+        totals = request_totals(review.timeline, review.ruler, review.price())
+        told = recorded_words(review.timeline.recorded_totals)
+        if not totals.requests:
+            return told or money(None)
+        basis: Basis = "fact" if totals.cost_is_fact else "estimate"
+        return (
+            f"{money_words(totals.cost, review.price().unit, basis)}{f' ({told})' if told else ''}"
+        )
 
     def _kept(self) -> str:
         workspace = self._services.workspace
@@ -250,12 +268,7 @@ class Subcommands:
         if argument:
             told = ContextCommands(services).run(argument, session, clean)
             return CommandOutput(told.markdown, told.plain, told.html)
-        ledger = build_context_report(
-            session.basis(),
-            lambda only: session.records_after(0, only),
-            clean,
-            hidden_variables=left_out(services),
-        )
+        ledger = ContextCommands(services).window(session, clean, left_out(services))
         return CommandOutput(ledger.markdown, ledger.text, ledger.html)
 
     def _private(self, _argument: str, _place: CellPlace) -> CommandOutput:

@@ -15,6 +15,7 @@ from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
+from palimpsest.model.catalog.long_prompt_prices import long_prompt_prices
 from palimpsest.model.providers import FAMILIES, NUMBERED, PUBLISHED, ROUTED, ROUTES
 from palimpsest.transcript.values import SERVICE_TIERS, ModelRef, Price, PriceTier, ServicePrice
 
@@ -80,8 +81,9 @@ def find_model(ref: ModelRef) -> dict[str, Any] | None:
 
 
 def completed(key: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry with what the list says of the model's whole family, where its own entry lacks it."""
-    return {**_general(key, str(found.get("litellm_provider"))), **found}
+    """Return an entry with what is known of the model beside it: by the list of its whole family, and of long prompts."""
+    provider = str(found.get("litellm_provider"))
+    return {**_general(key, provider), **long_prompt_prices(key, provider), **found}
 
 
 RULES = "fallback_generalizations"
@@ -215,16 +217,46 @@ def _tiered(found: dict[str, Any], service: str) -> Price:
     return _rates(found, "", service).model_copy(update={"tiers": ordered})
 
 
-def _rates(found: dict[str, Any], above: str, service: str) -> Price:
-    def rate(name: str) -> float | None:
-        names = (name + above + service, name + service, name + above, name)
-        value = next((found[one] for one in names if one in found), None)
-        return round(float(value) * MILLION, 6) if isinstance(value, int | float) else None
+INPUT = "input_cost_per_token"
 
+
+def _rates(found: dict[str, Any], above: str, service: str) -> Price:
     return Price(
-        input=rate("input_cost_per_token"),
-        output=rate("output_cost_per_token"),
-        cache_read=rate("cache_read_input_token_cost"),
-        cache_write=rate("cache_creation_input_token_cost"),
-        cache_write_hour=rate("cache_creation_input_token_cost_above_1hr"),
+        input=_rate(found, INPUT, above, service),
+        output=_rate(found, "output_cost_per_token", above, service),
+        cache_read=_rate(found, "cache_read_input_token_cost", above, service),
+        cache_write=_rate(found, "cache_creation_input_token_cost", above, service),
+        cache_write_hour=_rate(found, "cache_creation_input_token_cost_above_1hr", above, service),
     )
+
+
+def _rate(found: dict[str, Any], name: str, above: str, service: str) -> float | None:
+    """Return a price of an entry in dollars per million tokens; None where it has none."""
+    value = _value(found, name, above, service)
+    return None if value is None else round(value * MILLION, 6)
+
+
+def _value(found: dict[str, Any], name: str, above: str, service: str) -> float | None:
+    """Return a price as it stands in an entry, else in the proportion that the entry has elsewhere.
+
+    Of a long prompt in a batch the list mostly has the two apart, and of the cache often only the plain price: a
+    provider charges reads and writes as multiples of the input.
+    """
+    exact = _number(found, f"{name}{above}{service}")
+    if exact is not None or not (above or service):
+        return exact
+    if above and service:
+        long, tier = _value(found, name, above, ""), _value(found, name, "", service)
+        plain = _number(found, name)
+        return long * tier / plain if long is not None and tier is not None and plain else tier
+    plain, whole = _number(found, name), _number(found, INPUT)
+    dearer = _number(found, f"{INPUT}{above}{service}")
+    if plain is None or not whole or dearer is None or name.startswith("output"):
+        return plain
+    return plain * dearer / whole
+
+
+def _number(found: dict[str, Any], name: str) -> float | None:
+    value = found.get(name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value is not None else None

@@ -64,8 +64,13 @@ RETIRED = {
 
 def retired_price(name: str) -> Price | None:
     """Return the price of a model by its name, with or without its date; None where it is not listed here."""
+    return RETIRED.get(dateless_name(name))
+
+
+def dateless_name(name: str) -> str:
+    """Return a model's name without its provider, its date and what stands for the newest of its line."""
     bare = name.rpartition("/")[2].removesuffix("-latest")
     head, _, date = bare.rpartition("-")
     if len(date) == len("20250514") and date.isdecimal():
         bare = head
-    return RETIRED.get(bare.removesuffix("-0"))
+    return bare.removesuffix("-0")

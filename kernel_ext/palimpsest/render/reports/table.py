@@ -97,6 +97,16 @@ class ReportTable(ShownAsTable):
         keys = [column.key for column in self.columns]
         return [dict(zip(keys, row, strict=True)) for row in self.rows]
 
+    def priced_records(self) -> list[dict[str, Cell]]:
+        """Return the rows as ``records`` does, with the basis of each amount of money under ``<key>_basis``."""
+        money = [one for one in self.columns if one.form == "usd" or one.key == "cost"]
+        found = self.records()
+        for row, record in enumerate(found):
+            for one in money:
+                is_estimate = one.basis == "estimate" or (row, one.key) in self.estimates
+                record[f"{one.key}_basis"] = "estimate" if is_estimate else "fact"
+        return found
+
     @property
     def text(self) -> str:
         """The table as plain text."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.gateway_names import meant_model
+from palimpsest.model.catalog.long_prompt_prices import LONG_PROMPT_SOURCE, long_prompt_prices
 from palimpsest.model.catalog.model_info import parse
 from palimpsest.model.catalog.retired_prices import RETIRED_SOURCE, retired_price
 from palimpsest.transcript.errors import ConfigError
@@ -22,7 +23,10 @@ def offline_source(model: str) -> str:
         return RETIRED_SOURCE
     known_as = offline_name(model)
     by_name = f"the name {known_as} of " if known_as is not None else ""
-    return by_name + litellm_table.list_words()
+    key = (known_as or model).rpartition("/")[2]
+    is_long = bool(long_prompt_prices(key, "anthropic")) and bool(litellm_table.entry(key))
+    long = f" (of long prompts from {LONG_PROMPT_SOURCE})" if is_long else ""
+    return by_name + litellm_table.list_words() + long
 
 
 def offline_window(model: str) -> int:

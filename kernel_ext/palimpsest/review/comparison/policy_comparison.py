@@ -10,9 +10,9 @@ from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTabl
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
-from palimpsest.review.comparison.prices import cost_is_fact
+from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.references import References
-from palimpsest.review.comparison.request_totals import recorded_cost
+from palimpsest.review.comparison.request_totals import request_totals
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
@@ -116,7 +116,7 @@ class PolicyComparison(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The comparison as a table for any renderer; its first row has the reported facts, where there are some."""
-        reported = reported_row(self.timeline, self.price)
+        reported = reported_row(self.timeline, self.ruler, self.price)
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
@@ -159,6 +159,7 @@ class PolicyComparison(ShownAsTable):
                 "output": self.price.output,
                 "read": self.price.read,
                 "write": self.price.write,
+                "source": self.price.source,
             },
             "summaries": None if self.summaries is None else self.summaries.words,
             **self.table.json(),
@@ -174,6 +175,7 @@ class PolicyComparison(ShownAsTable):
         if ruler.lifetime_words:
             notes.append(ruler.lifetime_words)
         notes.append(price.sentence)
+        notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
         notes.append(COUNTERFACTUAL)
         stubs = [
             one.tokens
@@ -219,7 +221,9 @@ def compare_policies(
     )
 
 
-def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, ...], ...]:
+def reported_row(
+    timeline: Timeline, ruler: Ruler, price: PriceProfile
+) -> tuple[tuple[Cell, ...], ...]:
     """Return what the session reported as a row of the same columns; nothing where it reported no usage."""
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
     usage = grown.of(
@@ -249,10 +253,8 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
     peak = max(usage["prompt"])
     read = sum(usage["read"])
     breaks = timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price))
-    is_own = price.name in {one.model for one in timeline.requests}
-    cost = recorded_cost(timeline, price, asked=not is_own) if price.unit == "USD" else None
-    is_fact = cost_is_fact(timeline, price, asked=not is_own)
-    end = "." if is_fact or cost is None else "; the cost is an estimate."
+    totals = request_totals(timeline, ruler, price)
+    end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return (
         (
             REPORTED,
@@ -263,7 +265,7 @@ def reported_row(timeline: Timeline, price: PriceProfile) -> tuple[tuple[Cell, .
             sum(one.loss for one in breaks),
             # Where the provider reports no writes, all that it did not read is what it may have written.
             (sum(usage["written"]) or total - read) / peak,
-            cost,
+            totals.cost,
             None,
             None,
             sum(usage["uncached"]),

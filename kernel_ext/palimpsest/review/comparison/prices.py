@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from palimpsest.review.comparison.given_prices import UNIT_WORD, GivenPrices, given_prices
 from palimpsest.review.comparison.offline_prices import offline_price, offline_source
-from palimpsest.review.replay.cache_lifetime import keeps_an_hour
-from palimpsest.review.replay.ruler import UNITS, PriceProfile, rates_of
+from palimpsest.review.replay.cache_lifetime import HOUR, keeps_an_hour
+from palimpsest.review.replay.ruler import GIVEN, UNITS, PriceProfile, rates_of
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Price
 
@@ -20,6 +22,7 @@ COMPARED_COSTS = 20
 MOST_APART = 0.01
 """Share by which recorded costs may differ from the prices and still be at these: programs round."""
 OWN_PRICES = "the settings"
+NAMELESS = "a model without a name"
 BY_COSTS = (
     "the recorded costs (a read at a tenth, a write at 1.25 times and output at 5 times the input)"
 )
@@ -36,41 +39,75 @@ def profile(price: Price, name: str, *, writes_hour: bool = False) -> PriceProfi
 def profile_of(
     timeline: Timeline, price: str | PriceProfile | None, price_of: PriceOf
 ) -> PriceProfile:
-    """Return the prices for a session: as asked for, else its model's, else units.
+    """Return the prices for a session: as given, else each model's own, else units.
 
-    ``price`` is a model's id, ``units`` or a profile. Raises ValueError for a model without a known price.
+    ``price`` is a profile, or words as ``given_prices`` reads them. Raises UserError for words that give no price,
+    and for a model without a known price.
     """
     if isinstance(price, PriceProfile):
         return price
-    if price == "units":
+    given = given_prices(price or "")
+    if given.for_all == UNIT_WORD:
         return UNITS
-    if price is not None:
-        asked = price_of(price)
-        hour = keeps_an_hour(timeline.requests)
-        found = _sourced(asked, price, writes_hour=hour) if asked is not None else None
-        if found is None:
-            raise ValueError(
-                f'The price of {price!r} is not known; give price="units" or another model.'
-            )
-        return found
-    known, unknown = _by_model(timeline.requests, price_of)
+    if given.for_all:
+        return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
+    known, unknown = _by_model(timeline, timeline.requests, price_of, given)
     if not known:
         return replace(UNITS)
     return replace(
         known[0],
         others=tuple(known[1:]),
         unknown=tuple(unknown),
-        recorded=not unknown and all(_is_at(one, timeline.requests) for one in known),
+        recorded=not unknown
+        and any(one.recorded for one in known)
+        and all(_is_at(one, timeline.requests) for one in known),
+        of_session=True,
+        unused=bool(given.of_models) and not any(one.given for one in known),
     )
 
 
-def with_models_of(profile: PriceProfile, timeline: Timeline, price_of: PriceOf) -> PriceProfile:
-    """Return a session's prices with those of the models that only its subagent's timeline holds."""
+def kept_for(profile: PriceProfile, seconds: float) -> PriceProfile:
+    """Return prices for a cache that keeps a prefix so long: writes for an hour have a price of their own."""
     if profile.unit != "USD":
+        return profile
+    return replace(
+        _kept_for(profile, seconds), others=tuple(_kept_for(one, seconds) for one in profile.others)
+    )
+
+
+def _kept_for(profile: PriceProfile, seconds: float) -> PriceProfile:
+    price, hour = profile.model_price, seconds >= HOUR
+    rates = None if price is None else rates_of(price, writes_hour=hour)
+    if rates is None:
+        return profile
+    return replace(profile, **rates._asdict(), writes_hour=hour)
+
+
+def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
+    """Return the price of one model, given or of a list, for all requests; raises UserError where it is not known."""
+    own = given.price_of(given.for_all)
+    asked = price_of(given.for_all) if own is None else own
+    found = None
+    if asked is not None:
+        source = GIVEN if own is not None else None
+        found = _sourced(asked, given.for_all, writes_hour=writes_hour, source=source)
+    if found is None:
+        raise UserError(
+            f"The price of {given.for_all!r} is not known; give 'units', another model, or its prices, as in "
+            f"'{given.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
+        )
+    return found
+
+
+def with_models_of(
+    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, given: GivenPrices
+) -> PriceProfile:
+    """Return a session's prices with those of the models that only its subagent's timeline holds."""
+    if profile.unit != "USD" or not profile.of_session:
         return profile
     held = {one.name for one in (profile, *profile.others)}
     known, unknown = _by_model(
-        [one for one in timeline.requests if one.model not in held], price_of
+        timeline, [one for one in timeline.requests if one.model not in held], price_of, given
     )
     return replace(
         profile,
@@ -83,7 +120,10 @@ def with_models_of(profile: PriceProfile, timeline: Timeline, price_of: PriceOf)
 
 
 def _by_model(
-    requests: Sequence[TimelineRequest], price_of: PriceOf
+    timeline: Timeline,
+    requests: Sequence[TimelineRequest],
+    price_of: PriceOf,
+    given: GivenPrices,
 ) -> tuple[list[PriceProfile], list[str]]:
     """Return the prices of the models of requests, the one with most of them first, and the models without."""
     by_model: dict[str, list[TimelineRequest]] = {}
@@ -92,30 +132,45 @@ def _by_model(
     known: list[PriceProfile] = []
     unknown: list[str] = []
     for model, those in sorted(by_model.items(), key=lambda one: -len(one[1])):
-        found = _of_model(model, those, price_of)
+        found = _of_model(timeline, model, those, price_of, given)
         if found is not None:
             known.append(found)
         else:
-            unknown.append(model or "a model without a name")
+            unknown.append(model or NAMELESS)
     return known, unknown
 
 
 def _of_model(
-    model: str, requests: Sequence[TimelineRequest], price_of: PriceOf
+    timeline: Timeline,
+    model: str,
+    requests: Sequence[TimelineRequest],
+    price_of: PriceOf,
+    given: GivenPrices,
 ) -> PriceProfile | None:
-    """Return the prices of one model: as recorded with its requests, of a list, or as its recorded costs make them."""
-    given = next((one.price for one in requests if one.price), None)
-    for price in (given, price_of(model)):
-        hour = keeps_an_hour(requests)
+    """Return the prices of one model: as given, as recorded with its requests, of a list, or as its recorded costs make them."""
+    hour = keeps_an_hour(requests)
+    own = given.price_of(model)
+    if own is not None:
+        found = _sourced(own, model, writes_hour=hour, source=GIVEN)
+        if found is not None:
+            return replace(found, given=True, recorded=_is_recorded(requests, found))
+    known = next((one.price for one in requests if one.price), None)
+    for price in (known, price_of(model)):
         found = _sourced(price, model, writes_hour=hour) if price is not None else None
         if found is not None and found.input > 0:
             return replace(found, recorded=_is_recorded(requests, found))
-    return _by_costs(model, requests)
+    return _by_costs(timeline, model, requests)
 
 
-def _by_costs(model: str, requests: Sequence[TimelineRequest]) -> PriceProfile | None:
+def _by_costs(
+    timeline: Timeline, model: str, requests: Sequence[TimelineRequest]
+) -> PriceProfile | None:
     """Return prices in the proportions of ``UNITS`` at which the recorded costs come out; None without such costs."""
-    costs = [(one.cost, UNITS.cost_of(one)) for one in requests if one.cost and not one.listed]
+    costs = [
+        (one.cost, UNITS.cost_of(one) if one.usage is not None else _by_items(timeline, one))
+        for one in requests
+        if one.cost and not one.listed
+    ]
     # The largest power of two of them, so that the prices of a session that grows change seldom.
     costs = costs[: 1 << len(costs).bit_length() - 1] if costs else []
     units = sum(one for _, one in costs)
@@ -132,19 +187,26 @@ def _by_costs(model: str, requests: Sequence[TimelineRequest]) -> PriceProfile |
     )
 
 
-def cost_is_fact(timeline: Timeline, profile: PriceProfile, *, asked: bool = False) -> bool:
-    """Return whether all that requests with reported usage cost was recorded, and is what is shown."""
-    if asked or profile.unit != "USD":
-        return False
-    known = [one for one in timeline.requests if one.reported is not None]
-    return bool(known) and all(one.cost and not one.listed for one in known)
+def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
+    """Return what a request without usage may have cost in units: its new items written, the older ones read."""
+    weights = timeline.weights()
+    first, end = request.answer
+    before = timeline.requests[request.index - 1].items if request.index else 0
+    read, written, output = (
+        sum(weights[:before]),
+        sum(weights[before : request.items]),
+        sum(weights[first:end]),
+    )
+    return UNITS.cost(0, read, written, output, terms=request.terms)
 
 
-def _sourced(price: Price, model: str, *, writes_hour: bool = False) -> PriceProfile | None:
+def _sourced(
+    price: Price, model: str, *, writes_hour: bool = False, source: str | None = None
+) -> PriceProfile | None:
     """Return a model's prices with the list that they are from."""
     found = profile(price, model, writes_hour=writes_hour)
-    if found is None:
-        return None
+    if found is None or source is not None:
+        return found and replace(found, source=source or "")
     listed = offline_price(model) == price
     return replace(found, source=offline_source(model) if listed else OWN_PRICES)
 

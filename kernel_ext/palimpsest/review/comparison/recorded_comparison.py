@@ -17,8 +17,7 @@ from palimpsest.render.reports.table import (
     shown_cell,
 )
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 
 SCHEMA_VERSION = 1
 GROWTH_POINTS = 5
@@ -96,6 +95,11 @@ class RecordedComparison(ShownAsTable):
             for one in (self.first, self.second)
             if one.clock
         ]
+        notes += [
+            f"{one.title or one.session}: {one.recorded_words}"
+            for one in (self.first, self.second)
+            if one.recorded_words
+        ]
         notes += dict.fromkeys(
             one.price
             for one in (self.first, self.second)
@@ -120,7 +124,7 @@ _MONEY = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
-    first: SessionReview, second: SessionReview, price: str | PriceProfile | None = None
+    first: SessionReview, second: SessionReview, price: PriceLike = None
 ) -> RecordedComparison:
     """Return two recorded sessions side by side; ``price`` as for a comparison of policies."""
     return RecordedComparison(

@@ -1,8 +1,12 @@
-"""The tokens and the cost of a session's requests: as reported where there is usage, else as the ruler says."""
+"""The tokens and the cost of a session's requests: as reported where there is usage, else as the ruler says.
 
+Every place that tells what a request or a session cost asks here: tables, JSON, report, inspector and corpus.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from palimpsest.review.comparison.prices import cost_is_fact
+from palimpsest.render.reports.table import Basis
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -24,56 +28,79 @@ class RequestTotals:
     """All of the cost was recorded; else it is an estimate, also where the usage was reported."""
 
 
-def request_totals(
-    timeline: Timeline, ruler: Ruler, profile: PriceProfile, *, asked: bool = False
-) -> RequestTotals:
-    """Return the totals of a session; ``asked``: at the profile's prices also where costs were recorded."""
+@dataclass(frozen=True, slots=True)
+class RequestCost:
+    """What one request cost, in the profile's money."""
+
+    value: float
+    basis: Basis
+    """A fact where the recording says it; else its tokens at the profile's prices."""
+
+
+def request_totals(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> RequestTotals:
+    """Return the totals of a session; of several requests those with reported usage, where there are some."""
     known = [one for one in timeline.requests if one.reported is not None]
-    sizes = reported_sizes(known) if known else estimated_sizes(timeline, ruler)
-    totals = [total for total, _ in sizes]
-    if known:
-        cost = recorded_cost(timeline, profile, asked=asked)
-    else:
-        cost = estimated_cost(timeline, ruler, profile)
+    totals = request_sizes(timeline, ruler)
+    outputs = (
+        [one.usage.output + one.usage.reasoning for one in known if one.usage is not None]
+        if known
+        else [one.output for one in recorded(timeline, ruler).sizes]
+    )
+    costs = [one for one in session_costs(timeline, ruler, profile) if one is not None]
     return RequestTotals(
         requests=len(timeline.requests),
         input=round(sum(totals)),
-        output=round(sum(output for _, output in sizes)),
+        output=round(sum(outputs)),
         peak=round(max(totals, default=0)),
-        cost=cost,
+        cost=sum(one.value for one in costs),
         is_fact=bool(known),
-        cost_is_fact=cost_is_fact(timeline, profile, asked=asked),
+        cost_is_fact=bool(costs) and all(one.basis == "fact" for one in costs),
     )
 
 
-def reported_sizes(known: list[TimelineRequest]) -> list[tuple[float, float]]:
-    """Return the reported tokens of requests and of their answers."""
+def request_sizes(timeline: Timeline, ruler: Ruler) -> Sequence[float]:
+    """Return the tokens of each request whose usage was reported; of all, by the ruler, where none was."""
+    known = [one.reported for one in timeline.requests if one.reported is not None]
+    return known or [one.total for one in recorded(timeline, ruler).sizes]
+
+
+def session_costs(
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile
+) -> Sequence[RequestCost | None]:
+    """Return what each request cost; where a session reported no usage at all, as the ruler measures it.
+
+    None is a request of which nothing is known, in a session that reported the usage of others.
+    """
+    costs = [request_cost(one, profile) for one in timeline.requests]
+    if any(one.reported is not None for one in timeline.requests):
+        return costs
+    sizes = recorded(timeline, ruler).sizes
     return [
-        (one.reported or 0, one.usage.output + one.usage.reasoning if one.usage is not None else 0)
-        for one in known
+        cost
+        or RequestCost(
+            profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
+        )
+        for cost, size in zip(costs, sizes, strict=True)
     ]
 
 
-def estimated_sizes(timeline: Timeline, ruler: Ruler) -> list[tuple[float, float]]:
-    """Return the estimated tokens of requests and of their answers."""
-    return [(one.total, one.output) for one in recorded(timeline, ruler).sizes]
+def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:
+    """Return what a request cost: as recorded, else its reported usage at the profile's prices; None without either.
+
+    A recorded cost of 0 for tokens that were read is none that is known.
+    """
+    if profile.of_session and profile.unit == "USD" and request.cost and not request.listed:
+        return RequestCost(request.cost, "fact")
+    if request.usage is None:
+        return None
+    found = profile.cost_of(request)
+    listed = request.cost if request.listed and profile.of_session else None
+    # The list of the day when it was sent goes before that of today, and a given price before both.
+    if listed and profile.unit == "USD" and not profile.of(request.model).given:
+        found = listed
+    return RequestCost(found, "estimate")
 
 
-def estimated_cost(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> float:
-    """Return what the requests cost by the ruler."""
-    return sum(
-        profile.cost(0, one.read, one.written, one.output, terms=one.terms)
-        for one in recorded(timeline, ruler).sizes
-    )
-
-
-def recorded_cost(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> float:
-    """Return the recorded costs, or what the usage costs by the profile where it was asked for or none is known."""
-    return sum(request_cost(one, profile, asked=asked) for one in timeline.requests)
-
-
-def request_cost(request: TimelineRequest, profile: PriceProfile, *, asked: bool) -> float:
-    """Return what a request cost; 0 where nothing is known of it."""
-    if request.cost and not asked and profile.unit == "USD":
-        return request.cost
-    return profile.cost_of(request)
+def recorded_costs(timeline: Timeline) -> Iterator[float]:
+    """Yield the costs in US dollars that the recording itself holds, a request each."""
+    return (one.cost for one in timeline.requests if one.cost and not one.listed)

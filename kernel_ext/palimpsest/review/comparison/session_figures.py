@@ -5,23 +5,17 @@ and ``basis`` says so. A cost of 0 for tokens that were read is taken for unknow
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.prices import cost_is_fact
 from palimpsest.review.comparison.recorded_clock import clock_sentence
-from palimpsest.review.comparison.request_totals import (
-    estimated_cost,
-    estimated_sizes,
-    recorded_cost,
-    reported_sizes,
-)
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.comparison.recorded_words import recorded_words
+from palimpsest.review.comparison.request_totals import request_sizes, request_totals
+from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.transcript.timeline import Timeline
 
 
@@ -76,6 +70,13 @@ class SessionFigures:
     """From the first request to the end of the last one; None where the clock of the recording does not tell it."""
     clock: str
     """That the clock of the recording went back, in a sentence; empty where it did not."""
+    recorded_cost: float | None = None
+    """US dollars that the recording tells of the session as a whole, where it does: a fact beside ``cost``."""
+    recorded_input: int | None = None
+    recorded_output: int | None = None
+    recorded_requests: int | None = None
+    recorded_words: str = ""
+    """That in a sentence; empty where the recording tells nothing of the whole."""
 
     @property
     def estimates(self) -> frozenset[str]:
@@ -92,25 +93,17 @@ class SessionFigures:
         return asdict(self)
 
 
-def session_figures(
-    review: SessionReview, price: str | PriceProfile | None = None
-) -> SessionFigures:
-    """Return a session's figures; ``price`` is a model's id or ``units``, None for what was recorded."""
+def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFigures:
+    """Return a session's figures; ``price`` as for ``SessionReview.price``."""
     timeline = review.timeline
     profile = review.price(price)
     broken = review.breaks(profile)
     known = [one for one in timeline.requests if one.reported is not None]
-    is_fact = bool(known)
-    sizes = reported_sizes(known) if is_fact else estimated_sizes(timeline, review.ruler)
-    totals = [total for total, _ in sizes]
+    totals = request_totals(timeline, review.ruler, profile)
     usages = [one.usage for one in known if one.usage is not None]
     read = sum(one.cache_read for one in usages)
-    given = sum(totals)
-    if is_fact:
-        cost = recorded_cost(timeline, profile, asked=price is not None)
-    else:
-        cost = estimated_cost(timeline, review.ruler, profile)
     models = Counter(one.model for one in timeline.requests if one.model)
+    told = timeline.recorded_totals
     return SessionFigures(
         session=timeline.session,
         title=timeline.title,
@@ -118,22 +111,20 @@ def session_figures(
         parent=timeline.parent,
         model=models.most_common(1)[0][0] if models else "",
         turns=max((one.turn for one in timeline.requests), default=0),
-        requests=len(timeline.requests),
+        requests=totals.requests,
         reported=len(known),
         items=len(timeline.items),
-        basis="fact" if is_fact else "estimate",
-        input=round(given),
-        uncached=sum(one.input for one in usages) if is_fact else None,
-        cache_read=read if is_fact else None,
-        cache_write=sum(one.cache_write for one in usages) if is_fact else None,
-        output=round(sum(output for _, output in sizes)),
-        peak=round(max(totals, default=0)),
-        growth=_growth(totals),
-        cached=(read / given if given else 0.0) if is_fact else None,
-        cost=cost if timeline.requests else 0.0,
-        cost_basis="fact"
-        if cost_is_fact(timeline, profile, asked=price is not None)
-        else "estimate",
+        basis="fact" if totals.is_fact else "estimate",
+        input=totals.input,
+        uncached=sum(one.input for one in usages) if totals.is_fact else None,
+        cache_read=read if totals.is_fact else None,
+        cache_write=sum(one.cache_write for one in usages) if totals.is_fact else None,
+        output=totals.output,
+        peak=totals.peak,
+        growth=_growth(request_sizes(timeline, review.ruler)),
+        cached=(read / totals.input if totals.input else 0.0) if totals.is_fact else None,
+        cost=totals.cost,
+        cost_basis="fact" if totals.cost_is_fact else "estimate",
         unit=profile.unit,
         price=profile.sentence,
         price_basis="fact" if profile.recorded else "estimate",
@@ -145,10 +136,15 @@ def session_figures(
         compactions=sum(one.kind == "compact" for one in timeline.events),
         seconds=_seconds(timeline),
         clock=clock_sentence(timeline),
+        recorded_cost=told.cost,
+        recorded_input=told.input,
+        recorded_output=told.output,
+        recorded_requests=told.requests,
+        recorded_words=recorded_words(told),
     )
 
 
-def _growth(totals: list[float]) -> float:
+def _growth(totals: Sequence[float]) -> float:
     grown = sorted(now - before for before, now in pairwise(totals))
     return float(grown[len(grown) // 2]) if grown else 0.0
 

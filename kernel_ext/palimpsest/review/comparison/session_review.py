@@ -8,13 +8,25 @@ from typing import Any
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.review.comparison.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.comparison.explanation import why
+from palimpsest.review.comparison.given_prices import (
+    GivenPrices,
+    given_prices,
+    lifetime_seconds,
+)
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
     compare_policies,
 )
-from palimpsest.review.comparison.prices import PriceOf, profile_of, with_models_of
+from palimpsest.review.comparison.price_file import PriceWords, price_words
+from palimpsest.review.comparison.prices import (
+    NAMELESS,
+    PriceOf,
+    kept_for,
+    profile_of,
+    with_models_of,
+)
 from palimpsest.review.comparison.problem_sentences import problem_sentences
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.session_tables import (
@@ -24,8 +36,8 @@ from palimpsest.review.comparison.session_tables import (
     requests_table,
 )
 from palimpsest.review.comparison.subagents import (
+    ChildMeasures,
     ChildrenOf,
-    ProfileOf,
     SubagentRun,
     Subagents,
     no_children,
@@ -63,6 +75,8 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
 PolicyLike = str | ContextPolicy | None
+PriceLike = PriceWords | PriceProfile | None
+"""A model's id, ``units``, words as ``given_prices`` reads them, a price file, or a profile; None: as the review was made."""
 GetPolicy = Callable[..., ContextPolicy]
 """Returns a preset by its name, with numbers to change."""
 
@@ -103,7 +117,10 @@ class SessionReview:
         keep: Keep | None = None,
         ruler: Ruler | None = None,
         problems: Sequence[Problem] = (),
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
     ) -> None:
+        """``price`` and ``lifetime`` hold where a method is given none of its own; raises UserError for wrong ones."""
         self.timeline = timeline
         given = {one.sentence for one in problems}
         imported = (Problem("", one) for one in timeline.unread if one not in given)
@@ -117,6 +134,7 @@ class SessionReview:
         self._references = references
         self._keep = keep
         self._ruler = ruler
+        self._words = price_words(price, lifetime)
         self.replays = SimulationCache(timeline)
         """The newest replays, so that a policy that was asked for before is not replayed again."""
 
@@ -131,13 +149,17 @@ class SessionReview:
     @cached_property
     def ruler(self) -> Ruler:
         """How tokens are counted: fitted to the reported usage where there is some, unless one was given."""
+        return _kept_so_long(self._fitted, self._given(None).lifetime)
+
+    def ruler_at(self, price: PriceLike = None, lifetime: str | float | None = None) -> Ruler:
+        """Return how tokens are counted, with the lifetime of the cache that was given, alone or with a price."""
+        return _kept_so_long(self.ruler, self._lifetime(price, lifetime))
+
+    @cached_property
+    def _fitted(self) -> Ruler:
         if self._ruler is not None:
             return self._ruler
-        sent = self.sent
-        found = session_ruler(
-            self.timeline,
-            lambda: 0 if sent is None else tokens_beside(sent.system, sent.tools_text),
-        )
+        found = _ruler_beside(self.timeline, self.sent)
         self._kept()
         return found
 
@@ -145,29 +167,66 @@ class SessionReview:
         if self._keep is not None:
             self._keep(self.timeline, self._references)
 
-    def price(self, price: str | PriceProfile | None = None) -> PriceProfile:
-        """Return the prices: of the recorded model, of the one named, or units where none is known."""
-        try:
-            if price is None:
-                return self._recorded_price
-            return profile_of(self.timeline, price, self._price_of)
-        except ValueError as error:
-            raise UserError(str(error)) from error
+    def price(self, price: PriceLike = None) -> PriceProfile:
+        """Return the prices: of the recorded models, as given, or units where none is known.
+
+        >>> session.price("units").unit
+        'units'
+        """
+        if isinstance(price, PriceProfile):
+            return price
+        words = self._words if price is None else price_words(price)
+        if words not in self._profiles:
+            found = profile_of(self.timeline, words, self._price_of)
+            self._profiles[words] = found if found.unit == "USD" else self._childrens(found, words)
+        return self._profiles[words]
+
+    def _childrens(self, units: PriceProfile, words: str | None) -> PriceProfile:
+        """Return the prices of a subagent for a session without any, so that no dollars stand beside units."""
+        if given_prices(words or "").for_all or not self.timeline.requests:
+            return units
+        for child in self._children_of(self.timeline.session):
+            found = profile_of(child, words, self._price_of)
+            if found.unit == "USD":
+                own = dict.fromkeys(one.model or NAMELESS for one in self.timeline.requests)
+                unknown = (*own, *(one for one in found.unknown if one not in own))
+                return replace(found, unknown=unknown, recorded=False)
+        return units
+
+    def replay_price(
+        self, price: PriceLike = None, lifetime: str | float | None = None
+    ) -> PriceProfile:
+        """Return the prices of a replay: where a lifetime of the cache was given, its writes are for that long."""
+        seconds = self._lifetime(price, lifetime)
+        profile = self.price(price)
+        return profile if seconds is None else kept_for(profile, seconds)
+
+    def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
+        """Return the seconds that were given: for this question, with its price, or for the review."""
+        if lifetime is not None:
+            return lifetime_seconds(lifetime)
+        return self._given(price).lifetime or self._given(None).lifetime
+
+    def _given(self, price: PriceLike) -> GivenPrices:
+        if isinstance(price, PriceProfile):
+            return GivenPrices()
+        return given_prices((self._words if price is None else price_words(price)) or "")
 
     def listed_limits(self) -> ListedLimits:
         """Return the models' limits by a list, where the recording tells none."""
         return listed_limits(self.timeline)
 
     @cached_property
-    def _recorded_price(self) -> PriceProfile:
-        return profile_of(self.timeline, None, self._price_of)
+    def _profiles(self) -> dict[str | None, PriceProfile]:
+        """The prices that were asked for, by their words."""
+        return {}
 
     # Tables
 
     @property
     def requests(self) -> ReportTable:
         """One row a request."""
-        table = requests_table(self.timeline, self.ruler)
+        table = requests_table(self.timeline, self.ruler, self.price())
         return replace(table, notes=(*table.notes, *problem_sentences(self.problems)))
 
     @property
@@ -190,30 +249,28 @@ class SessionReview:
         """One row a subagent: who started it and when, what it took, and what came back; totals with and without."""
         return self.subagents_at()
 
-    def subagents_at(self, price: str | PriceProfile | None = None) -> Subagents:
+    def subagents_at(self, price: PriceLike = None) -> Subagents:
         """Return the subagents at other prices than the recorded ones."""
-        profile, asked = self.price(price), _is_asked(price)
-        prices = self._prices(profile, asked=asked)
-        return subagents_of(self.timeline, self._children_of, profile, prices, asked=asked)
+        runs = self.subagent_runs(price)
+        return subagents_of(self.timeline, self.ruler, self.price(price), runs)
 
-    def subagent_runs(self, price: str | PriceProfile | None = None) -> tuple[SubagentRun, ...]:
+    def subagent_runs(self, price: PriceLike = None) -> tuple[SubagentRun, ...]:
         """Return the subagents alone, without the totals of the session."""
-        profile, asked = self.price(price), _is_asked(price)
-        prices = self._prices(profile, asked=asked)
-        return subagent_runs(self.timeline, self._children_of, prices, asked=asked)
+        profile, given = self.price(price), self._given(price)
 
-    def _prices(self, profile: PriceProfile, *, asked: bool) -> ProfileOf:
-        """Return the prices of a subagent's session: its models' own, unless prices were asked for."""
-        if asked:
-            return lambda _child: profile
-        return lambda child: with_models_of(profile, child, self._price_of)
+        def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
+            sent = None if self.sent is None else self.sent.of_session(child.session)
+            ruler = _ruler_beside(child, sent)
+            return ruler, with_models_of(profile, child, self._price_of, given)
+
+        return subagent_runs(self.timeline, self._children_of, ChildMeasures(self.ruler, measures))
 
     @property
     def requests_with_subagents(self) -> ReportTable:
         """One row a request of the session and of its subagents, on one time axis."""
         return requests_with_subagents(self.timeline, self.subagents)
 
-    def breaks(self, price: str | PriceProfile | None = None) -> CacheBreaks:
+    def breaks(self, price: PriceLike = None) -> CacheBreaks:
         """Return where the cache was lost, why, and at what price.
 
         >>> len(session.breaks())
@@ -224,7 +281,7 @@ class SessionReview:
 
     def wastes(
         self,
-        price: str | PriceProfile | None = None,
+        price: PriceLike = None,
         most: int = MOST,
         *,
         runs: Sequence[SubagentRun] | None = None,
@@ -236,7 +293,7 @@ class SessionReview:
         """
         profile = self.price(price)
         if runs is None:
-            runs = self.subagent_runs(price if isinstance(price, str) else profile)
+            runs = self.subagent_runs(price)
         return largest_wastes(self.timeline, self.ruler, profile, self.references, most, runs)
 
     def why(self, item: int | str, request: int) -> str:
@@ -299,7 +356,7 @@ class SessionReview:
         second: int,
         policy: PolicyLike = RECORDED,
         *,
-        price: str | PriceProfile | None = None,
+        price: PriceLike = None,
     ) -> RequestDifference:
         """Return what came, went and was rewritten between two requests, from 1, and what was paid anew.
 
@@ -329,7 +386,7 @@ class SessionReview:
         policy: PolicyLike = RECORDED,
         *,
         summary: str | None = None,
-        price: str | PriceProfile | None = None,
+        price: PriceLike = None,
     ) -> CompactionLosses:
         """Return the compactions, recorded or of a policy, what each lost, and what of that was needed later.
 
@@ -382,12 +439,16 @@ class SessionReview:
         self,
         policies: Sequence[PolicyLike] | PolicyLike,
         *,
-        price: str | PriceProfile | None = None,
+        price: PriceLike = None,
+        lifetime: str | float | None = None,
         window: int = 0,
         ruler: Ruler | None = None,
         summary: str | None = None,
     ) -> PolicyComparison:
         """Return policies side by side: what each would have sent, cached, cost and lost.
+
+        ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write`` or a price file; ``lifetime`` are
+        the seconds for which the cache keeps a prefix, or words such as ``1h``.
 
         ``summary`` says what stands where a policy would have had a summary written, for all of them alike:
         ``recorded``, ``stub(1500)`` or ``extract(2000)``; without it a placeholder of the policy's size.
@@ -406,8 +467,8 @@ class SessionReview:
         compared = compare_policies(
             self.timeline,
             [with_summaries(self.policy(one), choice) for one in many],
-            ruler or self.ruler,
-            self.price(price),
+            ruler or self.ruler_at(price, lifetime),
+            self.replay_price(price, lifetime),
             window=window,
             references=self.references,
             summaries=choice,
@@ -422,7 +483,8 @@ class SessionReview:
         values: Sequence[Any] | None = None,
         /,
         *,
-        price: str | PriceProfile | None = None,
+        price: PriceLike = None,
+        lifetime: str | float | None = None,
         window: int | Sequence[int] = 0,
         ruler: Ruler | None = None,
         summary: str | None = None,
@@ -443,6 +505,7 @@ class SessionReview:
         compared = self.compare(
             [made for _, made in variants],
             price=price,
+            lifetime=lifetime,
             window=window,
             ruler=ruler,
             summary=summary,
@@ -450,9 +513,18 @@ class SessionReview:
         return sweep_policy(name, number, [value for value, _ in variants], compared)
 
 
-def _is_asked(price: str | PriceProfile | None) -> bool:
-    """Return whether somebody asked for other prices than the recorded ones."""
-    return price is not None and not isinstance(price, PriceProfile)
+def _ruler_beside(timeline: Timeline, sent: SentRequests | None) -> Ruler:
+    return session_ruler(
+        timeline, lambda: 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+    )
+
+
+def _kept_so_long(ruler: Ruler, seconds: float | None) -> Ruler:
+    """Return a ruler whose cache keeps a prefix for the given seconds; as it is where none were given."""
+    if seconds is None:
+        return ruler
+    words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
+    return replace(ruler, lifetime_seconds=seconds, lifetime_words=words)
 
 
 def _swept(

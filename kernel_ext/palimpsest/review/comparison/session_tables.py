@@ -1,19 +1,36 @@
 """Requests, items and decisions of a session as tables."""
 
-from palimpsest.render.reports.table import ESTIMATED, ReportTable, TableColumn
+from collections.abc import Sequence
+
+from palimpsest.render.reports.table import ESTIMATED, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.request_totals import RequestCost, session_costs
 from palimpsest.review.replay.fit import added_up, recorded
-from palimpsest.review.replay.ruler import Ruler
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline
 
-LISTED_COSTS = (
-    f"A cost with {ESTIMATED} was not recorded: it is the reported usage at the prices of a list."
-)
+LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
 
 
-def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+def cost_column(unit: str) -> TableColumn:
+    """Return the column of what requests cost, in the money of a profile."""
+    form: Form = "usd" if unit == "USD" else "count"
+    return TableColumn("cost", unit, form, "", "As recorded; with ~ the usage at a model's prices.")
+
+
+def estimated_costs(costs: Sequence[RequestCost | None]) -> frozenset[tuple[int, str]]:
+    """Return which rows have a cost that was not recorded."""
+    return frozenset(
+        (row, "cost")
+        for row, one in enumerate(costs)
+        if one is not None and one.basis == "estimate"
+    )
+
+
+def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
     """Return one row a request: what was reported beside what the ruler says."""
     sizes = recorded(timeline, ruler).sizes
+    costs = session_costs(timeline, ruler, profile)
     columns = (
         TableColumn("request", "request", "count"),
         TableColumn("turn", "turn", "count"),
@@ -27,13 +44,13 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         TableColumn("cache_write", "written", "count", "fact"),
         TableColumn("output", "output", "count", "fact"),
         TableColumn("reasoning", "reasoning", "count", "fact"),
-        TableColumn("cost", "USD", "usd", "", "As recorded; with ~ at the prices of a list."),
+        cost_column(profile.unit),
         TableColumn("estimated", "input", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
         TableColumn("items", "items", "count"),
     )
     rows = []
-    for request, size in zip(timeline.requests, sizes, strict=True):
+    for request, size, cost in zip(timeline.requests, sizes, costs, strict=True):
         usage, reported = request.usage, request.reported
         rows.append(
             (
@@ -49,7 +66,7 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
                 None if usage is None else usage.cache_write,
                 None if usage is None else usage.output,
                 None if usage is None else usage.reasoning,
-                request.cost,
+                None if cost is None else cost.value,
                 round(size.total),
                 None if reported is None else round(reported - size.total),
                 request.items,
@@ -57,9 +74,9 @@ def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
         )
     links = tuple(link_to(timeline.session, one.index) for one in timeline.requests)
     title = f"{len(rows)} requests of {timeline.title or timeline.session}"
-    listed = frozenset((one.index, "cost") for one in timeline.requests if one.listed)
-    notes = (ruler.words, *((LISTED_COSTS,) if listed else ()), *timeline.gaps)
-    return ReportTable(title, columns, tuple(rows), notes, links, listed)
+    estimated = estimated_costs(costs)
+    notes = (ruler.words, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    return ReportTable(title, columns, tuple(rows), notes, links, estimated)
 
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:

@@ -4,23 +4,27 @@ A subagent is a session of its own, with its own window and cache; its parent se
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.request_totals import RequestTotals, request_totals
-from palimpsest.review.comparison.session_tables import LISTED_COSTS
-from palimpsest.review.replay.fit import fit_ruler
-from palimpsest.review.replay.ruler import PriceProfile, money_words
+from palimpsest.review.comparison.request_totals import (
+    RequestCost,
+    RequestTotals,
+    request_totals,
+    session_costs,
+)
+from palimpsest.review.comparison.session_tables import LISTED_COSTS, cost_column, estimated_costs
+from palimpsest.review.replay.ruler import PriceProfile, Ruler, money_words
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session began."""
-ProfileOf = Callable[[Timeline], PriceProfile]
-"""Returns the prices of a subagent's session, in the money of the session that began it."""
+MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
+"""Returns how a subagent's session is counted, and its prices in the money of the session that began it."""
 DEEPEST = 8
 """Levels of subagents that are followed; nobody nests deeper."""
 RETURNED_CHARS = 80
@@ -31,6 +35,15 @@ FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"com
 def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
     """Return that a session began no others."""
     return ()
+
+
+@dataclass(frozen=True)
+class ChildMeasures:
+    """How sessions and their subagents are counted: each by the ruler that its own review has."""
+
+    own: Ruler
+    """Of the session whose subagents are told."""
+    of_child: MeasuresOf
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,8 @@ class SubagentRun:
     request: int
     """The request of the reviewed session whose answer began it, or the work of which it was part."""
     totals: RequestTotals
+    costs: Sequence[RequestCost | None]
+    """Of each of its requests."""
     result: TimelineItem | None
     """The newest message that brought its words, else what its newest call returned; None where nothing came back."""
     returned: int
@@ -68,6 +83,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     title: str
     unit: str
     own: RequestTotals
+    costs: Sequence[RequestCost | None]
+    """Of each request of the session itself."""
     runs: tuple[SubagentRun, ...]
 
     def __getitem__(self, place: Any) -> Any:
@@ -135,7 +152,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     def json(self) -> dict[str, Any]:
         """Return rows and totals as plain values."""
         return {
-            "rows": self.table.records(),
+            "rows": self.table.priced_records(),
             "unit": self.unit,
             "without": asdict(self.own),
             "with": asdict(self.together),
@@ -163,39 +180,32 @@ def _row(run: SubagentRun) -> tuple[Cell, ...]:
 
 
 def subagents_of(
-    timeline: Timeline,
-    children_of: ChildrenOf,
-    profile: PriceProfile,
-    prices: ProfileOf,
-    *,
-    asked: bool = False,
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile, runs: tuple[SubagentRun, ...]
 ) -> Subagents:
-    """Return the subagents of a session, those of subagents behind the one that began them.
-
-    Each request is at its own model's price; recorded costs are taken where there are some, unless prices were ``asked``.
-    """
-    own = _totals(timeline, profile, asked=asked)
-    runs = subagent_runs(timeline, children_of, prices, asked=asked)
+    """Return the subagents of a session with the totals of the session itself."""
+    costs, own = _totals(timeline, ruler, profile)
     title = timeline.title or timeline.session
-    return Subagents(timeline.session, title, profile.unit, own, runs)
+    return Subagents(timeline.session, title, profile.unit, own, costs, runs)
+
+
+def _totals(
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile
+) -> tuple[Sequence[RequestCost | None], RequestTotals]:
+    costs = session_costs(timeline, ruler, profile)
+    return costs, request_totals(timeline, ruler, profile)
 
 
 def subagent_runs(
-    timeline: Timeline,
-    children_of: ChildrenOf,
-    prices: ProfileOf,
-    *,
-    asked: bool = False,
+    timeline: Timeline, children_of: ChildrenOf, measures: ChildMeasures
 ) -> tuple[SubagentRun, ...]:
-    """Return the subagents of a session, as ``subagents_of`` does, without what the session itself took."""
-    return tuple(_runs(timeline, children_of, prices, asked, (timeline.session,), None))
+    """Return the subagents of a session, those of subagents behind the one that began them."""
+    return tuple(_runs(timeline, children_of, measures, (timeline.session,), None))
 
 
 def _runs(
     parent: Timeline,
     children_of: ChildrenOf,
-    prices: ProfileOf,
-    asked: bool,  # noqa: FBT001
+    measures: ChildMeasures,
     above: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:
@@ -203,7 +213,7 @@ def _runs(
     depth = len(above)
     if depth > DEEPEST:
         return
-    ruler = fit_ruler(parent)
+    ruler = measures.own
     found = []
     for child in children_of(parent.session):
         if child.session in above:
@@ -214,24 +224,27 @@ def _runs(
     for begun, _, child, calls in sorted(found, key=lambda one: one[:2]):
         result = _result(parent, child, calls)
         at = begun if request is None else request
-        profile = prices(child)
+        own, profile = measures.of_child(child)
+        costs, totals = child.derived(
+            f"totals {own} {profile}", partial(_totals, ruler=own, profile=profile)
+        )
         yield SubagentRun(
             timeline=child,
             depth=depth,
             call=calls[0] if calls else None,
             calls=len(calls),
             request=at,
-            totals=child.derived(
-                f"totals {profile} {asked}",
-                partial(_totals, profile=profile, asked=asked),
-            ),
+            totals=totals,
+            costs=costs,
             result=result,
             returned=0
             if result is None
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
             words="" if result is None else _beginning(parent.read(result.index)),
         )
-        yield from _runs(child, children_of, prices, asked, (*above, child.session), at)
+        yield from _runs(
+            child, children_of, replace(measures, own=own), (*above, child.session), at
+        )
 
 
 def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
@@ -303,29 +316,36 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
         TableColumn("input", "input", "count", "fact"),
         TableColumn("cache_read", "read", "count", "fact"),
         TableColumn("output", "output", "count", "fact"),
-        TableColumn("cost", "USD", "usd", "", "As recorded; with ~ at the prices of a list."),
+        cost_column(subagents.unit),
     )
-    rows = [(_SentPlace(one.index, 0, 0, one.index), timeline, "", 0) for one in timeline.requests]
+    own = _PricedRequests(timeline, subagents.costs, "", 0)
+    rows = [(_SentPlace(one.index, 0, 0, one.index), own) for one in timeline.requests]
     for number, run in enumerate(subagents.runs, start=1):
-        sent = 0
+        sent, its = 0, _PricedRequests(run.timeline, run.costs, run.name, run.depth)
         for one in run.timeline.requests:
             sent = max(sent, one.started or 0)
             place = _SentPlace(_sent_after(timeline, run, one.index), sent, number, one.index)
-            rows.append((place, run.timeline, run.name, run.depth))
+            rows.append((place, its))
     rows.sort(key=lambda one: one[0].key)
-    links = tuple(link_to(one.session, place.own) for place, one, _, _ in rows)
+    links = tuple(link_to(one.timeline.session, place.own) for place, one in rows)
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     shown = tuple(
-        (max(place.request, 0) + 1, name, depth, place.own + 1, *_facts(one, place.own))
-        for place, one, name, depth in rows
+        (max(place.request, 0) + 1, one.name, one.depth, place.own + 1, *_facts(one, place.own))
+        for place, one in rows
     )
-    listed = frozenset(
-        (row, "cost")
-        for row, (place, one, _, _) in enumerate(rows)
-        if one.requests[place.own].listed
-    )
-    notes = (*subagents.table.notes, *((LISTED_COSTS,) if listed else ()), *timeline.gaps)
-    return ReportTable(title, columns, shown, notes, links, listed)
+    estimated = estimated_costs([one.costs[place.own] for place, one in rows])
+    notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    return ReportTable(title, columns, shown, notes, links, estimated)
+
+
+@dataclass(frozen=True, slots=True)
+class _PricedRequests:
+    """The session or subagent that a row is of."""
+
+    timeline: Timeline
+    costs: Sequence[RequestCost | None]
+    name: str
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,8 +379,8 @@ def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
     return max(later, default=run.request)
 
 
-def _facts(timeline: Timeline, index: int) -> tuple[Cell, ...]:
-    one = timeline.requests[index]
+def _facts(sent: _PricedRequests, index: int) -> tuple[Cell, ...]:
+    one, cost = sent.timeline.requests[index], sent.costs[index]
     usage = one.usage
     return (
         one.model,
@@ -369,9 +389,5 @@ def _facts(timeline: Timeline, index: int) -> tuple[Cell, ...]:
         one.reported,
         None if usage is None else usage.cache_read,
         None if usage is None else usage.output,
-        one.cost,
+        None if cost is None else cost.value,
     )
-
-
-def _totals(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> RequestTotals:
-    return request_totals(timeline, fit_ruler(timeline), profile, asked=asked)

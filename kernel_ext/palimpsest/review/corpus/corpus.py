@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
+from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.session_figures import SessionFigures, figures_table
 from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
@@ -130,7 +131,8 @@ class Corpus(ShownAsTable):
         self,
         policies: Sequence[PolicyLike] | str,
         *,
-        price: str | None = None,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
         window: int = 0,
         summary: str | None = None,
     ) -> CorpusComparison:
@@ -145,7 +147,8 @@ class Corpus(ShownAsTable):
         made = tuple(policy_from_words(one) if isinstance(one, str) else one for one in wanted)
         if not made:
             raise UserError("Name at least one policy.")
-        found = self._reviewed(made, ReplayOptions(price or self._price, window, summary))
+        words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
+        found = self._reviewed(made, ReplayOptions(words or None, window, summary))
         keys = [policy_key(one) for one in made]
         problems = [
             told
@@ -237,14 +240,16 @@ def corpus(
     *,
     cache: str | Path | bool | None = None,
     progress: Told | None = None,
-    price: str | None = None,
+    price: PriceWords | None = None,
+    lifetime: str | float | None = None,
 ) -> Corpus:
     """Return all sessions of a folder of recordings or projects as one lazy table.
 
     ``executor`` is any of ``concurrent.futures``, or Dask's; without one, processes. ``cache`` is the folder
     of kept results, ``.palimpsest/review`` of the current project by default, False for none. ``progress`` is
-    called with the sources that are done and all of them. ``price`` is a model's id or ``units``; without one,
-    what was recorded. Raises UserError where the folder holds no session.
+    called with the sources that are done and all of them. ``price`` is a model's id, ``units``,
+    ``MODEL=in/out/read/write`` or a price file, several in a list; without one, what was recorded. ``lifetime`` are the
+    seconds for which the cache keeps a prefix. Raises UserError where the folder holds no session.
     """
     if isinstance(cache, str | Path):
         kept: Path | None = Path(cache).expanduser()
@@ -255,7 +260,7 @@ def corpus(
         executor,
         ResultCache(kept),
         progress or default_progress(),
-        price,
+        price_words(price, lifetime),
         passed_over_in(folder),
     )
 

@@ -25,6 +25,7 @@ class SessionWork:
     figures: bool = False
     policies: tuple[PolicyLike, ...] = ()
     price: str | None = None
+    """What was given, as words, with the lifetime of the cache."""
     window: int = 0
     summary: str | None = None
     """What stands where policies would have had a summary written."""
@@ -62,16 +63,16 @@ def _reviewed(work: SessionWork) -> SessionResult:
     policies: list[Rows] = [[] for _ in work.policies]
     wanted = [policy_from_words(one) if isinstance(one, str) else one for one in work.policies]
     # Subagents that are recordings of their own are sources of their own.
-    with open_recording(work.source.path, session=work.source.session, alone=True) as recording:
+    with open_recording(
+        work.source.path, session=work.source.session, price=work.price, alone=True
+    ) as recording:
         problems = [one.sentence for one in recording.problems]
         for review in recording:
             if work.figures:
-                figures.append(session_figures(review, work.price).json())
+                figures.append(session_figures(review).json())
             if not wanted or not review.timeline.requests:
                 continue
-            compared = review.compare(
-                wanted, price=work.price, window=work.window, summary=work.summary
-            )
+            compared = review.compare(wanted, window=work.window, summary=work.summary)
             about = {
                 "session": review.timeline.session,
                 "title": review.timeline.title,

@@ -36,6 +36,7 @@ from palimpsest.review.importers.chat_messages import (
     whole_number,
 )
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -46,9 +47,11 @@ from palimpsest.review.importing.recorded import (
     RemovedRead,
     SessionBegin,
     Text,
+    TotalsRead,
 )
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
 PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."
@@ -141,9 +144,13 @@ class _SessionReader:
             parent=parent,
             parent_call=call,
         )
+        totals = NO_TOTALS
         for number, one in enumerate(self._files.chain(self._first)):
+            totals = _added(totals, totals_of(one.value)) if number else totals_of(one.value)
             self._embedded |= embedded(one, self._report)
             yield from self._document(one, is_first=number == 0, has_system=system is not None)
+        if totals != NO_TOTALS:
+            yield TotalsRead(totals)
 
     def children(self) -> list[Child]:
         """Return the subagents' trajectories, each with this session and the call that began it."""
@@ -286,6 +293,32 @@ class _SessionReader:
                 )
         if not outputs:
             yield GapRead(PRUNED)
+
+
+def totals_of(value: Json) -> RecordedTotals:
+    """Return what ``final_metrics`` say of a trajectory's requests together."""
+    told = json_object(value.get("final_metrics"))
+    return RecordedTotals(
+        cost=cost_field(told, "total_cost_usd"),
+        # Sums over steps without metrics are 0.
+        input=token_field(told, "total_prompt_tokens") or None,
+        cached=token_field(told, "total_cached_tokens") or None,
+        output=token_field(told, "total_completion_tokens") or None,
+    )
+
+
+def _added(one: RecordedTotals, other: RecordedTotals) -> RecordedTotals:
+    """Return the totals of two trajectories that go on from each other; what one of them lacks is not known."""
+    return RecordedTotals(
+        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
+        input=_sum(one.input, other.input),
+        cached=_sum(one.cached, other.cached),
+        output=_sum(one.output, other.output),
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _split_copied(steps: list[Json]) -> tuple[list[Json], list[Json]]:

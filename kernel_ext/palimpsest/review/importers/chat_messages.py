@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.review.importing.json_fields import token_field
 from palimpsest.review.importing.recorded import Call, Json, Media, Text, Thinking
 from palimpsest.store.bounded_json import json_value
-from palimpsest.transcript.values import ToolSpec, Usage
+from palimpsest.transcript.values import ToolSpec, Usage, priced_tier
 
 LARGEST_NUMBER = 10**15
 """Numbers of tokens or milliseconds above this are no measurements."""
@@ -223,8 +223,11 @@ def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
     )
 
 
-def usage_of(value: Any) -> Usage | None:
-    """Return the usage of one request as OpenAI and litellm report it: cached and reasoning are subsets."""
+def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
+    """Return the usage of one request as OpenAI and litellm report it: cached and reasoning are subsets.
+
+    ``service_tier`` is what stands beside it in the answer.
+    """
     usage = json_object(value)
     prompt = token_field(usage, "prompt_tokens" if "prompt_tokens" in usage else "input_tokens")
     answer = token_field(
@@ -238,8 +241,16 @@ def usage_of(value: Any) -> Usage | None:
     written = token_field(usage, "cache_creation_input_tokens") or token_field(
         details, "cache_creation_tokens"
     )
+    kept = json_object(usage.get("cache_creation", details.get("cache_creation_token_details")))
+    hour = token_field(kept, "ephemeral_1h_input_tokens")
     reasoning = token_field(more, "reasoning_tokens")
-    return normalised_usage(prompt or 0, answer or 0, read or 0, written or 0, reasoning or 0)
+    found = normalised_usage(prompt or 0, answer or 0, read or 0, written or 0, reasoning or 0)
+    return found.model_copy(
+        update={
+            "cache_write_hour": None if hour is None else min(hour, found.cache_write),
+            "service_tier": priced_tier(usage.get("service_tier") or service_tier),
+        }
+    )
 
 
 def normalised_usage(

@@ -150,13 +150,19 @@ def result_of(item: Json, time: int | None, session: str | None = None) -> Resul
     )
 
 
-def usage_of(last: Json, total: Json, before: Json) -> Usage:
-    """Return the usage of one request, by its own report or by how the total grew."""
+def usage_of(last: Json, total: Json, before: Json, service_tier: str | None = None) -> Usage:
+    """Return the usage of one request, by its own report or by how the total grew; read and written are parts of its input."""
     said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
     given = tokens(said, "input_tokens")
     cached = min(tokens(said, "cached_input_tokens"), given)
     output = tokens(said, "output_tokens")
     reasoning = min(tokens(said, "reasoning_output_tokens"), output)
+    written = min(tokens(said, "cache_write_input_tokens"), given - cached)
     return Usage(
-        input=given - cached, output=output - reasoning, reasoning=reasoning, cache_read=cached
+        input=given - cached - written,
+        output=output - reasoning,
+        reasoning=reasoning,
+        cache_read=cached,
+        cache_write=written,
+        service_tier=service_tier,
     )

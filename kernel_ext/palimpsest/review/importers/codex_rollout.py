@@ -45,7 +45,7 @@ from palimpsest.review.importing.recorded import (
     UsageRead,
 )
 from palimpsest.review.importing.sources import json_lines
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import Usage, priced_tier
 
 Json = dict[str, Any]
 
@@ -75,6 +75,8 @@ class CodexRollout:
         self._provider = "openai"
         self._model = ""
         self._effort: str | None = None
+        self._tier: str | None = None
+        """The service tier of the turn, where it has a price of its own."""
         self._total: Json = {}
         self._count = 0
         self._parts: list[Text | Thinking | Media | Call] = []
@@ -165,6 +167,7 @@ class CodexRollout:
                 mode = mapping(mapping(payload.get("collaboration_mode")).get("settings"))
                 effort = payload.get("effort") or mode.get("reasoning_effort")
                 self._effort = text(effort) or None
+                self._tier = priced_tier(payload.get("service_tier"))
             case "compacted":
                 yield from self._complete(time)
                 yield self._compaction(payload, time)
@@ -292,7 +295,7 @@ class CodexRollout:
                 if total and total != self._total:
                     before, self._total = self._total, total
                     last = mapping(info.get("last_token_usage"))
-                    yield from self._usage(usage_of(last, total, before), time)
+                    yield from self._usage(usage_of(last, total, before, self._tier), time)
             case "turn_aborted":
                 yield from self._complete(time, finish="aborted")
             case "thread_rolled_back":

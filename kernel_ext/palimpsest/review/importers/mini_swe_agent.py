@@ -19,6 +19,7 @@ from palimpsest.review.importers.chat_messages import (
     whole_number,
 )
 from palimpsest.review.importers.chat_stream import ChatStream
+from palimpsest.review.importers.swe_agent import totals_of
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import cost_field
 from palimpsest.review.importing.recorded import (
@@ -71,6 +72,7 @@ class MiniSweAgentImporter:
             system=text_of(first.get("content")) if has_system else None,
         )
         yield GapRead(NO_TOOLS)
+        yield from totals_of(json_object(info.get("model_stats")))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
         pending = None if has_system else first
         found = 0
@@ -177,7 +179,9 @@ def _answer_facts(message: Json) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "created": created,
         "completed": created,
-        "usage": usage_of(response.get("usage") or message.get("usage")),
+        "usage": usage_of(
+            response.get("usage") or message.get("usage"), response.get("service_tier")
+        ),
         "cost": cost or None,
     }
     finish = FINISHES.get(string(choice.get("finish_reason")))

@@ -119,7 +119,10 @@ class _Conversation:
         finish = FINISHES.get(string(message.get("finish_reason") or line.get("finish_reason")))
         facts: dict[str, Any] = {
             "model": full_model_name(line.get("model")),
-            "usage": usage_of(message.get("usage") or line.get("usage")),
+            "usage": usage_of(
+                message.get("usage") or line.get("usage"),
+                message.get("service_tier") or line.get("service_tier"),
+            ),
         }
         return facts | ({"finish": finish} if finish else {})
 

@@ -54,7 +54,7 @@ from palimpsest.review.importing.repeated_inputs import (
     RepeatedInputs,
 )
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.values import ToolSpec, Usage
+from palimpsest.transcript.values import ToolSpec, Usage, priced_tier
 
 REQUESTS = {"chat", "generate_content", "text_completion"}
 AGENT, TOOL = "invoke_agent", "execute_tool"
@@ -250,6 +250,7 @@ class _GenAiTrace:
             one: told
             for one, told in about.items()
             if one.startswith(("gen_ai.usage.", "gen_ai.request.", "gen_ai.response."))
+            or one in SERVICE_TIER
             or one in {"gen_ai.provider.name", "gen_ai.system"}
         }
 
@@ -369,6 +370,14 @@ def _model(request: _GenAiSpan) -> str:
     return "/".join(one for one in (provider, name) if one) if name else ""
 
 
+SERVICE_TIER = (
+    "openai.response.service_tier",
+    "gen_ai.openai.response.service_tier",
+    "gen_ai.response.service_tier",
+)
+"""Attributes with the tier in which a request was answered, newest first; what was asked for says nothing of the price."""
+
+
 def _usage(about: Json) -> Usage | None:
     read = tokens(about, "gen_ai.usage.cache_read.input_tokens")
     written = tokens(about, "gen_ai.usage.cache_write.input_tokens") or count(
@@ -379,7 +388,7 @@ def _usage(about: Json) -> Usage | None:
     )
     if read + written > prompt:  # an instrumentation that does not count cached tokens in
         prompt += read + written
-    return usage_of_whole_prompt(
+    found = usage_of_whole_prompt(
         prompt,
         tokens(about, "gen_ai.usage.output_tokens")
         or tokens(about, "gen_ai.usage.completion_tokens"),
@@ -387,6 +396,8 @@ def _usage(about: Json) -> Usage | None:
         written=written,
         reasoning=tokens(about, "gen_ai.usage.reasoning.output_tokens"),
     )
+    tier = next((about[one] for one in SERVICE_TIER if about.get(one)), None)
+    return found and found.model_copy(update={"service_tier": priced_tier(tier)})
 
 
 def _timed(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:

@@ -19,10 +19,18 @@ from palimpsest.review.importers.chat_messages import (
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.request_comparison import RequestComparison
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
+from palimpsest.review.importing.json_fields import cost_field, mapping, token_field
+from palimpsest.review.importing.recorded import (
+    GapRead,
+    Json,
+    Recorded,
+    SessionBegin,
+    TotalsRead,
+)
 from palimpsest.review.importing.sources import json_items
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
 _TYPED = "No model was asked: a person typed the actions."
 NO_MODELS = {
@@ -77,12 +85,28 @@ class SweAgentImporter:
             model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )
+        info = next(iter(json_items(path, "info", _unreported)), None)
         yield from (GapRead(NO_USAGE), GapRead(NO_TOOLS))
+        yield from totals_of(mapping(mapping(info).get("model_stats")))
         if name in NO_MODELS:
             yield GapRead(NO_MODELS[name])
         stream = ChatStream(text_commands=True)
         requests = RequestComparison(stream, _without_system(history), _rule(agent))
         yield from _requests(path, report, requests, has_history=bool(history))
+
+
+def totals_of(stats: Json) -> Iterator[TotalsRead]:
+    """Yield what ``model_stats`` say of all requests together; a cost of 0 is one that is not known."""
+    sent, received = token_field(stats, "tokens_sent"), token_field(stats, "tokens_received")
+    told = RecordedTotals(
+        cost=cost_field(stats, "instance_cost"),
+        # Where the provider's usage did not come, the counters stay at 0.
+        input=sent or None,
+        output=received or None,
+        requests=token_field(stats, "api_calls") or None,
+    )
+    if told != NO_TOTALS:
+        yield TotalsRead(told)
 
 
 def _requests(

@@ -26,6 +26,7 @@ from palimpsest.review.importing.recorded import (
     RemovedRead,
     ResultRead,
     SessionBegin,
+    TotalsRead,
     UsageRead,
 )
 from palimpsest.review.importing.session_journal import Differs, SessionJournal
@@ -57,6 +58,7 @@ _KINDS = {
     CompactionRead: "compaction",
     ReducedRead: "reduction",
     RemovedRead: "removal",
+    TotalsRead: "totals",
     GapRead: "gap",
 }
 

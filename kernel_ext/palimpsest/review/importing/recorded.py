@@ -8,6 +8,7 @@ recording's own, unique within its session; where it has none, the importer coun
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import ToolSpec, Usage
 
 Json = dict[str, Any]
@@ -197,6 +198,13 @@ class TitleRead:
 
 
 @dataclass(frozen=True, slots=True)
+class TotalsRead:
+    """What the recording tells of the whole session: sums that its agent counted; the newest hold."""
+
+    totals: RecordedTotals
+
+
+@dataclass(frozen=True, slots=True)
 class GapRead:
     """Something is not in the recording that was in the context, or the other way round."""
 
@@ -217,5 +225,6 @@ Recorded = (
     | ReducedRead
     | RemovedRead
     | TitleRead
+    | TotalsRead
     | GapRead
 )

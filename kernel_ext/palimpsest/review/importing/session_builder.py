@@ -31,6 +31,7 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     SessionBegin,
     TitleRead,
+    TotalsRead,
     UsageRead,
 )
 from palimpsest.review.importing.recorded_names import RecordedNames
@@ -109,6 +110,8 @@ class SessionBuilder:
             self._summary_of = None
         if isinstance(value, TitleRead):
             self.facts.given_title = value.title or self.facts.given_title
+        elif isinstance(value, TotalsRead):
+            self.facts.totals = value.totals
         elif isinstance(value, CompactionRead | ReducedRead | RemovedRead | GapRead):
             yield from self._change(value)
         else:

@@ -9,6 +9,7 @@ from palimpsest.review.importing.recorded_names import RecordedNames
 from palimpsest.store.interface import Store
 from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
+from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage
 
 Json = dict[str, Any]
@@ -32,6 +33,8 @@ class RecordingFacts:
         self.time = self.created
         """Time of the newest value, in milliseconds since 1970."""
         self.spent = Spent()
+        self.totals = NO_TOTALS
+        """What the recording tells of the whole."""
         self._gaps: list[Json] = []
         self._more_gaps = 0
         self._texts = _kept_texts(begin, store)
@@ -109,6 +112,8 @@ class RecordingFacts:
             "parent_call": begin.parent_call,
             "gaps": list(self._gaps) or None,
             "more_gaps": self._more_gaps or None,
+            "totals": {name: one for name, one in self.totals._asdict().items() if one is not None}
+            or None,
             **self._texts,
         }
         if begin.branch_of is not None:

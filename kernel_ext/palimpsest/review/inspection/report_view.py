@@ -76,11 +76,12 @@ def report_view(ledger: "WindowContents") -> ContextReportView:
 
 
 def _head(ledger: "WindowContents") -> tuple[str, ...]:
-    which = (
-        f"request {ledger.request_id}, as it was sent"
-        if ledger.request_id
-        else "as the next request would begin"
-    )
+    if ledger.recorded_by:
+        which = f"request {ledger.request_id}, the last one that {ledger.recorded_by} recorded"
+    elif ledger.request_id:
+        which = f"request {ledger.request_id}, as it was sent"
+    else:
+        which = "as the next request would begin"
     full = _full(ledger)
     assumed = (
         "this window is assumed, since nobody knows the model" if ledger.window_assumed else ""

@@ -98,6 +98,8 @@ class WindowContents:
     """Runs of cells that were only named, for want of tokens."""
     hidden_variables: int = 0
     """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
+    recorded_by: str = ""
+    """The agent whose recording this is: the request is its last one. Empty for a session of ours."""
     opaque_by: str = ""
     """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import overload
 
 from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.importers.built_in import REGISTRY
@@ -48,10 +49,11 @@ class Recording(Sequence[Reviewing]):
         review: ReviewMaker[Reviewing],
         get_policy: GetPolicy = get,
         price_of: PriceOf = offline_price,
+        price: str | None = None,
         remove: Callable[[], object] = lambda: None,
         reads_log: bool = False,
     ) -> None:
-        """``problems`` are those of an import; with ``reads_log`` each session's log is asked for its own."""
+        """``price`` are the words of what was given for all sessions. ``problems`` are those of an import; with ``reads_log`` each session's log is asked for its own."""
         self._store = store
         self.ids = tuple(ids)
         """The sessions' ids, in the order in which they were recorded."""
@@ -60,6 +62,7 @@ class Recording(Sequence[Reviewing]):
         self._make = review
         self._get_policy = get_policy
         self._price_of = price_of
+        self._price = price
         self._remove = remove
 
     @cached_property
@@ -115,6 +118,7 @@ class Recording(Sequence[Reviewing]):
             self._price_of,
             self._get_policy,
             problems=self._problems_of(session_id),
+            price=self._price,
         )
 
     def _problems_of(self, session_id: str) -> Sequence[Problem]:
@@ -141,6 +145,8 @@ def open_recording(
     session: str = "",
     get_policy: GetPolicy = get,
     price_of: PriceOf = offline_price,
+    price: PriceWords | None = None,
+    lifetime: str | float | None = None,
     control: ImportControl | None = None,
     review: ReviewMaker[RecordingReview] = RecordingReview,
     alone: bool = False,
@@ -148,13 +154,15 @@ def open_recording(
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. ``review`` makes the review of a
-    timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
+    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
+    sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
+    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
     """
+    words = price_words(price, lifetime)
     target = Path(path).expanduser()
     root = project_root(target)
     if root is not None:
-        return _project(root, session, get_policy, price_of, review)
+        return _project(root, session, get_policy, price_of, review, words)
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-recording-"))
     try:
         store = JsonlStore(prepare(folder))
@@ -170,6 +178,7 @@ def open_recording(
         review=review,
         get_policy=get_policy,
         price_of=price_of,
+        price=words,
         remove=remove,
     )
 
@@ -189,6 +198,7 @@ def _project(
     get_policy: GetPolicy,
     price_of: PriceOf,
     review: ReviewMaker[RecordingReview],
+    price: str | None,
 ) -> Recording[RecordingReview]:
     refuse_newer(root, newest_version(STEPS))
     if is_older(root, STEPS):
@@ -202,7 +212,13 @@ def _project(
         raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
     ids = [session] if session else [one.id for one in store.list()]
     return Recording(
-        store, ids, review=review, get_policy=get_policy, price_of=price_of, reads_log=True
+        store,
+        ids,
+        review=review,
+        get_policy=get_policy,
+        price_of=price_of,
+        price=price,
+        reads_log=True,
     )
 
 

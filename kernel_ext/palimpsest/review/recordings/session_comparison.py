@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.review.comparison.recorded_comparison import RecordedComparison, compare_recorded
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.recordings.recording import open_recording
-from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.errors import UserError
 
 
@@ -23,12 +22,12 @@ def compare_sessions(
     first: SessionReview | Reviewed | str | Path,
     second: SessionReview | Reviewed | str | Path,
     *,
-    price: str | PriceProfile | None = None,
+    price: PriceLike = None,
 ) -> RecordedComparison:
     """Return two recorded sessions side by side: cost, requests, growth of the context, breaks, tools.
 
     Each is a session, its review, or the path of a recording, of which the first session with a request counts.
-    ``price`` is a model's id or ``units``. Raises UserError with one sentence.
+    ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write``, or a price file. Raises UserError with one sentence.
     """
     return compare_recorded(_review(first), _review(second), price)
 

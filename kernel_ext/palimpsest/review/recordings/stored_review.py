@@ -43,6 +43,7 @@ def review_made_by(
     *,
     in_file: bool = False,
     problems: Sequence[Problem] = (),
+    price: str | None = None,
 ) -> Reviewing:
     """Return the review of a session that ``make`` makes of its timeline. Raises NotFound."""
 
@@ -65,4 +66,5 @@ def review_made_by(
         references=known.references,
         keep=None if file is None else file.keep,
         problems=problems,
+        price=price,
     )

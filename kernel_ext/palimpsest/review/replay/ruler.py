@@ -13,6 +13,8 @@ from palimpsest.transcript.values import Price
 
 Prefix = Literal["message", "item"]
 
+GIVEN = "given"
+"""The source of a price that a person gave."""
 MOST_ODD_NAMED = 5
 """Requests with a contradicting report that a sentence names."""
 
@@ -87,6 +89,12 @@ class PriceProfile:
     """The list that the prices are from, with its date; empty where they were given."""
     recorded: bool = False
     """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
+    of_session: bool = False
+    """Each request is at its own price, so that a cost that was recorded stands; else all are at these prices."""
+    given: bool = False
+    """A person gave this model's price: it goes before what a list says."""
+    unused: bool = False
+    """A person gave prices, and none of them is that of a model of the session."""
     model_price: Price | None = None
     """All prices of the model, where they depend on the length of a prompt, its service tier and its cache."""
     writes_hour: bool = False
@@ -98,7 +106,7 @@ class PriceProfile:
 
     def at(self, terms: Terms, prompt: float) -> "PriceProfile":
         """Return the prices of a request with so many tokens in its prompt."""
-        found = self._of(terms.model)
+        found = self.of(terms.model)
         if found.model_price is None:
             return found
         price = found.model_price.at(prompt, terms.service_tier)
@@ -119,13 +127,25 @@ class PriceProfile:
             return "The price is not known: one unit is the price of an uncached input token."
         others = "".join(f"; of {one.name}: {one.rates}" for one in self.others)
         told = f"Prices of {self.name}: {self.rates} USD per million tokens in, read, written, out{others}"
+        if self.unused:
+            told += " (no request is by a model whose price was given)"
         if self.recorded:
             return f"{told}; the recorded costs are at these."
-        sources = dict.fromkeys(one.source for one in (self, *self.others) if one.source)
-        told += f", from {' and '.join(sources)}" if sources else ""
+        told += self.source_words
         if self.unknown:
             told += f". The price of {', '.join(self.unknown)} is not known and taken to be that of {self.name}"
         return f"{told}. What they give is an estimate, marked {ESTIMATED}."
+
+    @property
+    def source_words(self) -> str:
+        """From where the prices are: `` as given``, ``, from`` a list, or both; empty where that is not known."""
+        sources = dict.fromkeys(one.source for one in (self, *self.others) if one.source)
+        lists = [one for one in sources if one != GIVEN]
+        listed = f", from {' and '.join(lists)}" if lists else ""
+        named = [one.name for one in (self, *self.others) if one.source == GIVEN]
+        if not named:
+            return listed
+        return f"{listed}, and as given for {', '.join(named)}" if lists else ", as given"
 
     @property
     def rates(self) -> str:
@@ -141,7 +161,8 @@ class PriceProfile:
         told = _told(Rates(self.input, self.output, self.read, self.write))
         return f"{told} ({', '.join(more)})" if more else told
 
-    def _of(self, model: str) -> "PriceProfile":
+    def of(self, model: str) -> "PriceProfile":
+        """Return the prices of one model's requests."""
         return next((one for one in self.others if one.name == model), self)
 
     def cost(
@@ -165,7 +186,7 @@ class PriceProfile:
         usage = request.usage
         if usage is None:
             return 0.0
-        price = self._of(request.model).model_price
+        price = self.of(request.model).model_price
         known = None if price is None else usage.cost(price)
         if known is not None:
             return known

@@ -29,6 +29,10 @@ class SentRequests:
         self._store = store
         self._session_id = session_id
 
+    def of_session(self, session_id: str) -> "SentRequests":
+        """Return what the log of another session of the same store holds."""
+        return self if session_id == self._session_id else SentRequests(self._store, session_id)
+
     def rebuilt(self, message_id: str) -> Rebuilt | None:
         """Return the request whose answer is a message; None where none was recorded, or contents of it are gone.
 

@@ -32,6 +32,7 @@ from palimpsest.transcript.timeline import (
     TIMELINE_VERSION,
     EventKind,
     ItemState,
+    RecordedTotals,
     RequestStatus,
     Seen,
     Timeline,
@@ -40,7 +41,7 @@ from palimpsest.transcript.timeline import (
     TimelineRequest,
     Transition,
 )
-from palimpsest.transcript.values import Price, Usage
+from palimpsest.transcript.values import SERVICE_TIERS, Price, Usage
 
 ITEMS: dict[str, ColumnType] = {
     **dict.fromkeys(("index",), WHOLE),
@@ -119,6 +120,7 @@ def timeline_values(timeline: Timeline) -> dict[str, Any]:
         "version": TIMELINE_VERSION,
         "heads": [getattr(timeline, name) for name in HEADS],
         "gaps": list(timeline.gaps),
+        "totals": list(timeline.recorded_totals),
         "unread": list(timeline.unread),
         "subagents": dict(timeline.subagents),
         "items": columns_of(timeline.items, ITEMS),
@@ -138,6 +140,7 @@ def timeline_from(value: object) -> Timeline:
         raise NotAsWritten("It is a timeline of another version.")
     heads = rows_of({"heads": value.get("heads")}, {"heads": MAYBE_TEXT})
     gaps = rows_of({"gaps": value.get("gaps")}, {"gaps": TEXT})
+    cost, *counts = _totals(value.get("totals"))
     unread = rows_of({"unread": value.get("unread")}, {"unread": TEXT})
     if len(heads) != len(HEADS) or None in [one for (one,) in heads[:3]]:
         raise NotAsWritten("It has other heads.")
@@ -156,6 +159,7 @@ def timeline_from(value: object) -> Timeline:
             for row in _named(value.get("events"), EVENTS)
         ),
         gaps=tuple(one for (one,) in gaps),
+        recorded_totals=RecordedTotals(cost, *counts),
         unread=tuple(one for (one,) in unread),
         subagents=_texts(value.get("subagents")),
     )
@@ -173,6 +177,14 @@ def blobs_from(value: object) -> dict[str, str]:
 
 
 _ANY = ColumnType(frozenset({Price, Usage, type(None)}))
+
+
+def _totals(value: object) -> RecordedTotals:
+    """Return what a recording tells of the whole."""
+    found = [one for (one,) in rows_of({"totals": value}, {"totals": NUMBER})]
+    if len(found) != len(RecordedTotals._fields) or any(type(one) is float for one in found[1:]):
+        raise NotAsWritten("These are other totals.")
+    return RecordedTotals(*found)
 
 
 def _texts(value: object) -> dict[str, str]:
@@ -235,9 +247,12 @@ def _usage(value: list[Any] | None) -> Usage | None:
         raise NotAsWritten("These are other numbers of tokens.")
     wholes([one for one in value if type(one) is int], 1 << 53)
     try:
-        return Usage.model_validate(dict(zip(USAGE, value, strict=True)), strict=True)
+        found = Usage.model_validate(dict(zip(USAGE, value, strict=True)), strict=True)
     except ValueError as error:
         raise NotAsWritten("These are other numbers of tokens.") from error
+    if found.service_tier is not None and found.service_tier not in SERVICE_TIERS:
+        raise NotAsWritten("It is no service tier.")
+    return found
 
 
 def _check(timeline: Timeline) -> None:

@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
@@ -47,6 +48,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
     ASKED_FOR,
     WRITTEN_BY,
+    RecordedTotals,
     Timeline,
 )
 from palimpsest.transcript.values import Price
@@ -349,6 +351,7 @@ class TimelineBuilder:
             else None,
             subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
+            recorded_totals=_totals(self._imported.get("totals")),
             unread=_unread(self._imported.get("unread"), self._imported.get("more_unread")),
             read=texts,
             count=count,
@@ -389,6 +392,12 @@ def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
     return tuple(found)
+
+
+def _totals(told: Any) -> RecordedTotals:
+    """Return what a recording tells of the whole; the log may be another program's, so that wrong numbers are left out."""
+    cost, *counts = RecordedTotals._fields
+    return RecordedTotals(cost_field(told, cost), *(token_field(told, one) for one in counts))
 
 
 def _unread(places: Any, more: Any) -> tuple[str, ...]:

@@ -9,8 +9,15 @@ from palimpsest.review.comparison.cache_breaks import CacheBreak
 from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.problem_sentences import problem_sentences
 from palimpsest.review.comparison.recorded_clock import clock_sentence
-from palimpsest.review.comparison.request_totals import recorded_cost
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.comparison.recorded_words import recorded_words
+from palimpsest.review.comparison.request_totals import (
+    RequestCost,
+    RequestTotals,
+    recorded_costs,
+    request_totals,
+    session_costs,
+)
+from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
@@ -52,7 +59,7 @@ KINDS = (
 
 def timeline_view(
     review: SessionReview,
-    price: str | PriceProfile | None = None,
+    price: PriceLike = None,
     *,
     own: bool = False,
     seq: int = 0,
@@ -60,14 +67,14 @@ def timeline_view(
 ) -> TimelineView:
     """Return everything that an inspector shows of a session besides texts; shapes in ``view_values``.
 
-    ``price`` is a model's id, ``units`` or None for the recorded model's. Raises UserError for an unknown price.
+    ``price`` is that of ``SessionReview.price``. Raises UserError for an unknown price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     kinds, items = _items(timeline, timeline.weights(ruler.estimator))
-    models, requests = _requests(timeline)
+    models, requests = _requests(timeline, session_costs(timeline, ruler, profile))
     limits = review.listed_limits()
     breaks = review.breaks(profile)
-    track = recorded_track(review, profile)
+    track = recorded_track(review, price)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
     # What was made of the same values before is not looked at again.
@@ -102,6 +109,7 @@ def timeline_view(
             write=profile.write,
             source=profile.source,
             recorded=profile.recorded,
+            of_session=profile.of_session,
         ),
         recorded=track,
         events=_events(timeline),
@@ -123,8 +131,8 @@ def timeline_view(
             for one in wastes.kinds
         ),
         used=review.references.used_by(len(timeline.requests)),
-        subagents=tuple(_subagents(subagents, profile)),
-        totals=_totals(timeline, track, profile),
+        subagents=tuple(_subagents(subagents)),
+        totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         coming=_coming(timeline),
         policies=policy_choices(),
@@ -164,7 +172,7 @@ def _breaks(
     return grown.of(view, breaks, pairs, about=profile)
 
 
-def _subagents(runs: Sequence[SubagentRun], profile: PriceProfile) -> Iterator[SubagentView]:
+def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
     for one in runs:
         yield SubagentView(
             session=one.timeline.session,
@@ -172,7 +180,7 @@ def _subagents(runs: Sequence[SubagentRun], profile: PriceProfile) -> Iterator[S
             request=one.request,
             requests=one.totals.requests,
             tokens=one.totals.input + one.totals.output,
-            cost=one.totals.cost if profile.unit == "USD" else None,
+            cost=one.totals.cost,
             cost_is_fact=one.totals.cost_is_fact,
         )
 
@@ -229,7 +237,9 @@ def _partners(groups: Sequence[str]) -> list[int]:
     return found
 
 
-def _requests(timeline: Timeline) -> tuple[tuple[str, ...], RequestColumns]:
+def _requests(
+    timeline: Timeline, costs: Sequence[RequestCost | None]
+) -> tuple[tuple[str, ...], RequestColumns]:
     """Return the models of a session's requests, and the requests."""
 
     def reported(one: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
@@ -255,10 +265,10 @@ def _requests(timeline: Timeline) -> tuple[tuple[str, ...], RequestColumns]:
                 "read": lambda one: reported(one, lambda usage: usage.cache_read),
                 "written": lambda one: reported(one, lambda usage: usage.cache_write),
                 "output": lambda one: reported(one, lambda usage: usage.output + usage.reasoning),
-                "cost": lambda one: one.cost,
-                "listed": lambda one: one.listed,
             },
-        )
+        ),
+        "cost": tuple(None if one is None else one.value for one in costs),
+        "listed": tuple(one is not None and one.basis == "estimate" for one in costs),
     }
     models = tuple(one for one in dict.fromkeys(columns["model"]) if one)
     place = {"": -1, **{model: index for index, model in enumerate(models)}}
@@ -266,52 +276,45 @@ def _requests(timeline: Timeline) -> tuple[tuple[str, ...], RequestColumns]:
     return models, RequestColumns.model_construct(**columns)
 
 
-def _totals(timeline: Timeline, track: TrackView, price: PriceProfile) -> tuple[str, ...]:
+def _totals(
+    timeline: Timeline, track: TrackView, totals: RequestTotals, price: PriceProfile
+) -> tuple[str, ...]:
     """Return what the session came to, in sentences; facts where usage was reported."""
-    figures = track.facts or track.figures
-    if figures is None:
+    if not timeline.requests:
         return ("The session has no request yet.",)
-    about = "" if track.facts is not None else "about "
+    about = "" if totals.is_fact else "about "
     known = sum(one is not None for one in timeline.reported)
     how_many = some(len(timeline.requests), "request")
     if 0 < known < len(timeline.requests):
         how_many = f"{known:,} of {how_many} reported their usage: they"
-    largest = f"at most {about}{figures.peak:,} at once"
-    sentences = [
-        f"{how_many} read {about}{figures.input:,} tokens, {largest}; {figures.cached:.0%} came from the cache."
-    ]
-    if track.facts is not None:
-        sentences.extend(_cost_sentences(timeline, price))
-    elif track.figures is not None and track.figures.cost is not None:
-        sentences.extend(_priced(track.figures.cost, price))
-    if track.facts is None:
+    read = f"{how_many} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
+    cached = f"; {track.facts.cached:.0%} came from the cache" if track.facts is not None else ""
+    sentences = [f"{read}{cached}.", *_cost_sentences(timeline, totals, price)]
+    if not totals.is_fact:
         sentences.append(
             "The recording reports no usage: sizes are estimates, and the cache is taken to be warm."
         )
-    clock = clock_sentence(timeline)
-    return (*sentences, clock) if clock else tuple(sentences)
+    about_all = (recorded_words(timeline.recorded_totals), clock_sentence(timeline))
+    return (*sentences, *filter(None, about_all))
 
 
-def _cost_sentences(timeline: Timeline, price: PriceProfile) -> tuple[str, ...]:
-    """Return what the requests with reported usage cost; a cost of 0 for tokens that were read is none that is known."""
-    reported = [one for one, told in zip(timeline.requests, timeline.reported, strict=True) if told]
-    recorded = [one.cost for one in reported if one.cost and not one.listed]
+def _cost_sentences(
+    timeline: Timeline, totals: RequestTotals, price: PriceProfile
+) -> tuple[str, ...]:
+    """Return what the session cost: what was recorded is a fact, whatever prices the others are taken at."""
+    recorded = [*recorded_costs(timeline)]
+    amount = money_words(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded:
-        return _priced(recorded_cost(timeline, price, asked=True), price)
-    cost = money_words(sum(recorded), "USD")
-    if len(recorded) == len(reported):
-        return (f"The session cost {cost}.",)
-    told = f"{len(recorded):,} of {some(len(reported), 'request')} cost {cost}"
-    others = [one.cost for one in reported if one.cost and one.listed]
-    if len(recorded) + len(others) < len(reported):
-        return (f"{told}; what the others cost is not known.",)
-    listed = money_words(sum(others), "USD", "estimate")
+        return (f"It would cost {amount}; the recording holds no cost.", price.sentence)
+    paid = money_words(sum(recorded), "USD")
+    if totals.cost_is_fact:
+        return (f"The session cost {paid}.",)
+    which = some(len(timeline.requests), "request")
+    is_all = len(recorded) == len(timeline.requests)
+    told = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
+    if not price.of_session:
+        return (f"{told}; at these prices all of it would cost {amount}.", price.sentence)
     return (
-        f"{told}; of the others no cost was recorded, and they come to {listed}.",
+        f"{told}; of the others no cost was recorded, and with them it comes to {amount}.",
         price.sentence,
     )
-
-
-def _priced(cost: float, price: PriceProfile) -> tuple[str, ...]:
-    amount = money_words(cost, price.unit, "estimate")
-    return (f"It would cost {amount}; the recording holds no cost.", price.sentence)

@@ -8,11 +8,11 @@ from palimpsest.render.reports.table import Cell
 from palimpsest.review.comparison.explanation import transition_words
 from palimpsest.review.comparison.policy_comparison import columns, reported_row
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
-from palimpsest.review.comparison.prices import cost_is_fact
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.comparison.request_totals import request_totals
+from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import RequestSize, Simulation
 from palimpsest.review.timeline_view.view_values import (
     ProbeView,
@@ -24,10 +24,11 @@ from palimpsest.transcript.growing_lists import GrownColumns, GrownRows, common_
 from palimpsest.transcript.timeline import Timeline, Transition
 
 
-def recorded_track(review: SessionReview, price: PriceProfile) -> TrackView:
+def recorded_track(review: SessionReview, price: PriceLike) -> TrackView:
     """Return the recording as a track, its figures estimated like a policy's, and beside them what was reported."""
-    simulation = recorded(review.timeline, review.ruler)
-    return track_of(review, simulation, price, _reported(review.timeline, price))
+    simulation = recorded(review.timeline, review.ruler_at(price))
+    facts = _reported(review.timeline, review.ruler, review.price(price))
+    return track_of(review, simulation, review.replay_price(price), facts)
 
 
 def track_of(
@@ -158,16 +159,15 @@ def _figures(one: PolicyFigures) -> TrackFigures:
     )
 
 
-def _reported(timeline: Timeline, price: PriceProfile) -> TrackFigures | None:
-    rows = reported_row(timeline, price)
+def _reported(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> TrackFigures | None:
+    rows = reported_row(timeline, ruler, price)
     if not rows:
         return None
     cells: dict[str, Cell] = dict(
         zip((one.key for one in columns(price.unit)), rows[0], strict=True)
     )
     known = {name: cells[name] for name in TrackFigures.model_fields if name in cells}
-    is_own = price.name in {one.model for one in timeline.requests}
-    is_fact = cost_is_fact(timeline, price, asked=not is_own)
+    is_fact = request_totals(timeline, ruler, price).cost_is_fact
     return TrackFigures.model_validate(
         {**known, "fired": len(timeline.transitions), "cost_is_fact": is_fact}
     )

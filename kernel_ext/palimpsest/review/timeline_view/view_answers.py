@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from palimpsest.review.comparison.price_file import without_files
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
@@ -85,15 +86,16 @@ class ViewAnswers:
             case AskView():
                 view = timeline_view(
                     self.review,
-                    query.price,
+                    without_files(query.price),
                     own=self._own,
                     seq=self.seq,
                     epoch=self.epoch,
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
-                price = self.review.price(query.price)
-                found = self._simulation(query.policy, query.numbers, query.window)
+                words = without_files(query.price)
+                price = self.review.replay_price(words)
+                found = self._simulation(query.policy, query.numbers, query.window, words)
                 return ViewAnswer(track=track_of(self.review, found, price))
             case AskItem():
                 return ViewAnswer(item=self._item(query))
@@ -106,13 +108,20 @@ class ViewAnswers:
         """Return whether nothing came after the view that an asker has."""
         return after == self.seq and epoch in (None, self.epoch)
 
-    def _simulation(self, policy: str, numbers: Mapping[str, float], window: int = 0) -> Simulation:
+    def _simulation(
+        self,
+        policy: str,
+        numbers: Mapping[str, float],
+        window: int = 0,
+        price: str | None = None,
+    ) -> Simulation:
         written = {name: _number(value) for name, value in sorted(numbers.items())}
-        key = f"{policy} {written} {window}"
+        ruler = self.review.ruler_at(price)
+        key = f"{policy} {written} {window} {ruler.lifetime_seconds}"
         found = self._replays.pop(key, None)
         if found is None:
             chosen = self.review.policy(policy, **written)
-            found = simulate(self.review.timeline, chosen, self.review.ruler, window)
+            found = simulate(self.review.timeline, chosen, ruler, window)
         self._replays[key] = found
         while len(self._replays) > self._kept:
             self._replays.popitem(last=False)
@@ -200,7 +209,7 @@ class ViewAnswers:
     def _compactions(self, price: str | None) -> CompactionLosses:
         """Return the recorded compactions; those at the newest price are kept."""
         if self._losses is None or self._losses[0] != price:
-            self._losses = price, self.review.compactions(price=price)
+            self._losses = price, self.review.compactions(price=without_files(price))
         return self._losses[1]
 
     def _check(self, request: int, item: int) -> None:

@@ -25,14 +25,17 @@ MOST_BLOCKS = 200
 """Blocks of one piece of a request."""
 LONGEST_NAME = 300
 """Characters of a policy's or model's name in a question."""
+LONGEST_PRICES = 8_000
+"""Characters of the prices that a person gave: some hundred models."""
 
 
 class AskView(Value):
     """Ask for the whole view."""
 
     ask: Literal["view"] = "view"
-    price: str | None = Field(default=None, max_length=LONGEST_NAME)
-    """A model's id or ``units``; None for the recorded model's."""
+    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
+    """A model's id, ``units``, ``MODEL=in/out/read/write``, ``lifetime=1h``, several with blanks between; None for the
+    recorded model's."""
     after: int | None = None
     """``seq`` of the view that the asker has: where nothing came after it, the answer holds no view."""
     epoch: str | None = Field(default=None, max_length=LONGEST_NAME)
@@ -47,7 +50,7 @@ class AskTrack(Value):
     """A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages."""
     numbers: dict[str, float] = {}
     """Numbers of a single preset, as its sliders name them."""
-    price: str | None = Field(default=None, max_length=LONGEST_NAME)
+    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
     window: int = Field(default=0, ge=0)
 
 
@@ -81,7 +84,7 @@ class AskCompaction(Value):
     ask: Literal["compaction"] = "compaction"
     number: int = Field(ge=0)
     """The place of the compaction among the session's ``compact`` events."""
-    price: str | None = Field(default=None, max_length=LONGEST_NAME)
+    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
     """That of the view, for what fetching lost names again would cost."""
 
 

@@ -68,9 +68,9 @@ class RequestColumns(Value):
     output: tuple[int | None, ...]
     """With reasoning."""
     cost: tuple[float | None, ...]
-    """US dollars, as recorded or from the model's price."""
+    """In the money of ``PriceView``: as recorded, else the usage at its prices; what the session cost is their sum."""
     listed: tuple[bool, ...] = ()
-    """The cost is the reported usage at the prices of a list, and so an estimate: the recording has none."""
+    """The cost was not recorded, and so is an estimate."""
 
 
 class TransitionColumns(Value):
@@ -173,9 +173,11 @@ class PriceView(Value):
     read: float
     write: float
     source: str = ""
-    """The list that the prices are from, with its date; empty where they were given."""
+    """The list that the prices are from, with its date, or ``given``; empty where that is not known."""
     recorded: bool = False
     """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
+    of_session: bool = False
+    """Each request is at its own model's price; else all are at these prices."""
 
 
 class EventView(Value):

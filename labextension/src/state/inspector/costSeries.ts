@@ -1,29 +1,20 @@
 /** What a session has cost up to each request. */
 import type { TimelineView, TrackView } from '../../protocol/generated';
-import { foreignPrice } from './labels';
-import { requestCost } from './requestCost';
 
 /** Returns the sum of a track's costs up to each request; an estimate. */
 export function costSeries(track: TrackView): Float64Array {
   return running(track.cost);
 }
 
-/** Returns the sum of the recorded costs, or of the reported usage at another model's price; null where there is none. */
+/** Returns the sum of what the requests cost, at the view's prices where no cost was recorded; null where nothing was reported. */
 export function recordedCosts(view: TimelineView): Float64Array | null {
   const { cost, reported } = view.requests;
-  if (view.price.unit !== 'USD') {
-    return null;
-  }
-  if (foreignPrice(view) === '') {
-    return cost.some(one => one !== null) ? running(cost) : null;
-  }
-  return reported.some(one => one !== null)
-    ? running(
-        reported.map((one, request) =>
-          one === null ? null : requestCost(view, view.recorded, request).cost
-        )
-      )
-    : null;
+  const isKnown =
+    reported.some(one => one !== null) ||
+    cost.some(
+      (one, at) => one !== null && !(view.requests.listed[at] ?? false)
+    );
+  return isKnown ? running(cost) : null;
 }
 
 function running(costs: readonly (number | null)[]): Float64Array {

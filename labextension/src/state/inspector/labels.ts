@@ -60,6 +60,8 @@ export function shortName(label: string, letters: number): string {
 
 /** Stands before an estimate. */
 export const ESTIMATED = '~';
+/** The source of a price that a person gave. */
+export const GIVEN = 'given';
 /** A billionth of a dollar is less than a token of any model costs. */
 const MOST_USD_DIGITS = 9;
 
@@ -107,7 +109,7 @@ export function priceSource(view: TimelineView): string {
  */
 export function foreignPrice(view: TimelineView, request?: number): string {
   const { name, unit } = view.price;
-  if (unit === 'units') {
+  if (unit === 'units' || view.price.of_session) {
     return '';
   }
   // A request that was refused may name another model; nothing was paid there.

@@ -14,9 +14,9 @@ export interface IReductionBalance {
   readonly anew: number;
   readonly cost: number;
   readonly isFact: boolean;
-  /** After how many requests all that it reduced has paid for that; null where it never does. */
+  /** After how many requests all that it reduced has paid for that; null where it had not when it was gone or whole again. */
   readonly paidBack: number | null;
-  /** How many requests the track has from the change on. */
+  /** How many requests of the track show any of what it reduced so, or smaller still. */
   readonly following: number;
 }
 
@@ -45,12 +45,12 @@ export function reductionBalance(
   }
   const change = difference(states, since - 1, since);
   const paid = readAnew(view, change);
-  const smaller = change.rewritten.reduce(
-    (sum, one) => sum + one.before - one.since,
-    0
-  );
   const { read, input } = view.price;
-  const perRequest = (smaller * (read || input)) / 1e6;
+  const perToken = (read || input) / 1e6;
+  const kept = change.rewritten.map(one => ({
+    saved: (one.before - one.since) * perToken,
+    requests: keptFor(states, one.item, since)
+  }));
   return {
     saved,
     requests: request - since + 1,
@@ -59,7 +59,43 @@ export function reductionBalance(
     anew: paid.isBreak ? paid.anew : 0,
     cost: paid.isBreak ? paid.cost : 0,
     isFact: paid.isFact,
-    paidBack: perRequest > 0 ? Math.ceil(paid.cost / perRequest) : null,
-    following: track.total.length - since
+    paidBack: paidAfter(kept, paid.cost),
+    following: Math.max(0, ...kept.map(one => one.requests))
   };
+}
+
+interface IKept {
+  /** What it saves in each request, in the money of the view. */
+  readonly saved: number;
+  /** How many requests show it reduced, from the change on. */
+  readonly requests: number;
+}
+
+/** Returns for how many requests an item stays reduced: until it is gone, whole again, or the track ends. */
+function keptFor(states: ItemStates, item: number, since: number): number {
+  const { request, state } = states.track.transitions;
+  for (const one of states.transitionsOf(item)) {
+    const at = request[one] ?? 0;
+    const now = state[one] ?? 'whole';
+    if (at > since && (isGone(now) || now === 'whole')) {
+      return at - since;
+    }
+  }
+  return states.track.total.length - since;
+}
+
+/** Returns after how many requests the savings reach a cost; null where they do not. */
+function paidAfter(kept: readonly IKept[], cost: number): number | null {
+  const longest = Math.max(0, ...kept.map(one => one.requests));
+  let rest = cost;
+  for (let after = 1; after <= longest; after++) {
+    rest -= kept.reduce(
+      (sum, one) => (after <= one.requests ? sum + one.saved : sum),
+      0
+    );
+    if (rest <= 0) {
+      return after;
+    }
+  }
+  return null;
 }

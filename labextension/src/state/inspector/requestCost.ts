@@ -38,45 +38,18 @@ export function requestCost(
       isFact: false
     };
   }
-  const model = view.models[view.requests.model[request] ?? -1] ?? '';
-  const isOwnPrice = view.price.unit === 'USD' && view.price.name === model;
-  const recorded = view.requests.cost[request] ?? null;
-  const isListed = view.requests.listed[request] ?? false;
-  const cost =
-    isOwnPrice && recorded !== null
-      ? recorded
-      : priceOf(view, request, reported);
+  const cost = view.requests.cost[request] ?? null;
   const broken = view.breaks.find(one => one.request === request) ?? null;
   return {
     tokens: reported,
     read: view.requests.read[request] ?? null,
     cost,
     broken,
-    warm: broken === null ? null : Math.max(cost - broken.cost, 0),
+    warm:
+      broken === null || cost === null ? null : Math.max(cost - broken.cost, 0),
     isReported: true,
-    isFact: isOwnPrice && recorded !== null && !isListed
+    isFact: cost !== null && !(view.requests.listed[request] ?? false)
   };
-}
-
-/** Returns the reported tokens of a request by the prices of the view. */
-function priceOf(
-  view: TimelineView,
-  request: number,
-  reported: number
-): number {
-  const { input, output, read, write } = view.price;
-  const { requests } = view;
-  const cached = requests.read[request] ?? 0;
-  const written = requests.written[request] ?? 0;
-  const plain = Math.max(reported - cached - written, 0);
-  const answer = requests.output[request] ?? 0;
-  return (
-    (plain * input +
-      cached * read +
-      written * (write || input) +
-      answer * output) /
-    1e6
-  );
 }
 
 /** Returns the request that cost most; of equal ones the first. */

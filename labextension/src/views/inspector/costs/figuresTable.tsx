@@ -2,7 +2,12 @@
 import { memo } from 'react';
 import type { TrackFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
-import { money, percent, priceSource } from '../../../state/inspector/labels';
+import {
+  GIVEN,
+  money,
+  percent,
+  priceSource
+} from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/breakableName';
 import { useInspectedSession } from '../controls/inspection';
@@ -86,11 +91,13 @@ export const FiguresTable = memo(function FiguresTable() {
           ? words.__('Costs are in units of an uncached input token.')
           : source === ''
             ? words.__('By the prices of %1.', view.price.name)
-            : words.__(
-                'By the prices of %1, from %2.',
-                view.price.name,
-                source
-              )}{' '}
+            : source === GIVEN
+              ? words.__('By the prices of %1, as given.', view.price.name)
+              : words.__(
+                  'By the prices of %1, from %2.',
+                  view.price.name,
+                  source
+                )}{' '}
         {view.ruler.words}
       </p>
     </section>

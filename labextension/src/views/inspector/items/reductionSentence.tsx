@@ -75,11 +75,23 @@ function paidWords(
   { anew, paidBack, following }: IReductionBalance,
   words: IWords
 ): string {
-  return anew < 1 || paidBack === null
-    ? ''
+  if (anew < 1) {
+    return '';
+  }
+  const shown = words._n(
+    '%1 request',
+    '%1 requests',
+    following,
+    count(following)
+  );
+  return paidBack === null
+    ? words.__(
+        'What it leaves out does not pay for that: it stays so in %1.',
+        shown
+      )
     : words.__(
-        'What it leaves out pays for that after %1; the track has %2 from there on.',
-        words._n('%1 request', '%1 requests', paidBack, paidBack),
-        count(following)
+        'What it leaves out pays for that after %1; it stays so in %2.',
+        words._n('%1 request', '%1 requests', paidBack, count(paidBack)),
+        shown
       );
 }

@@ -70,13 +70,15 @@ export function RequestTable() {
             request={place}
             text={String(place + 1)}
           />,
-          isRecorded && typeof requests.cost[place] === 'number'
-            ? money(
-                requests.cost[place],
-                'USD',
-                !(requests.listed[place] ?? false),
-                digits
-              )
+          isRecorded
+            ? typeof requests.cost[place] === 'number'
+              ? money(
+                  requests.cost[place],
+                  view.price.unit,
+                  !(requests.listed[place] ?? false),
+                  digits
+                )
+              : '–'
             : money(
                 shown.track.cost[place] ?? 0,
                 view.price.unit,

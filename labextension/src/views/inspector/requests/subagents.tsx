@@ -42,7 +42,7 @@ export function Subagents() {
                     count(one.tokens)
                   )}
               {typeof one.cost === 'number' &&
-                `, ${money(one.cost, 'USD', one.cost_is_fact)}`}
+                `, ${money(one.cost, view.price.unit, one.cost_is_fact)}`}
             </span>
             {one.request >= 0 && <RequestLink request={one.request} />}
           </li>

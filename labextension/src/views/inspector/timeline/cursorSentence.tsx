@@ -1,7 +1,7 @@
 /** What the request at the cursor cost and why, in a sentence, and the ways to the dear ones. */
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/display/numberFormat';
-import { priceSource } from '../../../state/inspector/labels';
+import { GIVEN, priceSource } from '../../../state/inspector/labels';
 import {
   dearest,
   nextOf,
@@ -54,9 +54,11 @@ export const CursorSentence = memo(function CursorSentence() {
           <>
             {' '}
             <span className="plm-Muted">
-              {source === ''
-                ? words.__('By the prices of %1.', name)
-                : words.__('By the prices of %1, from %2.', name, source)}
+              {source === GIVEN
+                ? words.__('By the prices of %1, as given.', name)
+                : source === ''
+                  ? words.__('By the prices of %1.', name)
+                  : words.__('By the prices of %1, from %2.', name, source)}
             </span>
           </>
         )}

@@ -1,0 +1,29 @@
+"""Prices of long prompts that litellm's list lacks in a model's own entry, with their source and its date.
+
+The list has the same prices in its entries of the same models at Amazon Bedrock and Google Vertex AI.
+"""
+
+from collections.abc import Mapping
+
+LONG_PROMPT_SOURCE = (
+    "Anthropic's price list (docs.anthropic.com/en/docs/about-claude/pricing) of October 2025"
+)
+_SONNET = {
+    "input_cost_per_token_above_200k_tokens": 6e-06,
+    "output_cost_per_token_above_200k_tokens": 2.25e-05,
+    "cache_read_input_token_cost_above_200k_tokens": 6e-07,
+    "cache_creation_input_token_cost_above_200k_tokens": 7.5e-06,
+    "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 1.2e-05,
+}
+"""Claude Sonnet 4 and 4.5 read more than 200,000 tokens at twice the price, and write the answer at 1.5 times."""
+_BY_KEY: Mapping[str, Mapping[str, float]] = {
+    "claude-sonnet-4-5": _SONNET,
+    "claude-sonnet-4-5-20250929": _SONNET,
+    "claude-sonnet-4-20250514": _SONNET,
+    "claude-4-sonnet-20250514": _SONNET,
+}
+
+
+def long_prompt_prices(key: str, provider: str) -> Mapping[str, float]:
+    """Return the prices of a model's long prompts, named as in the list; none where the list has them or they are not known."""
+    return _BY_KEY.get(key, {}) if provider == "anthropic" else {}

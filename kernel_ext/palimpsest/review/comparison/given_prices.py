@@ -1,0 +1,210 @@
+"""Prices that a person gave, in words: ``MODEL=in/out/read/write[/write1h]``, another model, or units.
+
+One grammar for the command line, for Python, for an inspector's questions, and for the entries of a price file.
+Amounts are US dollars per million tokens. Pure: ``price_file`` reads files.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from palimpsest.model.catalog.retired_prices import dateless_name
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import SERVICE_TIERS, Price, PriceTier, ServicePrice
+
+UNIT_WORD = "units"
+LIFETIME_WORD = "lifetime"
+"""Before ``=`` it gives for how long the cache keeps a prefix, among words about models."""
+FORM = "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars per million tokens"
+EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
+RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
+"""What the numbers between the slashes are, in their order; the last three may be missing."""
+MOST_USD = 1_000_000.0
+"""US dollars per million tokens; more is a mistake in the number."""
+MOST_LIFETIME = 30 * 86_400.0
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+class PriceKey(NamedTuple):
+    """What a price is of: a model, in a service tier, for prompts above so many tokens."""
+
+    model: str
+    service_tier: str = ""
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPrices:
+    """What a person gave; nothing by default."""
+
+    of_models: tuple[tuple[str, Price], ...] = ()
+    """By the model's name, with or without its provider and its date."""
+    for_all: str = ""
+    """The model whose price holds for all requests, or ``units``; empty for each request's own."""
+    lifetime: float | None = None
+    """Seconds for which the cache keeps a prefix."""
+
+    def price_of(self, model: str) -> Price | None:
+        """Return the given price of a model; None where none was given."""
+        for alike in (_same, _without_provider, dateless_name):
+            found = [price for name, price in self.of_models if alike(name) == alike(model)]
+            if found:
+                return found[-1]
+        return None
+
+    def over(self, price_of: Callable[[str], Price | None]) -> Callable[[str], Price | None]:
+        """Return the prices of a list with the given ones in front."""
+        if not self.of_models:
+            return price_of
+
+        def found(model: str) -> Price | None:
+            given = self.price_of(model)
+            return price_of(model) if given is None else given
+
+        return found
+
+
+def given_prices(words: str) -> GivenPrices:
+    """Return what words separated by blanks give; a later word about the same wins. Raises UserError with one sentence."""
+    prices: dict[PriceKey, Price] = {}
+    for_all, lifetime = "", None
+    for word in words.split():
+        name, sign, value = word.partition("=")
+        if not sign:
+            for_all = word
+        elif name == LIFETIME_WORD:
+            lifetime = lifetime_seconds(value)
+        else:
+            prices[_key(name, word)] = _rates(value, word)
+    return GivenPrices(tuple(_by_model(prices)), for_all, lifetime)
+
+
+def price_word(key: str, value: object) -> str:
+    """Return an entry of a price file as a word: ``value`` is the numbers between slashes, or a table of ``RATES``.
+
+    Raises UserError with one sentence.
+    """
+    told = value
+    if isinstance(value, Mapping):
+        unknown = sorted(str(one) for one in value if one not in RATES)
+        if unknown:
+            raise UserError(
+                f"The price of {key!r:.80} has {unknown[0]!r:.40}; known are {', '.join(RATES)}."
+            )
+        told = "/".join(_number_word(value.get(one), key) for one in RATES).rstrip("/")
+    elif isinstance(value, int | float):
+        told = _number_word(value, key)
+    if not isinstance(told, str) or not key or any(one.isspace() or one == "=" for one in key):
+        raise UserError(
+            f"{key!r:.80} has no price: write {EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATES)}."
+        )
+    return f"{key}={''.join(told.split())}"
+
+
+def lifetime_seconds(given: str | float) -> float:
+    """Return a lifetime of the cache in seconds, from a number of them or words such as ``5m`` and ``1h``.
+
+    Raises UserError with one sentence.
+    """
+    words = str(given).strip().lower()
+    unit = SECONDS.get(words[-1:])
+    number = _number(words if unit is None else words[:-1])
+    seconds = math.nan if number is None else number * (unit or 1.0)
+    if not 0 < seconds <= MOST_LIFETIME:
+        raise UserError(
+            f"{str(given)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
+        )
+    return seconds
+
+
+def _same(name: str) -> str:
+    return name
+
+
+def _without_provider(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _key(name: str, word: str) -> PriceKey:
+    """Return what a word is a price of: ``MODEL``, ``MODEL+batch``, ``MODEL+200000`` or both behind each other."""
+    model, *more = name.split("+")
+    tier, above = "", 0
+    for one in more:
+        if one in SERVICE_TIERS:
+            tier = one
+        elif one.isascii() and one.isdecimal() and int(one[:12]) > 0:
+            above = int(one[:12])
+        else:
+            raise UserError(
+                f"{word!r:.80} is no price: behind + stands {', '.join(SERVICE_TIERS)}, or the tokens "
+                f"above which it holds, as in claude-sonnet-4-5+200000=6/22.5/0.6/7.5."
+            )
+    if not model:
+        raise UserError(_no_price(word))
+    return PriceKey(model, tier, above)
+
+
+def _rates(value: str, word: str) -> Price:
+    told = value.split("/")
+    found = [None if one == "" else _number(one) for one in told]
+    wrong = any(
+        one and (number is None or not 0 <= number <= MOST_USD)
+        for one, number in zip(told, found, strict=True)
+    )
+    if wrong or not 2 <= len(found) <= len(RATES) or None in found[:2]:
+        raise UserError(_no_price(word))
+    return Price(**dict(zip(RATES, found, strict=False)))
+
+
+def _no_price(word: str) -> str:
+    return f"{word!r:.80} is no price: write {FORM}, as in {EXAMPLE}."
+
+
+def _number(words: str) -> float | None:
+    """Return a number as it is written in ASCII digits; None for all else."""
+    if not words.isascii() or not words or "_" in words:
+        return None
+    try:
+        found = float(words)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _number_word(value: object, key: str) -> str:
+    if value is None:
+        return ""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return f"{value:.12g}"
+    except OverflowError:
+        pass
+    raise UserError(f"The price of {key!r:.80} has {str(value)[:40]!r}, which is no such number.")
+
+
+def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
+    """Yield each model's price with those of its service tiers and long prompts."""
+    for model in dict.fromkeys(key.model for key in prices):
+        its = {key: price for key, price in prices.items() if key.model == model}
+        base = its.get(PriceKey(model))
+        if base is None:
+            named = "+".join(str(one) for one in next(iter(its)) if one)
+            raise UserError(
+                f"{named!r:.80} has a price, and {model!r:.80} has none; give that of the model as well."
+            )
+        services = tuple(
+            ServicePrice(service_tier=tier, price=_with_tiers(its, PriceKey(model, tier)))
+            for tier in SERVICE_TIERS
+            if PriceKey(model, tier) in its
+        )
+        yield model, _with_tiers(its, PriceKey(model)).model_copy(update={"services": services})
+
+
+def _with_tiers(its: Mapping[PriceKey, Price], key: PriceKey) -> Price:
+    tiers = [
+        PriceTier(above=one.above, price=price)
+        for one, price in its.items()
+        if one.above and one.service_tier == key.service_tier
+    ]
+    return its[key].model_copy(update={"tiers": tuple(sorted(tiers, key=lambda one: one.above))})
