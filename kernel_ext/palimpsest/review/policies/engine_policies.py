@@ -148,6 +148,7 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
         "__module__": __name__,
         "preset": policy.name,
         "source": listed.source,
+        "counted": listed.counted,
         "sliders": listed.sliders,
         "base": policy,
     }

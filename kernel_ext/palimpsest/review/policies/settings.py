@@ -28,6 +28,8 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
+    counted: ClassVar[str] = ""
+    """Where the original counts the tokens that it compares with its threshold; empty where it compares others."""
     sliders: ClassVar[tuple[str, ...]] = ()
     """The numbers that a view offers first; empty leaves the choice to it."""
     smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
@@ -57,7 +59,8 @@ class Preset:
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are its fields, with their defaults."""
-        return {one.name: one.default for one in fields(cls)}
+        unused = () if cls.counted else ("measure",)
+        return {one.name: one.default for one in fields(cls) if one.name not in unused}
 
     @classmethod
     def more_numbers(cls) -> Mapping[str, Any]:

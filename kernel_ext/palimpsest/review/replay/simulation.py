@@ -19,11 +19,12 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
-from palimpsest.review.replay.first_difference import first_difference
+from palimpsest.review.replay.first_difference import DifferingItems, first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.replay.replay_view import ReplayView, TokenScale
+from palimpsest.review.replay.reported_tokens import ReportedTokens
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
@@ -159,6 +160,10 @@ class TimelineReplay:
         scale = self._measure if same else TokenScale(timeline, own, unseen)
         self._scales = (scale,) if same else (scale, self._measure)
         self._view = ReplayView(timeline, scale)
+        self._usage = self._view.usage = ReportedTokens(scale, self._measure, ruler)
+        self._differing = DifferingItems(timeline)
+        self._as_recorded = True
+        """No request so far shows anything otherwise than it was recorded."""
         self._trace = _Trace()
         self._name = RAW if policy is None else policy.name
         self._state = (
@@ -182,6 +187,10 @@ class TimelineReplay:
                 if one.rule == UNDO and timeline.items[one.item].kind == "summary":
                     entered = timeline.items[one.item].entered
                     self._undone.setdefault(one.request, []).append(entered)
+        self._left_out = self._trace.transitions[::-1]
+        """Recorded summaries that were not compared yet with the recording, the newest first."""
+        self._compared = len(self._left_out)
+        """How many transitions were."""
         self._places = ItemPlaces(timeline, self._measure.shown)
         answers = timeline.derived(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
@@ -252,9 +261,20 @@ class TimelineReplay:
             if requests:
                 self._step(request)
             sizes.append(self._size(before, request))
+            self._note_sent(request, sizes[-1])
             places.sent(request.items)
             before = request
         self.done = max(self.done, until)
+
+    def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
+        """Note what the provider reported of a request, or would have where it differs from the recorded one."""
+        if self._as_recorded and not isinstance(self._policy, RecordedPolicy):
+            moves = self._trace.transitions
+            new, self._compared = moves[self._compared :], len(moves)
+            while self._left_out and self._left_out[-1].request <= request.index:
+                new.append(self._left_out.pop())
+            self._as_recorded = not self._differing.differ(request.index, new)
+        self._usage.sent(request, size.total, recorded=self._as_recorded)
 
     def _take_by_hand(self, request: TimelineRequest) -> None:
         """Show items as a person decided since the request before, and bring back what an undone summary replaced."""
