@@ -223,7 +223,7 @@ class InspectEdit(Measured):
 
     def start(self, facts: SessionFacts) -> int:
         """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+        return self.window_of(facts)
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop and clear where the request is over the threshold."""

@@ -109,7 +109,7 @@ class AtOverflow(Measured):
 
     def start(self, facts: SessionFacts) -> tuple[int, int, int]:
         """Return the window, the recorded one where none is assumed, and the range that is dropped: none."""
-        return self.window or facts.window, 0, 0
+        return self.window_of(facts), 0, 0
 
     def step(self, state: tuple[int, int, int], view: PolicyView) -> Decided:
         """Drop messages where the request is too large."""

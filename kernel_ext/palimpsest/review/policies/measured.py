@@ -14,8 +14,9 @@ from palimpsest.review.policies.settings import Preset
 Measure = Literal["reported", "estimated"]
 
 REPORTED = "reported tokens of the request"
-ESTIMATED = "tokens of the request"
+ESTIMATED = "estimated tokens of the request"
 NOT_REPORTED = "estimated tokens of the request (none were reported)"
+MEASURES = (REPORTED, ESTIMATED, NOT_REPORTED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,6 +105,8 @@ class SessionFacts:
     """Tokens of context, of the recorded model or as the caller assumes; 0 for none."""
     unseen: int
     """Tokens that every request holds besides the items, by the policy's estimator."""
+    assumed: int = 0
+    """The window that the caller assumes for all policies, in the place of a preset's own; 0 for none."""
 
 
 class PolicyView(Protocol):

@@ -67,6 +67,16 @@ class Preset:
         """Return the numbers beside its fields, with their values."""
         return {}
 
+    def window_of(self, facts: SessionFacts) -> int:
+        """Return the tokens of the window that holds: one that was given, the caller's, the preset's, or the recorded one."""
+        return self.own_window_of(facts) or facts.window
+
+    def own_window_of(self, facts: SessionFacts) -> int:
+        """Return the same without the recorded one, which may be another at each request; 0 for none."""
+        own = self.own_numbers().get("window", 0)
+        window: int = getattr(self, "window", 0)
+        return (facts.assumed if window == own else 0) or window
+
     def start(self, facts: SessionFacts) -> Any:
         """Return its state before the first request."""
         raise NotImplementedError

@@ -161,7 +161,7 @@ class DeepAgentsTruncateArgs(Measured):
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
         """Return the window, the recorded one where none is assumed, and how many items were cut: none."""
-        return self.window or facts.window, 0
+        return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Cut the inputs where the request is over the threshold."""
@@ -231,7 +231,7 @@ class StrandsTruncateResults(Measured):
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
         """Return the window, the recorded one where none is assumed, and how many results were looked at."""
-        return self.window or facts.window, 0
+        return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Shorten results, the oldest first, until the request fits."""

@@ -68,7 +68,7 @@ class Summarise(Measured):
 
     def start(self, facts: SessionFacts) -> SummaryState:
         """Return the window, and that nothing is summarised."""
-        return SummaryState(self.window or facts.window)
+        return SummaryState(self.window_of(facts))
 
     def step(self, state: SummaryState, view: PolicyView) -> Decided:
         """Cut where the request is over the threshold."""

@@ -64,6 +64,7 @@ class OpenAICompact(SummariseAll):
     source: ClassVar[str] = "OpenAI Agents SDK 2026, sandbox default of compact_threshold: 240,000"
     counted: ClassVar[str] = "OpenAI Responses API 2026: compact_threshold, which the server counts"
     since: ClassVar[Since] = "counted"
+    window: int = 272_000
     trigger: int = 240_000
 
 

@@ -19,6 +19,7 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
+from palimpsest.review.policies.window_to_fit import window_to_fit
 from palimpsest.review.replay.first_difference import DifferingItems, first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
@@ -93,6 +94,8 @@ class Simulation:
 
     idle: Mapping[str, int] = field(default_factory=dict)
     """How many decisions changed nothing, by what the items that they named were."""
+    window: int = 0
+    """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
 
     @property
     def facts_until(self) -> int | None:
@@ -166,9 +169,10 @@ class TimelineReplay:
         """No request so far shows anything otherwise than it was recorded."""
         self._trace = _Trace()
         self._name = RAW if policy is None else policy.name
-        self._state = (
-            None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
-        )
+        recorded_window = timeline.requests[0].window if timeline.requests else 0
+        facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
+        self._window = window_to_fit(getattr(policy, "policy", policy), facts)
+        self._state = None if policy is None else policy.start(facts)
         recorded = isinstance(policy, RecordedPolicy)
         self._held = HeldItems(replace(timeline, items=()) if recorded else timeline)
         self._by_hand: dict[int, list[Transition]] = {}
@@ -397,6 +401,7 @@ class TimelineReplay:
             probes=tuple(trace.probes),
             asked=trace.asked,
             idle=trace.idle,
+            window=self._window,
         )
 
 
