@@ -26,7 +26,7 @@ def millions(found: Simulation) -> float:
 ROWS = {
     "anthropic_sdk.compaction_control measure=estimated": (1, 24.4),
     "claude_code.microcompact": (0, 36.22),
-    "cline.compact window=80000": (4, 15.85),
+    "cline.compact window=80000 measure=estimated": (4, 15.85),
     "codex.compact window=60000 measure=estimated": (2, 13.7),
     "dcp.deduplicate": (46, 34.99),
     "gemini.compress window=60000 measure=estimated": (5, 9.25),

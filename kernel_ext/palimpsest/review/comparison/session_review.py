@@ -10,6 +10,7 @@ from palimpsest.review.comparison.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.comparison.explanation import why
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.comparison.own_rule import OwnRule, own_rule
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
     compare_policies,
@@ -342,6 +343,16 @@ class SessionReview:
         choice = None if summary is None else SummaryChoice.of(summary)
         chosen = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen, self.ruler, 0)
+
+    def own_rule(self) -> OwnRule | None:
+        """Return how the rule of the agent that was recorded fits the compactions that it made by itself.
+
+        None where there is no preset of the agent: such as of a session of ours, whose policy was recorded with it.
+
+        >>> session.own_rule() is None
+        True
+        """
+        return own_rule(self.timeline, self.ruler)
 
     # Policies
 

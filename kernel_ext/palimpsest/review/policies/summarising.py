@@ -347,15 +347,15 @@ class DeepAgentsSummarise(CutAtTokens):
 
 @dataclass(frozen=True, kw_only=True)
 class ClineCompact(CutAtTokens):
-    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay."""
+    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
+
+    Its newest SDK estimates the whole request instead, by a third of its characters as JSON: ``measure=estimated``.
+    """
 
     preset: ClassVar[str] = "cline.compact"
     source: ClassVar[str] = "Cline SDK 21cb8d2, agentic compaction: 0.9 of 0.9, 20,000"
-    counted: ClassVar[str] = (
-        "Cline SDK 21cb8d2, extensions/context/compaction.ts: a third of the characters of the request as JSON"
-    )
+    counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
     times: ClassVar[float] = 4 / 3
-    measure: Measure = "estimated"
     at: float = 0.81
 
 
