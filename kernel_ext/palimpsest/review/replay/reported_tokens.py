@@ -17,7 +17,7 @@ tokens are many times the estimate, since most of them are of the system prompt.
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _Answered:
     """A request that was answered with a usage."""
 
     prompt: float
@@ -42,7 +42,7 @@ class ReportedTokens:
         self._scale = scale
         self._measure = measure
         self._ruler = ruler
-        self._sent: list[_Sent] = []
+        self._answered: list[_Answered] = []
 
     def sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
         """Note a request that was sent, its tokens by the ruler, and whether it was the recorded one."""
@@ -59,11 +59,11 @@ class ReportedTokens:
     def _note(self, request: TimelineRequest, prompt: float, held: float) -> None:
         usage = request.usage
         output = 0 if usage is None else usage.output + usage.reasoning
-        self._sent.append(_Sent(prompt, output, request.items, request.answer[1], held))
+        self._answered.append(_Answered(prompt, output, request.items, request.answer[1], held))
 
     def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request that comes next; None while none was reported."""
-        last = next((one for one in reversed(self._sent) if not _is_gone(view, one)), None)
+        last = next((one for one in reversed(self._answered) if not _is_gone(view, one)), None)
         if last is None:
             return None
         measure = self._measure
@@ -87,7 +87,7 @@ class ReportedTokens:
         return round(found + came)
 
 
-def _is_gone(view: PolicyView, sent: _Sent) -> bool:
+def _is_gone(view: PolicyView, sent: _Answered) -> bool:
     """Return whether the answer of a request was taken back, so that an agent no longer sees its usage."""
     if sent.end <= sent.first:
         return False
