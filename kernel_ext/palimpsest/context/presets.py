@@ -194,6 +194,8 @@ class ListedPreset(NamedTuple):
     policy: Policy
     summary: str
     source: str
+    counted: str
+    """Where a request is counted for the comparison with its budget."""
     sliders: tuple[str, ...] = ("prune.protect_tokens", "compact.tail_maximum", "reserved")
     """The numbers that a view offers first."""
 
@@ -203,29 +205,34 @@ LISTED = (
         Policy(),
         "Our own: long results keep head and tail, old ones are cleared in batches near the budget, then a summary.",
         "palimpsest, context/presets.py: the default policy",
+        "its own estimate, scaled by the usage of the last request: context/budget/request_tokens.py, usage_ratio",
         ("prune.start_share", "prune.protect_tokens", "prune.minimum_tokens"),
     ),
     ListedPreset(
         OPENCODE_1_1,
         "OpenCode's older engine: old results are cleared after turns, and a full window is summarised whole.",
         "OpenCode 1.1, as the engine's preset has it",
+        "OpenCode 1.1, session/compaction.ts: isOverflow, the usage of the last answer",
         ("prune.protect_tokens", "prune.minimum_tokens", "prune.protect_turns"),
     ),
     ListedPreset(
         OPENCODE_1_18,
         "OpenCode's newer engine: nothing is cleared, and a full window is summarised up to a tail of turns.",
         "OpenCode 1.18, as the engine's preset has it",
+        "OpenCode 1.18, session/overflow.ts: isOverflow, the usage of the last answer",
     ),
     ListedPreset(
         OPENCLAW_2026_2,
         "OpenClaw's older engine: with a cold cache old results are trimmed for one request, then cleared.",
         "OpenClaw 2026.2, as the engine's preset has it",
+        "OpenClaw 2026.2, its own estimate, scaled by the usage of the last request",
         ("prune.soft_ratio", "prune.hard_ratio", "prune.ttl_seconds"),
     ),
     ListedPreset(
         OPENCLAW_2026_9,
         "OpenClaw's newer engine: as the older one, but trims stay, and a weighted estimate is checked beforehand.",
         "OpenClaw 2026.9, as the engine's preset has it",
+        "OpenClaw 2026.9, its weighted estimate before a request",
         ("prune.soft_ratio", "prune.hard_ratio", "overflow.safety_margin"),
     ),
 )

@@ -85,11 +85,11 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
         "Never acted: observations reached 5 of 6 (83 %), at request 7 (turn 1).",
         "Never acted: observations reached 5 of 9 (56 %), at request 7 (turn 1).",
         (
-            "Never acted: tokens of the request reached 2,127 of 2,000, but there were no results beyond the "
+            "Never acted: estimated tokens of the request (none were reported) reached 2,127 of 2,000, but there were no results beyond the "
             "newest 9 that may be cleared, at request 5 (turn 1)."
         ),
         (
-            "Never acted: tokens of the request reached 3,539 of 2,000, but tokens of results that may be "
+            "Never acted: estimated tokens of the request (none were reported) reached 3,539 of 2,000, but tokens of results that may be "
             "cleared reached 1,382 of 9,000 (15 %), at request 7 (turn 1)."
         ),
         "Never acted: there were no repeated calls.",

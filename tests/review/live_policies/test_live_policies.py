@@ -15,7 +15,7 @@ from tests.loop.context_management.test_fit_driver import make_fit_harness, read
 import palimpsest
 from palimpsest import policies
 from palimpsest.context.policy_overrides import policy_with_changes
-from palimpsest.model.script import says
+from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.explanation import why
 from palimpsest.review.live_policies.live_stage import live_policy
@@ -120,6 +120,36 @@ async def test_a_live_session_decides_as_the_whatif_of_its_log(
     assert any(state not in ("whole", None) for row in shown(found) for state in row)
     assert shown(found) == shown(expected)
     check_log_laws(live.store, session.id)
+
+
+async def test_a_threshold_of_reported_tokens_is_passed_live_where_the_whatif_passes_it(
+    tmp_path: Path,
+) -> None:
+    """The texts are a few thousand tokens; the provider reports 50,000 of the third request."""
+
+    def answers() -> list[Any]:
+        reported = (5_000, 8_000, 50_000)
+        asked = [
+            calls("read", path=f"log{place}.txt").reports(input=tokens, output=10)
+            for place, tokens in enumerate(reported)
+        ]
+        return [*asked, says("Well.").reports(input=30_000, output=10)]
+
+    policy = policies.get("anthropic.clear_tool_uses", trigger=40_000, keep=1)
+    raw, _ = make(tmp_path, *answers())
+    live, model = make(tmp_path, *answers())
+    without, session = await raw.session(), await live.session()
+    await session.use_policy(policy)
+    for one in (without, session):
+        await ask(one, "Read the logs.")
+        await one.journal.flush()
+
+    replay = simulate(timeline_of(raw.store, without.id, counter), policy, Ruler())
+    estimated = policies.get(policy, measure="estimated")
+
+    assert [sent(model, number).count(CLEARED) for number in range(4)] == [0, 0, 0, 2]
+    assert replay.fired == (3,)
+    assert not simulate(replay.timeline, estimated, Ruler()).fired
 
 
 async def test_what_it_no_longer_says_is_whole_again(tmp_path: Path) -> None:

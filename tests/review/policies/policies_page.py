@@ -13,8 +13,8 @@ END = "<!-- policies: end -->"
 def expected() -> str:
     """Return the table between the marks."""
     rows = [
-        "| policy | what it does | when | holds | source | its numbers |",
-        "|---|---|---|---|---|---|",
+        "| policy | what it does | when | holds | counts the request | source | its numbers |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in registry.list().records():
         source = " ".join(filter(None, (str(row["source"]), str(row["version"] or ""))))
@@ -25,6 +25,7 @@ def expected() -> str:
             row["what"],
             row["when"],
             row["holds"],
+            row["counts"],
             source + guess,
             numbers,
         )

@@ -50,17 +50,17 @@ EXHIBIT: tuple[tuple[str, ContextPolicy | None, Row], ...] = (
     ),
     (
         "anthropic recomputed",
-        ClearToolUses(recomputed=True),
+        ClearToolUses(measure="estimated", recomputed=True),
         Row(29.67, 99_402, 0.988, 98, 3.7, 11.03, 89.86),
     ),
     (
         "anthropic 100k",
-        ClearToolUses(at_least=20_000),
+        ClearToolUses(measure="estimated", at_least=20_000),
         Row(30.21, 99_402, 0.990, 1, 3.1, 11.00, 91.48),
     ),
     (
         "anthropic 30k",
-        ClearToolUses(trigger=30_000, at_least=10_000),
+        ClearToolUses(measure="estimated", trigger=30_000, at_least=10_000),
         Row(19.83, 75_480, 0.986, 4, 3.6, 7.75, 60.34),
     ),
     ("openclaw 200k", OpenClawCacheTtl(), Row(33.22, 108_142, 0.993, 0, 2.3, 11.67, 100.51)),
@@ -70,12 +70,24 @@ EXHIBIT: tuple[tuple[str, ContextPolicy | None, Row], ...] = (
         Row(24.86, 85_988, 0.992, 0, 2.4, 9.03, 75.43),
     ),
     ("strands 40", StrandsSlidingWindow(), Row(3.12, 35_135, 0.347, 430, 57.9, 8.81, 10.20)),
-    ("pi 200k", PiCompact(), Row(36.22, 126_551, 0.993, 0, 2.1, 12.63, 109.51, 0)),
-    ("pi 100k", PiCompact(window=100_000), Row(23.20, 83_597, 0.990, 1, 2.7, 8.64, 70.72, 1)),
-    ("pi 64k", PiCompact(window=64_000), Row(15.61, 47_593, 0.981, 4, 6.2, 6.71, 48.25, 4)),
+    (
+        "pi 200k",
+        PiCompact(measure="estimated"),
+        Row(36.22, 126_551, 0.993, 0, 2.1, 12.63, 109.51, 0),
+    ),
+    (
+        "pi 100k",
+        PiCompact(measure="estimated", window=100_000),
+        Row(23.20, 83_597, 0.990, 1, 2.7, 8.64, 70.72, 1),
+    ),
+    (
+        "pi 64k",
+        PiCompact(measure="estimated", window=64_000),
+        Row(15.61, 47_593, 0.981, 4, 6.2, 6.71, 48.25, 4),
+    ),
     (
         "gemini 128k",
-        GeminiCompress(window=128_000),
+        GeminiCompress(measure="estimated", window=128_000),
         Row(18.82, 63_833, 0.986, 2, 4.1, 7.49, 57.70, 2),
     ),
 )

@@ -34,7 +34,7 @@ RECORDINGS = (
 )
 """Recordings that hold compactions."""
 OPUS = PriceProfile(input=5, output=25, read=0.5, write=6.25, name="anthropic/claude-opus-4-5")
-SMALL = "pi.compact window=64000"
+SMALL = "pi.compact window=64000 measure=estimated"
 
 
 async def test_a_recorded_compaction_names_what_its_summary_lost(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_fi
 from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.request_totals import request_totals
+from palimpsest.review.policies.engine_policies import windows_left
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
@@ -28,6 +29,10 @@ COUNTERFACTUAL = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
 )
+DOES_NOT_FIT = (
+    "A policy that does not fit could not have been used so: its costs are those of requests that a provider refuses, "
+    "and it is never the cheapest."
+)
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
 
@@ -39,6 +44,9 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
         TableColumn("policy", "policy"),
         TableColumn("input", "input", "count", "estimate", "Tokens of all requests together."),
         TableColumn("peak", "peak", "count", "estimate", "Tokens of the largest request."),
+        TableColumn(
+            "over", "over window", "count", "estimate", "Requests that would not fit the window."
+        ),
         TableColumn(
             "cached", "cached", "share", "estimate", "Share of the input read from the cache."
         ),
@@ -112,6 +120,8 @@ class PolicyComparison(ShownAsTable):
     figures: tuple[PolicyFigures, ...]
     summaries: SummaryChoice | None = None
     """What stands where a policy would have had a summary written; None: a placeholder of the policy's size."""
+    windows: tuple[str, ...] = ()
+    """What is left of a window where the model's longest answer is not known; a sentence a policy."""
 
     @cached_property
     def table(self) -> ReportTable:
@@ -137,6 +147,12 @@ class PolicyComparison(ShownAsTable):
                 return one
         raise KeyError(name)
 
+    @property
+    def cheapest(self) -> str | None:
+        """The policy with the lowest cost, repair and summaries included, of those that fit; None where none does."""
+        fitting = [one for one in self.figures if one.fits]
+        return min(fitting, key=lambda one: one.cost_with_repair).name if fitting else None
+
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with how it was measured."""
         return {
@@ -161,6 +177,7 @@ class PolicyComparison(ShownAsTable):
                 "write": self.price.write,
                 "source": self.price.source,
             },
+            "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.words,
             **self.table.json(),
             "retention_by_kind": {one.name: dict(one.retention_by_kind) for one in self.figures},
@@ -177,6 +194,9 @@ class PolicyComparison(ShownAsTable):
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
         notes.append(COUNTERFACTUAL)
+        notes += self.windows
+        if any(not one.fits for one in self.figures):
+            notes.append(DOES_NOT_FIT)
         stubs = [
             one.tokens
             for simulation in self.simulations
@@ -218,6 +238,7 @@ def compare_policies(
             for one in simulations
         ),
         summaries,
+        windows_left(policies, timeline, window),
     )
 
 
@@ -260,6 +281,7 @@ def reported_row(
             REPORTED,
             total,
             peak,
+            None,
             read / total,
             len(breaks),
             sum(one.loss for one in breaks),
@@ -283,6 +305,7 @@ def _row(one: PolicyFigures) -> tuple[Cell, ...]:
         one.name,
         round(one.input),
         round(one.peak),
+        one.over,
         one.cached,
         one.breaks,
         round(one.break_tokens),

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.forgetting import forgotten, repair_cost
+from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
+from palimpsest.review.policies.measured import MEASURES
 from palimpsest.review.policies.policy import Probe
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
@@ -26,6 +29,8 @@ class PolicyFigures:
     input: float
     """Sum of all requests' tokens."""
     peak: float
+    over: int
+    """Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler."""
     cached: float
     """Share of the input that was read from the cache."""
     breaks: int
@@ -55,6 +60,11 @@ class PolicyFigures:
     """Retention of each kind of names, as far as some were used."""
 
     @property
+    def fits(self) -> bool:
+        """Every request would fit its window, as far as that is known."""
+        return not self.over
+
+    @property
     def cost_with_repair(self) -> float:
         """Everything: requests, summaries, and fetching again."""
         return self.cost + self.summaries + self.repair
@@ -71,11 +81,13 @@ def policy_figures(
     read = sum(costs["read"])
     broken = [one for one in sizes if one.first_changed is not None and one.read]
     forgot = forgotten(simulation, references)
+    over = requests_over(simulation)
     return PolicyFigures(
         name=simulation.policy,
         requests=len(sizes),
         input=total,
         peak=peak,
+        over=over,
         cached=read / total if total else 0.0,
         breaks=len(broken),
         break_tokens=_rewritten(sizes),
@@ -89,7 +101,7 @@ def policy_figures(
         fired=len(simulation.fired),
         first_fired=simulation.fired[0] if simulation.fired else None,
         distance=_distance(simulation.probes),
-        verdict=verdict(simulation),
+        verdict=f"{_too_large(over, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         retention_by_kind=forgot.retention_by_kind,
     )
@@ -118,6 +130,25 @@ def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[fl
     )
 
 
+def requests_over(simulation: Simulation) -> int:
+    """Return how many requests of a replay would not fit their window."""
+    timeline = simulation.timeline
+    listed = {} if simulation.window else listed_limits(timeline).by_model
+    found = 0
+    for request, size in zip(timeline.requests, simulation.sizes, strict=True):
+        window = simulation.window or request.window or listed.get(request.model, 0)
+        # Usage is known where the request is the recorded one.
+        found += 0 < window < (request.reported or size.total)
+    return found
+
+
+def _too_large(over: int, simulation: Simulation) -> str:
+    if not over:
+        return ""
+    window = f"its window of {simulation.window:,}" if simulation.window else "its model's window"
+    return f"Does not fit: {over:,} of {some(len(simulation.sizes), 'request')} would be over {window}. "
+
+
 def _rewritten(sizes: tuple[RequestSize, ...]) -> float:
     """Return the tokens that breaks wrote again: those that the request before held, too."""
     found = 0.0
@@ -140,7 +171,7 @@ def verdict(simulation: Simulation) -> str:
         first = simulation.fired[0]
         times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
         where = f"request {first + 1}{_turn(timeline, first)}"
-        return f"Acted {times}, first before {where} of {len(timeline.requests)}."
+        return f"Acted {times}, first before {where} of {len(timeline.requests)}{_measured_by(simulation)}."
     if simulation.idle:
         return _without_effect(simulation.idle)
     if not simulation.probes:
@@ -154,6 +185,13 @@ def verdict(simulation: Simulation) -> str:
     if last.probe.value or last.probe.after is not None:
         words += f", at request {last.request + 1}{_turn(timeline, last.request)}"
     return f"Never acted: {words}."
+
+
+def _measured_by(simulation: Simulation) -> str:
+    """Return by which count of the request a rule acted; empty where it is no rule of such a count."""
+    signals = [one.probe.signal for one in simulation.probes]
+    found = next((one for one in reversed(signals) if one in MEASURES), "")
+    return f", by {found}" if found else ""
 
 
 def _without_effect(idle: Mapping[str, int]) -> str:

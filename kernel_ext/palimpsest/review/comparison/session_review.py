@@ -15,6 +15,7 @@ from palimpsest.review.comparison.given_prices import (
 )
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.comparison.own_rule import OwnRule, own_rule
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
     compare_policies,
@@ -400,7 +401,7 @@ class SessionReview:
         replayed, uses = self._replayed(policy, summary), self.references.by_name
         return compaction_losses(replayed, uses, self.price(price), self._summary_writers(price))
 
-    def _summary_writers(self, price: str | PriceProfile | None) -> dict[str, SummaryWriter]:
+    def _summary_writers(self, price: PriceLike) -> dict[str, SummaryWriter]:
         """Return the sessions that wrote summaries, with what that took."""
         wanted = frozenset(summary_writers(self.timeline).values())
         runs = self.subagent_runs(price) if wanted else ()
@@ -421,6 +422,16 @@ class SessionReview:
         choice = None if summary is None else SummaryChoice.of(summary)
         chosen = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen, self.ruler, 0)
+
+    def own_rule(self) -> OwnRule | None:
+        """Return how the rule of the agent that was recorded fits the compactions that it made by itself.
+
+        None where there is no preset of the agent: such as of a session of ours, whose policy was recorded with it.
+
+        >>> session.own_rule() is None
+        True
+        """
+        return own_rule(self.timeline, self.ruler)
 
     # Policies
 

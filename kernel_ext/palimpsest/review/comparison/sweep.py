@@ -39,9 +39,10 @@ class PolicySweep(ShownAsTable):
 
     @property
     def cheapest(self) -> Any:
-        """The value with the lowest cost, repair and summaries included."""
-        costs = [one.cost_with_repair for one in self.comparison.figures]
-        return self.values[costs.index(min(costs))]
+        """The value with the lowest cost, repair and summaries included, of those that fit; None where none does."""
+        pairs = zip(self.comparison.figures, self.values, strict=True)
+        costs = [(one.cost_with_repair, place) for place, (one, _) in enumerate(pairs) if one.fits]
+        return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:
         """Return the sweep as plain values."""

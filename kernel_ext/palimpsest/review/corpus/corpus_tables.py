@@ -14,7 +14,16 @@ from palimpsest.transcript.errors import UserError
 NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
 _SUMS = frozenset(
     {
-        *("input", "breaks", "break_tokens", "cost", "summaries", "repair", "cost_uncached"),
+        *(
+            "input",
+            "over",
+            "breaks",
+            "break_tokens",
+            "cost",
+            "summaries",
+            "repair",
+            "cost_uncached",
+        ),
         *("repeated", "fired"),
     }
 )
@@ -114,7 +123,9 @@ def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell
         return len(rows)
     if key == "verdict":
         acted = sum(bool(row.get("fired")) for row in rows)
-        return f"Acted in {acted} of {len(rows)} sessions."
+        over = sum(bool(row.get("over")) for row in rows)
+        large = f"Does not fit in {over} of {len(rows)} sessions. " if over else ""
+        return f"{large}Acted in {acted} of {len(rows)} sessions."
     if key in _MONEY and not priced:
         return None
     if key in _SUMS:

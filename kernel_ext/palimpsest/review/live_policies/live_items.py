@@ -35,6 +35,8 @@ class LiveItems:
         self._requests: list[TimelineRequest] = []
         self._markers: dict[str, CompactionPart] = {}
         self._sections: dict[str, str] = {}
+        self.usage_from = 0
+        """The first request whose usage still counts what is shown: those before the newest summary do not."""
         self.replaced: set[int] = set()
         """System prompts and tools that were replaced by others."""
 
@@ -71,6 +73,7 @@ class LiveItems:
             return
         if info.summary:
             self._made.add_summary(info, message.parts, self._markers.get(info.parent_id))
+            self.usage_from = len(self._requests)
             return
         self._made.add_message(info, message.parts)
         last = first
@@ -87,6 +90,7 @@ class LiveItems:
                 ended=info.time.completed,
                 model=info.model.id,
                 effort=info.model.variant or "",
+                usage=None if info.tokens.estimated or not info.tokens.prompt else info.tokens,
             )
         )
         self._made.entered = len(self._requests)

@@ -11,6 +11,8 @@ from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
 from palimpsest.review.live_policies.live_items import LiveItems
 from palimpsest.review.policies.policy import Change
 from palimpsest.review.replay.replay_view import ReplayView, TokenScale
+from palimpsest.review.replay.reported_tokens import ReportedTokens
+from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.timeline.message_items import part_of
 from palimpsest.transcript.context_values.decisions import (
     Decision,
@@ -76,6 +78,9 @@ def live_view(
             scale.change(change)
             view.show(change.item, change.state, change.length)
     view.changes = None
+    view.usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
+    for one in timeline.requests[items.usage_from : -1]:
+        view.usage.answered(one)
     held = {one.index for one in timeline.items if one.pinned}
     groups = {timeline.items[index].group for index in held} - {""}
     held |= {one.index for one in timeline.items if one.group in groups}

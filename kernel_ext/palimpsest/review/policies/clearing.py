@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from palimpsest.review.policies.measured import Measure, Measured
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -14,6 +15,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
     When,
     none_of,
 )
@@ -78,7 +80,7 @@ class OpenCodePrune(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClearToolUses(Preset):
+class ClearToolUses(Measured):
     """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
 
     With ``at_least`` nothing is cleared that would free fewer tokens. ``recomputed``: the server gets the whole
@@ -89,6 +91,10 @@ class ClearToolUses(Preset):
     source: ClassVar[str] = (
         "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
     )
+    counted: ClassVar[str] = (
+        "Anthropic API, context editing: trigger of input_tokens, which the server counts"
+    )
+    since: ClassVar[Since] = "counted"
     trigger: int = 100_000
     keep: int = 3
     at_least: int = 0
@@ -104,9 +110,11 @@ class ClearToolUses(Preset):
 
     def step(self, state: "ClearedUntil", view: PolicyView) -> Decided:
         """Clear what may be cleared where the request is over the trigger."""
-        total = view.raw_total if self.recomputed else view.total
-        probe = Probe("tokens of the request", total, self.trigger)
-        if total <= self.trigger:
+        value, signal = self.size(view)
+        if self.recomputed and view.total:
+            value *= view.raw_total / view.total
+        probe = Probe(signal, value, self.trigger)
+        if not probe.passed:
             return Decided(state, probe=probe)
         border = max(state.cleared, border_of_newest(view, self.keep))
         # What was weighed weighs the same, unless something was shown otherwise since.
@@ -159,6 +167,10 @@ class LangChainClear(ClearToolUses):
 
     preset: ClassVar[str] = "langchain.clear_tool_uses"
     source: ClassVar[str] = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
+    counted: ClassVar[str] = (
+        "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
+    )
+    measure: Measure = "estimated"
     sticky: ClassVar[bool] = False
     recomputed: bool = True
     placeholder: str = LANGCHAIN_CLEARED
@@ -193,11 +205,15 @@ class ClearThinking(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectEdit(Preset):
+class InspectEdit(Measured):
     """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
     preset: ClassVar[str] = "inspect.compaction_edit"
     source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
+    counted: ClassVar[str] = (
+        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    )
+    since: ClassVar[Since] = "counted"
     window: int = 200_000
     at: float = 0.9
     keep: int = 3
@@ -207,14 +223,14 @@ class InspectEdit(Preset):
 
     def start(self, facts: SessionFacts) -> int:
         """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+        return self.window_of(facts)
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Drop and clear where the request is over the threshold."""
         if state <= 0:
             return Decided(state, probe=NO_LIMIT)
-        probe = Probe("tokens of the request", view.total, self.at * state)
-        if view.total <= self.at * state:
+        probe = self.over(view, self.at * state)
+        if not probe.passed:
             return Decided(state, probe=probe)
         border, _ = border_of_thinking(view, 0, self.keep_thinking)
         changes = dropped(view, reasoning_in(view, 0, border))

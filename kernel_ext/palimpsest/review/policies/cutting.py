@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -16,6 +17,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
 )
 from palimpsest.review.policies.reducible import (
     BESIDE,
@@ -97,7 +99,7 @@ class OpenHandsAmortized(KeepEnds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtOverflow(Preset):
+class AtOverflow(Measured):
     """What the rules have in common that drop messages where a request is over its window."""
 
     window: int = 200_000
@@ -107,7 +109,7 @@ class AtOverflow(Preset):
 
     def start(self, facts: SessionFacts) -> tuple[int, int, int]:
         """Return the window, the recorded one where none is assumed, and the range that is dropped: none."""
-        return self.window or facts.window, 0, 0
+        return self.window_of(facts), 0, 0
 
     def step(self, state: tuple[int, int, int], view: PolicyView) -> Decided:
         """Drop messages where the request is too large."""
@@ -115,16 +117,17 @@ class AtOverflow(Preset):
         trigger = self.at * window
         if trigger <= 0:
             return Decided(state, probe=NO_LIMIT)
-        probe = Probe("tokens of the request", view.total, trigger)
-        if view.total <= trigger:
+        probe = self.over(view, trigger)
+        if not probe.passed:
             return Decided(state, probe=probe)
         known = (gone[0], gone[1])
-        changes = dropped(view, self.chosen(view, shown_messages(view, known), round(trigger)))
+        own = round(in_own_tokens(trigger, view, probe))
+        changes = dropped(view, self.chosen(view, shown_messages(view, known), own))
         known = gone_range(view, known, [one.item for one in changes])
         return decided((window, *known), changes, probe, DROPPED)
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
-        """Return the items that are dropped, given the first item of each message."""
+        """Return the items that are dropped, given the first item of each message and the threshold in own tokens."""
         raise NotImplementedError
 
 
@@ -134,6 +137,8 @@ class OpenHandsConversationWindow(AtOverflow):
 
     preset: ClassVar[str] = "openhands.conversation_window"
     source: ClassVar[str] = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
+    counted: ClassVar[str] = "OpenHands 611629e: the provider refuses the request as too long"
+    since: ClassVar[Since] = "counted"
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return the older half without what comes first, up to the first prompt."""
@@ -150,6 +155,9 @@ class RooTruncate(AtOverflow):
     preset: ClassVar[str] = "roo.truncate"
     source: ClassVar[str] = (
         "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
+    )
+    counted: ClassVar[str] = (
+        "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     )
     at: float = 0.9
     """The window less a buffer of a tenth."""
@@ -170,6 +178,10 @@ class InspectTrim(AtOverflow):
     source: ClassVar[str] = (
         "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
     )
+    counted: ClassVar[str] = (
+        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    )
+    since: ClassVar[Since] = "counted"
     at: float = 0.9
     preserve: float = 0.8
 
@@ -186,6 +198,8 @@ class OpenAITruncation(AtOverflow):
     source: ClassVar[str] = (
         "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
     )
+    counted: ClassVar[str] = "OpenAI Responses API 2026: the server counts"
+    since: ClassVar[Since] = "counted"
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the oldest messages beyond the window."""
@@ -193,7 +207,7 @@ class OpenAITruncation(AtOverflow):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LangChainTrim(Preset):
+class LangChainTrim(Measured):
     """LangChain's trim_messages: so many tokens stay of the newest messages, or of the first ones.
 
     The system prompt stays; with ``start_on`` the rest begins with that kind of message. There is no limit by
@@ -202,6 +216,10 @@ class LangChainTrim(Preset):
 
     preset: ClassVar[str] = "langchain.trim_messages"
     source: ClassVar[str] = "LangChain 1.x, core/messages/utils.py: trim_messages"
+    counted: ClassVar[str] = (
+        "LangChain 1.x, core/messages/utils.py: trim_messages asks the token_counter that it is given"
+    )
+    measure: Measure = "estimated"
     sticky: ClassVar[bool] = False
     max_tokens: int = 0
     """0: no limit."""
@@ -216,23 +234,25 @@ class LangChainTrim(Preset):
         """Drop what is beyond the limit."""
         if not self.max_tokens:
             return Decided(None)
-        probe = Probe("tokens of the request", view.total, self.max_tokens)
+        probe = self.over(view, self.max_tokens)
         if not probe.passed:
             return Decided(None, probe=probe)
         starts = shown_messages(view)
-        changes = self._last(view, starts) if self.strategy == "last" else self._first(view, starts)
+        most = round(in_own_tokens(self.max_tokens, view, probe))
+        chosen = self._last if self.strategy == "last" else self._first
+        changes = chosen(view, starts, most)
         return decided(None, changes, probe, DROPPED)
 
-    def _last(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
-        cut = fitting(view, starts, self.max_tokens)
+    def _last(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
+        cut = fitting(view, starts, most)
         wanted = [one for one in starts if one >= cut and view.item(one).kind == self.start_on]
         if self.start_on and wanted:
             cut = wanted[0]
         return dropped(view, range(starts[0], cut)) if starts else []
 
-    def _first(self, view: PolicyView, starts: Sequence[int]) -> list[Change]:
+    def _first(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
         total, until = view.total, len(starts)
-        while until > 1 and total > self.max_tokens:
+        while until > 1 and total > most:
             until -= 1
             end = starts[until + 1] if until + 1 < len(starts) else view.count
             total -= tokens_in(view, starts[until], end)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.clearing import without_inputs
+from palimpsest.review.policies.measured import Measured
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -14,6 +15,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
 )
 from palimpsest.review.policies.reducible import (
     call_of_result,
@@ -38,7 +40,7 @@ Known = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClineLegacy(Preset):
+class ClineLegacy(Measured):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
     Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped.
@@ -46,6 +48,10 @@ class ClineLegacy(Preset):
 
     preset: ClassVar[str] = "cline.legacy"
     source: ClassVar[str] = "Cline 3.x, core/context/context-management: duplicate file reads"
+    counted: ClassVar[str] = (
+        "Cline 3.x, core/context/context-management: the totals of the last API request"
+    )
+    since: ClassVar[Since] = "nothing"
     window: int = 200_000
     reserve: int = 40_000
     """Tokens of the window that are kept free."""
@@ -53,15 +59,15 @@ class ClineLegacy(Preset):
 
     def start(self, facts: SessionFacts) -> int:
         """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window or facts.window
+        return self.window_of(facts)
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Clear older reads where the request is over the threshold."""
         if state <= 0:
             return Decided(state, probe=NO_LIMIT)
         trigger = max(state - self.reserve, round(LEAST_SHARE * state))
-        probe = Probe("tokens of the request", view.total, trigger)
-        if view.total <= trigger:
+        probe = self.over(view, trigger)
+        if not probe.passed:
             return Decided(state, probe=probe)
         whole = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
         changes = self._older_reads(view)

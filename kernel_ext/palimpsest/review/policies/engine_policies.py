@@ -5,11 +5,13 @@ of the policy, by their dotted names, such as ``prune.protect_tokens``.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from palimpsest.context.budget.request_tokens import usable
+from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.policy_overrides import (
     check_number,
     policy_differences,
@@ -28,10 +30,18 @@ from palimpsest.review.policies.engine_fit import compact_after_turn, make_it_fi
 from palimpsest.review.policies.engine_state import EngineState, first_state
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.new_outputs import truncate_new_outputs
-from palimpsest.review.policies.policy import Decided, PolicyView, SessionFacts, When
+from palimpsest.review.policies.policy import (
+    ContextPolicy,
+    Decided,
+    PolicyView,
+    SessionFacts,
+    When,
+)
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import SUMMARY_TOKENS
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import ModelInfo, ModelRef
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +126,7 @@ class EnginePolicy(Preset):
 
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the window, and that nothing is reduced."""
-        return first_state(facts, self.window)
+        return first_state(facts, self.own_window_of(facts))
 
     def step(self, state: EngineState, view: PolicyView) -> Decided:
         """Decide what the live loop would have decided when a turn ended, or before a request."""
@@ -141,6 +151,30 @@ class EnginePolicy(Preset):
         return step.decided(step.state)
 
 
+def windows_left(
+    policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed: int = 0
+) -> tuple[str, ...]:
+    """Return how much of the window each policy of the engine has for a request, where the longest answer is not known."""
+    first = timeline.requests[0]
+    facts = SessionFacts(timeline, assumed or first.window, 0, assumed)
+    found = []
+    for one in policies:
+        policy = getattr(one, "policy", one)
+        if isinstance(policy, EnginePolicy) and not first.output_limit:
+            window = policy.window_of(facts) or DEFAULT_WINDOW
+            overflow = policy.engine.overflow
+            model = ModelInfo(
+                ref=ModelRef(provider="recorded", name=first.model or "model"),
+                window=window,
+                output_limit=overflow.output_cap,
+            )
+            found.append(
+                f"{policy.name} works in {usable(model, overflow):,} of {window:,} tokens: the rest is kept free for the "
+                "answer, whose longest is not known."
+            )
+    return tuple(found)
+
+
 def _preset(listed: ListedPreset) -> type[EnginePolicy]:
     policy = listed.policy
     told = {
@@ -148,6 +182,7 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
         "__module__": __name__,
         "preset": policy.name,
         "source": listed.source,
+        "counted": listed.counted,
         "sliders": listed.sliders,
         "base": policy,
     }

@@ -60,6 +60,6 @@ class ShownMessage(NamedTuple):
 
 
 def first_state(facts: SessionFacts, window: int) -> EngineState:
-    """Return the state before the first request; a window of 0 takes the recorded one."""
+    """Return the state before the first request; a window of 0 takes that of each request."""
     shown = any(item.kind == "system" for item in facts.timeline.items)
-    return EngineState(window or facts.window, facts.unseen if shown else 0)
+    return EngineState(window, facts.unseen if shown else 0)

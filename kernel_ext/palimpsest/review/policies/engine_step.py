@@ -226,6 +226,9 @@ class EngineStep:
             return self.request.calibration
         if before is None or before.usage is None or before.model != self.sender.model:
             return 1.0
+        told = self._prompt_before(before)
+        if told is not None:
+            return usage_ratio(_with_prompt(before.usage, told), self.state.used)
         return usage_ratio(before.usage, self.sizes.requests[before.index])
 
     @property
@@ -245,12 +248,22 @@ class EngineStep:
         usage = (before.usage or before.assumed) if before is not None else None
         if before is None or usage is None:
             return None
+        told = self._prompt_before(before)
+        if told is not None:
+            return usage if told == usage.prompt else _with_prompt(usage, told)
         recorded = self.recorded_sizes.requests[before.index]
         if self.state.compared == recorded or not recorded:
             return usage
-        prompt = round(usage.prompt * self.state.compared / recorded)
-        update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
-        return usage.model_copy(update=update)
+        return _with_prompt(usage, round(usage.prompt * self.state.compared / recorded))
+
+    def _prompt_before(self, before: TimelineRequest) -> int | None:
+        """Return what would have been reported of the request before, where another agent sent it.
+
+        None where we did: what was counted when it was sent tells how the replayed one would have been reported.
+        """
+        if before.estimator or before.reported is None:
+            return None
+        return self.view.reported(answer=False, since="nothing")
 
     def messages(self) -> list[ShownMessage]:
         """Return the messages that no summary covers and that are shown."""
@@ -380,3 +393,9 @@ class EngineStep:
         if change.tokens is not None:
             return change.tokens
         return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+
+
+def _with_prompt(usage: Usage, prompt: int) -> Usage:
+    """Return a usage with another prompt, of which nothing is known but its size."""
+    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
+    return usage.model_copy(update=update)

@@ -52,7 +52,7 @@ class OpenClawCacheTtl(Preset):
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
         """Return the window, the recorded one where none is assumed, and how many items were looked at."""
-        return self.window or facts.window, 0
+        return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Remove old images; trim and clear after a pause."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from palimpsest.review.policies.policy import PolicyView
+from palimpsest.review.policies.policy import PolicyView, Since
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
 
 
@@ -104,6 +104,14 @@ class PastView:
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
         return self._view.raw_after(self._past(index))
+
+    def reported(self, *, answer: bool = True, since: Since = "estimated") -> int | None:
+        """Return the tokens of the request by the provider's count, as far as that is known before it is sent.
+
+        The prompt that was reported last, with its ``answer`` and what came ``since``: ``estimated``, ``counted`` or
+        ``nothing``; None while nothing was reported.
+        """
+        return self._view.reported(answer=answer, since=since)
 
     def read(self, index: int) -> str:
         """Return the whole text of an item."""

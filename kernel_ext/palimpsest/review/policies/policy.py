@@ -12,6 +12,9 @@ from typing import Any, Literal, Protocol
 
 from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem, TimelineRequest
 
+Since = Literal["nothing", "estimated", "counted"]
+"""What came after the last report: left out, estimated by the policy's estimator, or as the provider would count it."""
+
 When = Literal["request", "turn end", "both"]
 """``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt;
 ``both``: at these moments, which a pipeline tells apart by the turns of view and request."""
@@ -102,6 +105,8 @@ class SessionFacts:
     """Tokens of context, of the recorded model or as the caller assumes; 0 for none."""
     unseen: int
     """Tokens that every request holds besides the items, by the policy's estimator."""
+    assumed: int = 0
+    """The window that the caller assumes for all policies, in the place of a preset's own; 0 for none."""
 
 
 class PolicyView(Protocol):
@@ -191,6 +196,15 @@ class PolicyView(Protocol):
 
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
+        ...
+
+    def reported(self, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.
+
+        That is the prompt that was reported last, with the tokens of its ``answer`` and of what came ``since``. From
+        the first request on that differs from the recorded one, the prompt is what the replay's ruler makes of it. None
+        while nothing was reported.
+        """
         ...
 
     def read(self, index: int) -> str:

@@ -25,6 +25,11 @@ COLUMNS = (
     ),
     TableColumn("source", "source"),
     TableColumn("version", "version"),
+    TableColumn(
+        "counts",
+        "counts the request",
+        about="What is compared with a threshold of tokens: reported or estimated, and where the original does so.",
+    ),
     TableColumn("third_party", "third-party", about="Whether only others' analyses tell the rule."),
     TableColumn("numbers", "numbers"),
 )
@@ -102,6 +107,7 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
         "sticky" if preset.sticky else "recomputed",
         project,
         version_of(preset) or None,
+        _counts(preset),
         "third-party" if preset.third_party else "",
         _numbers(preset),
     )
@@ -115,6 +121,14 @@ def _numbers(preset: type[Preset]) -> str:
     words = ", ".join(f"{key}={number_text(one)}" for key, one in shown.items())
     left = len(more.keys() - shown.keys())
     return f"{words}, and {left} more" if left else words
+
+
+def _counts(preset: type[Preset]) -> str:
+    """Return how a preset counts the request that it compares with its threshold; empty where it has none of tokens."""
+    if not preset.counted:
+        return ""
+    measure = preset.own_numbers().get("measure")
+    return preset.counted if measure is None else f"{measure} ({preset.counted})"
 
 
 def summary(preset: type[Preset]) -> str:

@@ -28,6 +28,8 @@ class Preset:
     sticky: ClassVar[bool] = True
     """A decision holds until it is replaced; else the rule is made anew for each request."""
     when: ClassVar[When] = "request"
+    counted: ClassVar[str] = ""
+    """Where the original counts the tokens that it compares with its threshold; empty where it compares others."""
     sliders: ClassVar[tuple[str, ...]] = ()
     """The numbers that a view offers first; empty leaves the choice to it."""
     smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
@@ -57,12 +59,23 @@ class Preset:
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are its fields, with their defaults."""
-        return {one.name: one.default for one in fields(cls)}
+        unused = () if cls.counted else ("measure",)
+        return {one.name: one.default for one in fields(cls) if one.name not in unused}
 
     @classmethod
     def more_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers beside its fields, with their values."""
         return {}
+
+    def window_of(self, facts: SessionFacts) -> int:
+        """Return the tokens of the window that holds: one that was given, the caller's, the preset's, or the recorded one."""
+        return self.own_window_of(facts) or facts.window
+
+    def own_window_of(self, facts: SessionFacts) -> int:
+        """Return the same without the recorded one, which may be another at each request; 0 for none."""
+        own = self.own_numbers().get("window", 0)
+        window: int = getattr(self, "window", 0)
+        return (facts.assumed if window == own else 0) or window
 
     def start(self, facts: SessionFacts) -> Any:
         """Return its state before the first request."""

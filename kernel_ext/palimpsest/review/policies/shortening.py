@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -15,6 +16,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
 )
 from palimpsest.review.policies.reducible import (
     decided,
@@ -139,11 +141,15 @@ class DeepAgentsOffload(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepAgentsTruncateArgs(Preset):
+class DeepAgentsTruncateArgs(Measured):
     """Deepagents' truncate_args: near the window long inputs of old calls that write or edit are cut."""
 
     preset: ClassVar[str] = "deepagents.truncate_args"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
+    counted: ClassVar[str] = (
+        "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
+    )
+    measure: Measure = "estimated"
     window: int = 200_000
     at: float = 0.85
     messages: int = 20
@@ -155,15 +161,15 @@ class DeepAgentsTruncateArgs(Preset):
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
         """Return the window, the recorded one where none is assumed, and how many items were cut: none."""
-        return self.window or facts.window, 0
+        return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Cut the inputs where the request is over the threshold."""
         window, first = state
         if window <= 0:
             return Decided(state, probe=NO_LIMIT)
-        probe = Probe("tokens of the request", view.total, self.at * window)
-        if view.total <= self.at * window:
+        probe = self.over(view, self.at * window)
+        if not probe.passed:
             return Decided(state, probe=probe)
         until = max(first, start_of_newest(view, self.messages))
         changes = [
@@ -208,7 +214,7 @@ class StrandsOffload(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StrandsTruncateResults(Preset):
+class StrandsTruncateResults(Measured):
     """Strands' first answer to an overflow: the oldest long results show 200 characters of head and of tail.
 
     It goes on until the request fits; only then does its sliding window drop messages.
@@ -216,6 +222,8 @@ class StrandsTruncateResults(Preset):
 
     preset: ClassVar[str] = "strands.truncate_results"
     source: ClassVar[str] = "Strands Agents SDK 1.x, sliding_window_conversation_manager.py"
+    counted: ClassVar[str] = "Strands Agents SDK 1.x: the provider refuses the request as too long"
+    since: ClassVar[Since] = "counted"
     window: int = 200_000
     at: float = 1.0
     """Share of the window; 0.7 is the proactive option."""
@@ -223,7 +231,7 @@ class StrandsTruncateResults(Preset):
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
         """Return the window, the recorded one where none is assumed, and how many results were looked at."""
-        return self.window or facts.window, 0
+        return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Shorten results, the oldest first, until the request fits."""
@@ -231,11 +239,11 @@ class StrandsTruncateResults(Preset):
         if window <= 0:
             return Decided(state, probe=NO_LIMIT)
         trigger = self.at * window
-        total = view.total
-        probe = Probe("tokens of the request", total, trigger)
+        probe = self.over(view, trigger)
+        total, most = view.total, in_own_tokens(trigger, view, probe)
         changes: list[Change] = []
         for one in view.outputs[seen:]:
-            if total <= trigger:
+            if total <= most:
                 break
             seen += 1
             if view.state(one) == "whole":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from palimpsest.review.policies.policy import Change, PolicyView
+from palimpsest.review.policies.policy import Change, PolicyView, Since
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -100,10 +100,13 @@ class StageView:
         change = self._over.get(index)
         if change is not None:
             return self._shown(change)
-        if self._same:
-            return self._base.tokens(index)
-        whole = self._base.state(index) == "whole" and self._base.tokens(index)
-        return self._weights[index] if whole else self._base.tokens(index)
+        return self._shown_before(index)
+
+    def _shown_before(self, index: int) -> int:
+        """Return the tokens of an item as it was shown before the policies of the pipeline."""
+        known = self._base.tokens(index)
+        is_whole = self._base.state(index) == "whole" and known
+        return self._weights[index] if is_whole and not self._same else known
 
     def chars(self, index: int) -> int:
         """Return the characters of what is shown of an item now."""
@@ -145,6 +148,19 @@ class StageView:
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
         return sum(self._weights[index : self.count])
+
+    def reported(self, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request by the provider's count, less what the policies before took from it."""
+        found = self._base.reported(answer=answer, since=since)
+        if found is None or not self._over:
+            return found
+        taken = sum(
+            self._shown_before(index) - self.tokens(index)
+            for index in self._over
+            if index < self.count
+        )
+        before = self.total + taken
+        return round(found * self.total / before) if before > 0 else found
 
     def read(self, index: int) -> str:
         """Return the whole text of an item."""

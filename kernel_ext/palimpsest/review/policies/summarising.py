@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from palimpsest.review.policies.measured import Measure, Measured
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -17,6 +18,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
     none_of,
 )
 from palimpsest.review.policies.reducible import (
@@ -51,7 +53,7 @@ class SummaryState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summarise(Preset):
+class Summarise(Measured):
     """Over a threshold a summary replaces what lies before a cut; where that lies, a subclass says.
 
     ``window`` is assumed, whatever model was recorded: 0 takes the recorded one.
@@ -66,7 +68,7 @@ class Summarise(Preset):
 
     def start(self, facts: SessionFacts) -> SummaryState:
         """Return the window, and that nothing is summarised."""
-        return SummaryState(self.window or facts.window)
+        return SummaryState(self.window_of(facts))
 
     def step(self, state: SummaryState, view: PolicyView) -> Decided:
         """Cut where the request is over the threshold."""
@@ -96,7 +98,7 @@ class Summarise(Preset):
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return what is looked at, and its threshold."""
         trigger = (state.window - self.reserve) * self.at
-        return Probe("tokens of the request", view.total, trigger)
+        return self.over(view, trigger)
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays word for word."""
@@ -170,6 +172,9 @@ class PiCompact(CutAtTokens):
 
     preset: ClassVar[str] = "pi.compact"
     source: ClassVar[str] = "pi 83378aa, core/compaction.ts: reserveTokens, keepRecentTokens"
+    counted: ClassVar[str] = (
+        "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
+    )
     reserve: int = 16_384
 
 
@@ -179,6 +184,7 @@ class OpenClawCompact(CutAtTokens):
 
     preset: ClassVar[str] = "openclaw.compact"
     source: ClassVar[str] = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
+    counted: ClassVar[str] = "OpenClaw 2026.2, as pi does: calculateContextTokens"
     reserve: int = 20_000
 
 
@@ -188,6 +194,10 @@ class OpenCodeCompact(CutAtTokens):
 
     preset: ClassVar[str] = "opencode.compact"
     source: ClassVar[str] = "OpenCode 31e22f65, session/compaction.ts: usable, preserve_recent"
+    counted: ClassVar[str] = (
+        "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
+    )
+    since: ClassVar[Since] = "nothing"
     reserve: int = 32_000
     """The longest answer; of a model with a limit of its input it is 20,000."""
     keep: int = 15_000
@@ -206,6 +216,8 @@ class OpenCodeCompactV2(CutAtTokens):
 
     preset: ClassVar[str] = "opencode.compact_v2"
     source: ClassVar[str] = "OpenCode, compaction of version 2: max(output, 20,000), keep.tokens"
+    counted: ClassVar[str] = "OpenCode, compaction of version 2: its own estimate of the request"
+    measure: Measure = "estimated"
     reserve: int = 32_000
     keep: int = 8_000
 
@@ -219,6 +231,9 @@ class ClaudeCodeAuto(CutAtTokens):
 
     preset: ClassVar[str] = "claude_code.auto"
     source: ClassVar[str] = "Claude Code 2.1, by third parties' analyses"
+    counted: ClassVar[str] = (
+        "Claude Code 2.1, by third parties: the usage of the last answer and an estimate of later messages"
+    )
     third_party: ClassVar[bool] = True
     reserve: int = 33_000
     keep: int = 0
@@ -264,6 +279,7 @@ class CodexCompact(CutAtTokens):
 
     preset: ClassVar[str] = "codex.compact"
     source: ClassVar[str] = "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS"
+    counted: ClassVar[str] = "Codex CLI 2026, core/codex.rs: get_total_token_usage"
     window: int = 272_000
     at: float = 0.9
     keep: int = 0
@@ -292,6 +308,11 @@ class GeminiCompress(CutAtTokens):
 
     preset: ClassVar[str] = "gemini.compress"
     source: ClassVar[str] = "Gemini CLI 5411f11, services/chatCompressionService.ts"
+    counted: ClassVar[str] = (
+        "Gemini CLI 5411f11, services/chatCompressionService.ts: getLastPromptTokenCount"
+    )
+    with_answer: ClassVar[bool] = False
+    since: ClassVar[Since] = "nothing"
     window: int = 1_048_576
     at: float = 0.5
     keep_share: float = 0.3
@@ -312,6 +333,10 @@ class DeepAgentsSummarise(CutAtTokens):
 
     preset: ClassVar[str] = "deepagents.summarization"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
+    counted: ClassVar[str] = (
+        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    )
+    since: ClassVar[Since] = "nothing"
     at: float = 0.85
     keep_share: float = 0.10
 
@@ -322,10 +347,15 @@ class DeepAgentsSummarise(CutAtTokens):
 
 @dataclass(frozen=True, kw_only=True)
 class ClineCompact(CutAtTokens):
-    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay."""
+    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
+
+    Its newest SDK estimates the whole request instead, by a third of its characters as JSON: ``measure=estimated``.
+    """
 
     preset: ClassVar[str] = "cline.compact"
     source: ClassVar[str] = "Cline SDK 21cb8d2, agentic compaction: 0.9 of 0.9, 20,000"
+    counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
+    times: ClassVar[float] = 4 / 3
     at: float = 0.81
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.policy import PolicyView, Probe
+from palimpsest.review.policies.measured import Measure
+from palimpsest.review.policies.policy import PolicyView, Probe, Since
 from palimpsest.review.policies.reducible import shown_messages
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import CutAtTokens, SummaryState
@@ -35,6 +36,10 @@ class AnthropicCompact(SummariseAll):
 
     preset: ClassVar[str] = "anthropic.compact"
     source: ClassVar[str] = "Anthropic API, compact_20260112: input_tokens 150,000"
+    counted: ClassVar[str] = (
+        "Anthropic API, compact_20260112: input_tokens, which the server counts"
+    )
+    since: ClassVar[Since] = "counted"
     trigger: int = 150_000
 
 
@@ -44,6 +49,10 @@ class AnthropicSdkCompaction(SummariseAll):
 
     preset: ClassVar[str] = "anthropic_sdk.compaction_control"
     source: ClassVar[str] = "Anthropic SDK 2026, CompactionControl: context_token_threshold 100,000"
+    counted: ClassVar[str] = (
+        "Anthropic SDK 2026, tool runner: usage of the last message, with its answer"
+    )
+    since: ClassVar[Since] = "nothing"
     trigger: int = 100_000
 
 
@@ -53,6 +62,9 @@ class OpenAICompact(SummariseAll):
 
     preset: ClassVar[str] = "openai.compact"
     source: ClassVar[str] = "OpenAI Agents SDK 2026, sandbox default of compact_threshold: 240,000"
+    counted: ClassVar[str] = "OpenAI Responses API 2026: compact_threshold, which the server counts"
+    since: ClassVar[Since] = "counted"
+    window: int = 272_000
     trigger: int = 240_000
 
 
@@ -62,6 +74,10 @@ class LearnClaudeCodeAuto(SummariseAll):
 
     preset: ClassVar[str] = "learn_claude_code.auto"
     source: ClassVar[str] = "shareAI-lab/learn-claude-code, lesson s06: THRESHOLD = 50000"
+    counted: ClassVar[str] = (
+        "shareAI-lab/learn-claude-code, lesson s06: estimate_tokens, a quarter of the characters"
+    )
+    measure: Measure = "estimated"
     trigger: int = 50_000
 
 
@@ -74,6 +90,9 @@ class RooCondense(SummariseAll):
 
     preset: ClassVar[str] = "roo.condense"
     source: ClassVar[str] = "Roo Code 3.x, core/condense: TOKEN_BUFFER_PERCENTAGE 0.1"
+    counted: ClassVar[str] = (
+        "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
+    )
     at: float = 0.9
 
 
@@ -83,6 +102,10 @@ class GooseCompact(SummariseAll):
 
     preset: ClassVar[str] = "goose.compact"
     source: ClassVar[str] = "goose 1.x, GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
+    counted: ClassVar[str] = (
+        "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
+    )
+    since: ClassVar[Since] = "nothing"
     at: float = 0.8
 
 
@@ -92,6 +115,10 @@ class InspectSummary(SummariseAll):
 
     preset: ClassVar[str] = "inspect.compaction_summary"
     source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionSummary, threshold 0.9"
+    counted: ClassVar[str] = (
+        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    )
+    since: ClassVar[Since] = "counted"
     at: float = 0.9
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002

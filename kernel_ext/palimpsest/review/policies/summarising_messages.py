@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.cutting import middle, tokens_in
+from palimpsest.review.policies.measured import in_own_tokens
 from palimpsest.review.policies.policy import (
     Change,
     Decided,
     PolicyView,
     Probe,
     SessionFacts,
+    Since,
     When,
 )
 from palimpsest.review.policies.reducible import shown_messages, with_partners
@@ -76,12 +78,16 @@ class LangChainSummarise(Summarise):
     source: ClassVar[str] = (
         "LangChain 1.x, SummarizationMiddleware: keep 20 messages; the trigger is its guide's example"
     )
+    counted: ClassVar[str] = (
+        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    )
+    since: ClassVar[Since] = "nothing"
     trigger: int = 4_000
     messages: int = 20
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:  # noqa: ARG002
         """Return the tokens of the request, and the threshold."""
-        return Probe("tokens of the request", view.total, self.trigger)
+        return self.over(view, self.trigger)
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages."""
@@ -94,6 +100,9 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
 
     preset: ClassVar[str] = "deepagents.summarization_messages"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
+    counted: ClassVar[str] = (
+        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    )
     trigger: int = 170_000
     messages: int = 6
 
@@ -106,6 +115,8 @@ class StrandsSummarise(Summarise):
     source: ClassVar[str] = (
         "Strands Agents SDK 1.x, summarizing_conversation_manager.py: summary_ratio 0.3"
     )
+    counted: ClassVar[str] = "Strands Agents SDK 1.x: the provider refuses the request as too long"
+    since: ClassVar[Since] = "counted"
     share: float = 0.3
     messages: int = 10
     """The newest messages, which stay."""
@@ -126,6 +137,8 @@ class LettaSlidingWindow(Summarise):
 
     preset: ClassVar[str] = "letta.sliding_window"
     source: ClassVar[str] = "Letta 0.16, services/summarizer: sliding_window_percentage 0.3"
+    counted: ClassVar[str] = "Letta 0.16, agents: the usage of the last step"
+    since: ClassVar[Since] = "nothing"
     at: float = 0.9
     share: float = 0.3
     more: float = 0.1
@@ -133,7 +146,7 @@ class LettaSlidingWindow(Summarise):
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item after the share that has to go."""
         starts = shown_messages(view, state.gone)
-        goal = (1 - self.share) * state.window
+        goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
         share, cut = self.share, 0
         while share < 1 and starts:
             cut = starts[int(len(starts) * share)]

@@ -16,23 +16,45 @@ def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> I
 
     Both kinds of transitions are in the order of requests.
     """
-    sides: tuple[dict[int, object], dict[int, object]] = ({}, {})
-    both = (timeline.transitions, simulated)
-    places = [0, 0]
-    differ: set[int] = set()
+    items = DifferingItems(timeline)
+    place = 0
     for request in timeline.requests:
-        touched: list[int] = []
-        for side, those in enumerate(both):
-            while places[side] < len(those) and those[places[side]].request <= request.index:
-                one = those[places[side]]
-                places[side] += 1
-                sides[side][one.item] = _shown(one)
-                touched.append(one.item)
-        for item in touched:
-            same = sides[0].get(item) == sides[1].get(item)
-            (differ.discard if same else differ.add)(item)
-        if differ and any(one < request.items for one in differ):
+        until = place
+        while until < len(simulated) and simulated[until].request <= request.index:
+            until += 1
+        if items.differ(request.index, simulated[place:until]):
             yield request.index
+        place = until
+
+
+class DifferingItems:
+    """The items that a replay shows otherwise than they were recorded, request by request."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._place = 0
+        """How many of the recorded transitions were taken."""
+        self._recorded: dict[int, object] = {}
+        self._simulated: dict[int, object] = {}
+        self._items: set[int] = set()
+
+    def differ(self, request: int, simulated: Sequence[Transition]) -> bool:
+        """Return whether a request shows an item otherwise; ``simulated`` is what the replay changed since the one before."""
+        touched: list[int] = []
+        recorded = self._timeline.transitions
+        while self._place < len(recorded) and recorded[self._place].request <= request:
+            one = recorded[self._place]
+            self._place += 1
+            self._recorded[one.item] = _shown(one)
+            touched.append(one.item)
+        for one in simulated:
+            self._simulated[one.item] = _shown(one)
+            touched.append(one.item)
+        for item in touched:
+            same = self._recorded.get(item) == self._simulated.get(item)
+            (self._items.discard if same else self._items.add)(item)
+        until = self._timeline.requests[request].items
+        return bool(self._items) and any(one < until for one in self._items)
 
 
 def _shown(one: Transition) -> object:

@@ -85,18 +85,19 @@ class WithSummaries:
         self.estimator = policy.estimator
         self.when: When = policy.when
         self.sticky = getattr(policy, "sticky", True)
-        self._policy = _sized(policy, choice.tokens) if choice.tokens else policy
+        self.policy = _sized(policy, choice.tokens) if choice.tokens else policy
+        """The policy, whose summaries have the size of those texts."""
         self._choice = choice
         self._read: dict[int, tuple[str, tuple[str, ...]]] = {}
         """First line and names of items, which are read once."""
 
     def start(self, facts: SessionFacts) -> FilledState:
         """Return the policy's state, and that nothing is replaced."""
-        return FilledState(self._policy.start(facts))
+        return FilledState(self.policy.start(facts))
 
     def step(self, state: FilledState, view: PolicyView) -> Decided:
         """Return what the policy decides, with texts in its summaries."""
-        decided = self._policy.step(state.inner, view)
+        decided = self.policy.step(state.inner, view)
         leaving = {one.item for one in decided.changes if one.state == "summarised"}
         covered = tuple(sorted({*state.covered, *leaving})) if leaving else state.covered
         changes = [

@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Protocol
 
-from palimpsest.review.policies.policy import Change
+from palimpsest.review.policies.policy import Change, PolicyView, Since
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -65,6 +66,14 @@ class TokenScale:
         return -(-change.length // 4)
 
 
+class CountsReported(Protocol):
+    """Counts a request as the provider will, by what it reported of those before."""
+
+    def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request that comes next; None while none was reported."""
+        ...
+
+
 class ReplayView:
     """What a policy sees; see ``PolicyView``."""
 
@@ -78,6 +87,7 @@ class ReplayView:
         self.request: TimelineRequest = timeline.requests[0]
         self.gap_seconds: float | None = None
         self.changes: int | None = 0
+        self.usage: CountsReported | None = None
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
         self._lengths = [item.chars for item in timeline.items]
@@ -149,6 +159,10 @@ class ReplayView:
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
         return sum(self._scale.weights[index : self.count])
+
+    def reported(self, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request by the provider's count; None while nothing was reported."""
+        return None if self.usage is None else self.usage.total(self, answer=answer, since=since)
 
     def read(self, index: int) -> str:
         """Return the whole text of an item; raises IndexError for one of the future."""

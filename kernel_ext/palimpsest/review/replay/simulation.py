@@ -19,11 +19,13 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
-from palimpsest.review.replay.first_difference import first_difference
+from palimpsest.review.policies.window_to_fit import window_to_fit
+from palimpsest.review.replay.first_difference import DifferingItems, first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.replay.replay_view import ReplayView, TokenScale
+from palimpsest.review.replay.reported_tokens import ReportedTokens
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
@@ -92,6 +94,8 @@ class Simulation:
 
     idle: Mapping[str, int] = field(default_factory=dict)
     """How many decisions changed nothing, by what the items that they named were."""
+    window: int = 0
+    """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
 
     @property
     def facts_until(self) -> int | None:
@@ -159,11 +163,16 @@ class TimelineReplay:
         scale = self._measure if same else TokenScale(timeline, own, unseen)
         self._scales = (scale,) if same else (scale, self._measure)
         self._view = ReplayView(timeline, scale)
+        self._usage = self._view.usage = ReportedTokens(scale, self._measure, ruler)
+        self._differing = DifferingItems(timeline)
+        self._as_recorded = True
+        """No request so far shows anything otherwise than it was recorded."""
         self._trace = _Trace()
         self._name = RAW if policy is None else policy.name
-        self._state = (
-            None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
-        )
+        recorded_window = timeline.requests[0].window if timeline.requests else 0
+        facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
+        self._window = window_to_fit(getattr(policy, "policy", policy), facts)
+        self._state = None if policy is None else policy.start(facts)
         recorded = isinstance(policy, RecordedPolicy)
         self._held = HeldItems(replace(timeline, items=()) if recorded else timeline)
         self._by_hand: dict[int, list[Transition]] = {}
@@ -182,6 +191,10 @@ class TimelineReplay:
                 if one.rule == UNDO and timeline.items[one.item].kind == "summary":
                     entered = timeline.items[one.item].entered
                     self._undone.setdefault(one.request, []).append(entered)
+        self._left_out = self._trace.transitions[::-1]
+        """Recorded summaries that were not compared yet with the recording, the newest first."""
+        self._compared = len(self._left_out)
+        """How many transitions were."""
         self._places = ItemPlaces(timeline, self._measure.shown)
         answers = timeline.derived(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
@@ -252,9 +265,20 @@ class TimelineReplay:
             if requests:
                 self._step(request)
             sizes.append(self._size(before, request))
+            self._note_sent(request, sizes[-1])
             places.sent(request.items)
             before = request
         self.done = max(self.done, until)
+
+    def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
+        """Note what the provider reported of a request, or would have where it differs from the recorded one."""
+        if self._as_recorded and not isinstance(self._policy, RecordedPolicy):
+            moves = self._trace.transitions
+            new, self._compared = moves[self._compared :], len(moves)
+            while self._left_out and self._left_out[-1].request <= request.index:
+                new.append(self._left_out.pop())
+            self._as_recorded = not self._differing.differ(request.index, new)
+        self._usage.sent(request, size.total, recorded=self._as_recorded)
 
     def _take_by_hand(self, request: TimelineRequest) -> None:
         """Show items as a person decided since the request before, and bring back what an undone summary replaced."""
@@ -377,6 +401,7 @@ class TimelineReplay:
             probes=tuple(trace.probes),
             asked=trace.asked,
             idle=trace.idle,
+            window=self._window,
         )
 
 

@@ -1,0 +1,340 @@
+"""Whether the rule of the agent that was recorded acts where the agent compacted by itself.
+
+The preset of the agent looks at each recorded request as it was, with the window that the recording tells or that has to
+be taken; where its threshold is passed, it is compared with the recorded compactions. What the recording does
+not tell is stated and marked, and nothing is fitted in silence.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from palimpsest.review.comparison.offline_prices import offline_window
+from palimpsest.review.policies.measured import NOT_REPORTED
+from palimpsest.review.policies.policy import (
+    ContextPolicy,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.review.replay.simulation import TimelineReplay
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+BESIDE = 1
+"""Requests by which the rule may act earlier or later than the agent did."""
+
+LONG_WINDOW = 1_000_000
+"""The window that is taken where a prompt proves a larger one than is known."""
+
+
+class _Agent(NamedTuple):
+    """The rules that an agent may have, the newest first, and what its recordings tell."""
+
+    presets: tuple[str, ...]
+    tells_cause: bool
+    """A recorded compaction says whether a person asked for it."""
+    by_model: bool = False
+    """The agent knows its models' own windows; else it takes the preset's for all."""
+    window_share: float = 1.0
+    """The recorded window as a share of the model's own."""
+
+
+AGENTS: Mapping[str, _Agent] = {
+    "claude-code": _Agent(("claude_code.auto",), tells_cause=True),
+    "cline": _Agent(("cline.compact",), tells_cause=True, by_model=True),
+    "codex": _Agent(("codex.compact",), tells_cause=False, window_share=0.95),
+    "gemini-cli": _Agent(("gemini.compress",), tells_cause=False, by_model=True),
+    "inspect": _Agent(("inspect.compaction_summary",), tells_cause=False, by_model=True),
+    "opencode": _Agent(("opencode.compact",), tells_cause=True, by_model=True),
+    "openhands": _Agent(("openhands.llm_v1", "openhands.llm"), tells_cause=True),
+    "pi": _Agent(("pi.compact",), tells_cause=False, by_model=True),
+}
+"""By the name of the format. Codex records 95 per cent of the model's window (``effective_context_window_percent``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRule:
+    """How the recorded agent's own rule fits its recorded compactions; requests are numbered from 0."""
+
+    preset: str
+    """The rule, with the numbers that it was given."""
+    window: int
+    """Tokens of the window that it was given; 0 where its threshold is no number of tokens."""
+    threshold: float
+    unit: str
+    measured: str
+    """What was compared with the threshold, such as ``reported tokens of the request``."""
+    of: int
+    """Recorded automatic compactions."""
+    at: tuple[int, ...]
+    """The requests of those of them at which the rule acts, or at most one request beside."""
+    missed: tuple[int, ...]
+    """The requests of the others."""
+    extra: tuple[int, ...]
+    """The first requests of those runs in which the rule acts and the agent did not."""
+    by_hand: tuple[int, ...]
+    """The requests of compactions that a person asked for."""
+    unclear: tuple[int, ...]
+    """Those below the threshold of which the recording does not tell who asked for them."""
+    stated: tuple[str, ...]
+    """What was taken since the recording does not tell it, and what it must have been; a sentence each."""
+
+    @property
+    def found(self) -> int:
+        """How many of the automatic compactions the rule acts at."""
+        return len(self.at)
+
+    @property
+    def holds(self) -> bool:
+        """The rule acts at all automatic compactions, and nowhere else."""
+        return not self.missed and not self.extra
+
+    @property
+    def words(self) -> str:
+        """The result as the end of a sentence: ``this agent's own rule found 1 of 1 compactions, at request 62``."""
+        if not self.of:
+            told = "this agent's own rule had no automatic compaction to find"
+        else:
+            told = f"this agent's own rule found {self.found} of {self.of} compactions"
+            if self.at:
+                told += f", at request{'' if len(self.at) == 1 else 's'} {_numbers(self.at)}"
+        if self.extra:
+            told += f", and acts where the agent did not, at request {_numbers(self.extra)}"
+        return told
+
+
+def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
+    """Return how the agent's own rule fits a recording; None where there is no preset of the agent, or no request."""
+    agent = AGENTS.get(timeline.origin)
+    if agent is None or not timeline.requests:
+        return None
+    counted = ruler or fit_ruler(timeline)
+    coming = _with_coming(timeline)
+    tried = [
+        _compared(coming, agent, preset, windows, counted)
+        for preset in agent.presets
+        for windows in _windows(timeline, agent, preset)
+    ]
+    # Where a list of models and the preset say different windows, the recorded compactions decide.
+    return max(tried, key=lambda one: one.found)
+
+
+class _Windows(NamedTuple):
+    """The windows that are taken of the models of a recording."""
+
+    of: Mapping[str, int]
+    stated: tuple[str, ...]
+
+
+def _windows(timeline: Timeline, agent: _Agent, preset: str) -> tuple[_Windows, ...]:
+    """Return the windows of the models of a recording, and others that could have been; the likelier first."""
+    own = _window_of(get(preset))
+    models = tuple(dict.fromkeys(one.model for one in timeline.requests))
+    if not own:
+        return (_Windows(dict.fromkeys(models, 0), ()),)
+    rows = [_of_model(timeline, agent, model, preset) for model in models]
+    options = max(map(len, rows))
+    return tuple(
+        _Windows(
+            {
+                model: row[min(place, len(row) - 1)][0]
+                for model, row in zip(models, rows, strict=True)
+            },
+            tuple(
+                sentence
+                for row in rows
+                for sentence in row[min(place, len(row) - 1)][1:]
+                if sentence
+            ),
+        )
+        for place in range(options)
+    )
+
+
+def _of_model(
+    timeline: Timeline, agent: _Agent, model: str, preset: str
+) -> list[tuple[int, str, str]]:
+    """Return the windows that a model may have had: tokens, and why they are taken in up to two sentences."""
+    own = _window_of(get(preset))
+    those = [one for one in timeline.requests if one.model == model]
+    recorded = round(max(one.window for one in those) / agent.window_share)
+    most = max((one.reported or 0 for one in those), default=0)
+    listed = offline_window(model) if agent.by_model else 0
+    name = model or "the model"
+    taken = "The window of {} is not recorded: {:,} tokens are taken, {}."
+    known = {recorded: ""} if recorded else {}
+    if not recorded and listed:
+        known[listed] = taken.format(name, listed, "as a list of models says")
+    if not recorded and own not in known:
+        known[own] = taken.format(name, own, f"as {preset} does")
+    found = [(window, why, "") for window, why in known.items() if window >= most]
+    if found:
+        return found
+    larger = max(LONG_WINDOW, offline_window(model), most)
+    smaller = max(known)
+    return [
+        (
+            larger,
+            known[smaller] and f"The window of {name} is not recorded.",
+            f"A prompt of {most:,} reported tokens proves a window of more than {smaller:,}: {larger:,} are taken.",
+        )
+    ]
+
+
+def _window_of(policy: object) -> int:
+    """Return the window that a preset compares with; 0 where its threshold is none of tokens."""
+    found = getattr(policy, "window", 0) if getattr(policy, "counted", "") else 0
+    return int(found)
+
+
+def _with_coming(timeline: Timeline) -> Timeline:
+    """Return the recording with a request that was not sent any more, where the newest compaction is before that."""
+    count, last = len(timeline.requests), timeline.requests[-1]
+    if all(one.request < count for one in timeline.events):
+        return timeline
+    items = len(timeline.items)
+    coming = TimelineRequest(count, "", last.turn, items, (items, items), model=last.model)
+    return replace(timeline, requests=(*timeline.requests, coming), earlier={})
+
+
+class _WatchedRecording(RecordedPolicy):
+    """The recording, in which a rule looks at every request before the agent changed it, and decides nothing."""
+
+    def __init__(self, timeline: Timeline, rule: ContextPolicy) -> None:
+        super().__init__(timeline)
+        self.estimator = rule.estimator
+        self._rule = rule
+        self._facts = SessionFacts(timeline, 0, 0)
+        self.probes: list[Probe | None] = []
+
+    def step(self, state: None, view: PolicyView) -> Decided:
+        """Ask the rule, then repeat what was decided before this request."""
+        self.probes.append(self._rule.step(self._rule.start(self._facts), view).probe)
+        return super().step(state, view)
+
+
+def _compared(
+    timeline: Timeline, agent: _Agent, preset: str, windows: _Windows, ruler: Ruler
+) -> OwnRule:
+    """Return the rule's acts beside the recorded compactions."""
+    rules = {
+        window: get(preset, window=window) if window else get(preset)
+        for window in {*windows.of.values()}
+    }
+    looked = _looked_at(timeline, windows.of, rules, ruler)
+    passed = {at for at, one in enumerate(looked) if one is not None and one.passed}
+    causes = {one.request: one.cause for one in timeline.events if one.kind.startswith("compact")}
+    near = {at: {*_beside(at)} & passed for at in causes}
+    by_hand = tuple(at for at, cause in causes.items() if cause == "by hand")
+    automatic = [at for at in causes if at not in by_hand]
+    unclear = tuple(
+        at
+        for at in automatic
+        if not near[at] and (not agent.tells_cause or _at(looked, at) is None)
+    )
+    counted = tuple(at for at in automatic if at not in unclear)
+    extra = _beginnings(passed.difference(*map(_beside, causes)))
+    known = [one for one in looked if one is not None]
+    found = OwnRule(
+        preset=rules[max(rules)].name,
+        window=max(rules),
+        threshold=max((one.threshold for one in known), default=0.0),
+        unit=known[-1].unit if known else "tokens",
+        measured=next((one.signal for one in reversed(known)), ""),
+        of=len(counted),
+        at=tuple(at for at in counted if near[at]),
+        missed=tuple(at for at in counted if not near[at]),
+        extra=extra,
+        by_hand=by_hand,
+        unclear=unclear,
+        stated=windows.stated,
+    )
+    more = [*_of_unclear(found, looked), *_must_have_been(found, looked, causes)]
+    return replace(found, stated=(*windows.stated, *more))
+
+
+def _looked_at(
+    timeline: Timeline,
+    windows: Mapping[str, int],
+    rules: Mapping[int, ContextPolicy],
+    ruler: Ruler,
+) -> list[Probe | None]:
+    """Return what the rule looked at before each request, with its threshold at the window of the request's model."""
+    probes = {}
+    for window, rule in rules.items():
+        watched = _WatchedRecording(timeline, rule)
+        TimelineReplay(timeline, watched, ruler).run()
+        probes[window] = watched.probes
+    return [_first_condition(probes[windows[one.model]][one.index]) for one in timeline.requests]
+
+
+def _first_condition(probe: Probe | None) -> Probe | None:
+    """Return the threshold of a rule, whatever held it back after that was passed.
+
+    None where it has none, and where it counts reported tokens and none were reported yet.
+    """
+    while probe is not None and probe.after is not None:
+        probe = probe.after
+    if probe is None or not probe.threshold or probe.signal == NOT_REPORTED:
+        return None
+    return probe
+
+
+def _beside(request: int) -> range:
+    return range(request - BESIDE, request + BESIDE + 1)
+
+
+def _beginnings(requests: Iterable[int]) -> tuple[int, ...]:
+    """Return the first requests of runs."""
+    those = {*requests}
+    return tuple(sorted(one for one in those if one - 1 not in those))
+
+
+def _of_unclear(found: OwnRule, looked: Sequence[Probe | None]) -> Iterator[str]:
+    for at in found.unclear:
+        seen = _at(looked, at)
+        if seen is None:
+            yield f"Nothing was reported before the compaction before request {at + 1}, so that it cannot be checked."
+            continue
+        value = seen.value
+        yield (
+            f"What began the compaction before request {at + 1} is not recorded; at {value:,.0f} {found.unit} it is below "
+            f"the threshold of {found.threshold:,.0f}: it was asked for, or the settings were others."
+        )
+
+
+def _must_have_been(
+    found: OwnRule, looked: Sequence[Probe | None], compactions: Iterable[int]
+) -> Iterator[str]:
+    """Yield what the threshold of a session must have been whose compactions the rule does not find."""
+    if found.holds:
+        return
+    around = {one for at in compactions for one in _beside(at)}
+    highest = _most(looked, [one for one in range(len(looked)) if one not in around])
+    told = f"the rule's is {found.threshold:,.0f} {found.unit}, and its settings are not recorded."
+    lowest = min((_most(looked, _beside(at)) for at in (*found.at, *found.missed)), default=None)
+    if lowest is None:
+        yield f"Up to {highest:,.0f} {found.unit} it did not compact, so its threshold was higher or switched off; {told}"
+    elif highest < lowest:
+        yield f"Its threshold must have been from {highest:,.0f} to below {lowest:,.0f} {found.unit}; {told}"
+    else:
+        yield f"No threshold fits all of its compactions and no other request; {told}"
+
+
+def _at(looked: Sequence[Probe | None], request: int) -> Probe | None:
+    return looked[request] if request < len(looked) else None
+
+
+def _most(looked: Sequence[Probe | None], requests: Iterable[int]) -> float:
+    """Return the highest value that the rule looked at before some requests."""
+    those = (looked[one] for one in requests if 0 <= one < len(looked))
+    return max((one.value for one in those if one is not None), default=0.0)
+
+
+def _numbers(requests: Sequence[int]) -> str:
+    return ", ".join(f"{one + 1:,}" for one in requests)

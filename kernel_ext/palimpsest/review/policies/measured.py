@@ -1,0 +1,50 @@
+"""How a preset's threshold counts the request: by what the provider reported, or by the preset's own estimate.
+
+Most agents compare the usage of the last answer with their threshold; a few count the request themselves. Each preset
+says which, and where in the original's source that stands. What a rule frees or keeps is counted by its estimator
+all the same.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from palimpsest.review.policies.policy import PolicyView, Probe, Since
+from palimpsest.review.policies.settings import Preset
+
+Measure = Literal["reported", "estimated"]
+
+REPORTED = "reported tokens of the request"
+ESTIMATED = "estimated tokens of the request"
+NOT_REPORTED = "estimated tokens of the request (none were reported)"
+MEASURES = (REPORTED, ESTIMATED, NOT_REPORTED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Preset):
+    """What the presets have in common whose threshold is a number of tokens of the whole request."""
+
+    with_answer: ClassVar[bool] = True
+    """The last answer's tokens are added to the prompt that was reported."""
+    since: ClassVar[Since] = "estimated"
+    """How what came after the last report is added."""
+    times: ClassVar[float] = 1.0
+    """The original's own estimate as a multiple of this estimator's."""
+    measure: Measure = "reported"
+    """``reported``: usage of the last answer and what came since; ``estimated``: the estimator's count of all."""
+
+    def size(self, view: PolicyView) -> tuple[float, str]:
+        """Return the tokens of the request as this preset counts them, and how they are told."""
+        if self.measure == "estimated":
+            return self.times * view.total, ESTIMATED
+        found = view.reported(answer=self.with_answer, since=self.since)
+        return (view.total, NOT_REPORTED) if found is None else (found, REPORTED)
+
+    def over(self, view: PolicyView, threshold: float) -> Probe:
+        """Return the size of the request beside a threshold."""
+        value, signal = self.size(view)
+        return Probe(signal, value, threshold)
+
+
+def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:
+    """Return tokens of a probe's measure as tokens of the policy's estimator, so that items can be weighed against them."""
+    return tokens * view.total / probe.value if probe.value else tokens

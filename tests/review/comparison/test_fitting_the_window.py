@@ -1,0 +1,130 @@
+"""What does not fit its window is marked and is never the cheapest; what is left of a window is said."""
+
+from functools import cache
+
+import pytest
+from tests.review.comparison.test_own_rule import recorded
+
+from palimpsest.review.comparison.policy_comparison import PolicyComparison
+from palimpsest.review.comparison.policy_figures import requests_over
+from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.policies.registry import get, presets
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.review.replay.simulation import simulate
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import Price
+
+LONG = {"pi_large_session.jsonl": 453, "claude_code_spotter": 143}
+"""Recordings with prompts of over 160,000 tokens, by their requests."""
+PRICE = Price(input=3, output=15, cache_read=0.3, cache_write=3.75)
+OWN_ESTIMATE = {
+    "opencode.compact_v2": "it counts less than the provider, as OpenCode does",
+    "deepagents.truncate_args": "it shortens inputs of calls alone",
+    "langchain.trim_messages": "it has no limit by default",
+}
+"""Presets whose originals can pass the window, and why."""
+
+
+@cache
+def review(name: str) -> SessionReview:
+    [timeline] = [one for one in recorded(name) if len(one.requests) == LONG[name]]
+    return SessionReview(timeline, get, lambda _model: PRICE)
+
+
+def compared(name: str, *policies: str, window: int = 0) -> PolicyComparison:
+    return review(name).compare(policies, window=window)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> None:
+    names = [one.preset for one in presets() if one.counted]
+
+    found = compared(name, *names, window=0)
+
+    over = {one.name for one in found.figures if not one.fits}
+    assert over <= {*OWN_ESTIMATE}
+
+
+@pytest.mark.parametrize("window", [32_000, 64_000])
+@pytest.mark.parametrize("name", LONG)
+def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int) -> None:
+    names = ["raw", "recorded", *(one.preset for one in presets())]
+
+    found = compared(name, *names, window=window)
+
+    fits = {}
+    for figures, replay in zip(found.figures, found.simulations, strict=True):
+        limit = replay.window
+        assert figures.over == requests_over(replay)
+        assert ("Does not fit" in figures.verdict) == (figures.over > 0)
+        assert limit in (0, window)
+        fits[figures.name] = figures.fits
+    assert not fits["raw"]
+    assert found.cheapest is None or fits[found.cheapest]
+    assert found.json()["cheapest"] == found.cheapest
+    assert any("never the cheapest" in one for one in found.table.notes)
+    row = next(one for one in found.table.records() if one["policy"] == "raw")
+    assert isinstance(row["over"], int)
+    assert row["over"] > 100
+
+
+def test_raw_at_a_small_window_is_marked_with_its_numbers() -> None:
+    [raw] = compared("pi_large_session.jsonl", "raw", window=32_000).figures
+
+    assert raw.verdict.startswith(
+        "Does not fit: 444 of 453 requests would be over its window of 32,000. "
+    )
+
+
+def test_a_window_that_is_assumed_holds_for_all_but_given_ones() -> None:
+    [own, given] = compared(
+        "pi_large_session.jsonl", "pi.compact", "pi.compact window=100000", window=64_000
+    ).simulations
+
+    assert (own.window, given.window) == (64_000, 100_000)
+    assert own.probes[-1].probe.threshold == 64_000 - 16_384
+    assert given.probes[-1].probe.threshold == 100_000 - 16_384
+
+
+def test_a_sweep_never_takes_a_value_that_does_not_fit() -> None:
+    """Without a threshold nothing is paid for summaries, but such requests would be refused."""
+    swept = review("pi_large_session.jsonl").sweep(
+        "pi.compact.reserve", [0, 64_000], window=100_000
+    )
+    by_value = dict(zip(swept.values, swept.comparison.figures, strict=True))
+
+    assert by_value[swept.cheapest].fits
+    none = review("pi_large_session.jsonl").sweep(
+        "opencode.prune.protect", [10_000, 40_000], window=8_000
+    )
+    assert none.cheapest is None
+
+
+def test_what_is_left_of_a_window_is_said_where_the_longest_answer_is_not_known() -> None:
+    found = compared("pi_large_session.jsonl", "palimpsest", window=32_000)
+
+    assert (
+        "palimpsest works in 24,000 of 32,000 tokens: the rest is kept free for the answer, whose longest is not known."
+        in found.table.notes
+    )
+    assert not compared("pi_large_session.jsonl", "pi.compact").windows
+
+
+@pytest.mark.parametrize("policy", ["palimpsest", "opencode-1.1", "opencode-1.18"])
+def test_an_engines_policy_counts_another_agents_requests_as_they_were_reported(
+    policy: str,
+) -> None:
+    """Claude Code's system prompt is not recorded: its 25,860 tokens are in the usage alone."""
+    [found] = compared("claude_code_spotter", f"{policy} window=200000").simulations
+
+    compactions = {one.request for one in found.timeline.transitions if one.state == "summarised"}
+    assert len(compactions) == 1
+    assert 70 < min(compactions) < 130
+    assert max(one.total for one in found.sizes) < 200_000
+
+
+def test_a_session_whose_window_nobody_knows_is_not_marked() -> None:
+    timeline: Timeline = review("claude_code_spotter").timeline
+    found = simulate(timeline, None, Ruler())
+
+    assert requests_over(found) == 0

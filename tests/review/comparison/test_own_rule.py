@@ -1,0 +1,278 @@
+"""The law of the own rule: an agent's preset acts where the agent was recorded to compact by itself.
+
+What a recording does not tell is stated; what a person asked for is told apart.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+from tests.review.policies.made_timeline import TimelineMaker
+
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.comparison.own_rule import AGENTS, OwnRule, own_rule
+from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.simulation import simulate
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.transcript.timeline import Timeline, TimelineEvent
+from palimpsest.transcript.values import Usage
+
+SAMPLES = (
+    "claude_code",
+    "cline",
+    "cline_subagent",
+    "codex_rollout.jsonl",
+    "codex_subagents",
+    "gemini_cli.jsonl",
+    "gemini_cli_subagent",
+    "inspect_edit.eval",
+    "inspect_plain.eval",
+    "inspect_summary.eval",
+    "openhands_subagents",
+    "openhands_v0.jsonl",
+    "openhands_v1",
+    "pi_large_session.jsonl",
+    "pi_version_3.jsonl",
+    "claude_code_spotter",
+)
+"""Recordings of agents whose rule is a preset."""
+
+
+@cache
+def recorded(name: str) -> tuple[Timeline, ...]:
+    """Return the sessions of a sample."""
+    with TemporaryDirectory() as folder:
+        return read(sample(name, Path(folder)))
+
+
+def read(path: Path) -> tuple[Timeline, ...]:
+    store, report = bring(path)
+    return tuple(timeline_of(store, one.id, counter) for one in report.sessions)
+
+
+def found_in(timeline: Timeline) -> OwnRule:
+    found = own_rule(timeline)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_been(
+    name: str,
+) -> None:
+    for timeline in recorded(name):
+        found = found_in(timeline)
+        events = [one for one in timeline.events if one.kind.startswith("compact")]
+
+        assert {*found.at, *found.missed, *found.by_hand, *found.unclear} == {
+            one.request for one in events
+        }
+        assert found.found == len(found.at) == found.of - len(found.missed)
+        for one in found.unclear:
+            assert any(f"before request {one + 1}" in words for words in found.stated)
+        if not found.holds:
+            assert any("settings are not recorded" in words for words in found.stated)
+
+
+def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None:
+    """It was recorded at 167,701 tokens with the last answer; by characters / 4 the rule never acted."""
+    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 143]
+
+    found = found_in(timeline)
+
+    assert (found.of, found.at, found.extra) == (1, (71,), ())
+    assert found.holds
+    assert (found.preset, found.window, found.threshold) == ("claude_code.auto", 200_000, 167_000)
+    assert found.words == "this agent's own rule found 1 of 1 compactions, at request 72"
+    replay = simulate(timeline, get("claude_code.auto"), fit_ruler(timeline))
+    assert replay.fired == (71,)
+    assert max(one.total for one in replay.sizes) <= 200_000
+
+
+def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
+    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 217]
+
+    found = found_in(timeline)
+
+    assert (found.of, found.by_hand, found.extra) == (0, (138,), ())
+    assert found.words == "this agent's own rule had no automatic compaction to find"
+
+
+def test_the_only_sample_of_pi_has_none_and_the_rule_does_not_act() -> None:
+    [timeline] = recorded("pi_large_session.jsonl")
+
+    found = found_in(timeline)
+
+    assert (found.of, found.extra, found.unclear) == (0, (), ())
+
+
+def pi_session(folder: Path, answers: int) -> Timeline:
+    """Return a recording of pi whose reported tokens are half as many again as its characters / 4."""
+    rows: list[dict[str, Any]] = [
+        {
+            "type": "session",
+            "version": 3,
+            "id": "p1",
+            "timestamp": "2026-08-01T10:00:00Z",
+            "cwd": "/w",
+        }
+    ]
+    last = None
+    for place in range(answers):
+        asked = {"role": "user", "content": [{"type": "text", "text": "abcd" * 1_000}]}
+        said = {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "wxyz" * 266}],
+            "provider": "anthropic",
+            "model": "claude-opus-4-5",
+            "stopReason": "stop",
+            "usage": {"input": 10, "output": 399, "cacheRead": 1_899 * place, "cacheWrite": 1_500},
+        }
+        for letter, message in (("u", asked), ("a", said)):
+            name, parent = f"{letter}{place}", last
+            rows.append({"type": "message", "id": name, "parentId": parent, "message": message})
+            last = name
+    path = folder / "pi.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), "utf-8")
+    [timeline] = read(path)
+    return timeline
+
+
+def test_pis_rule_counts_reported_tokens(tmp_path: Path) -> None:
+    """They pass 183,616 with the 97th answer, so that the rule acts before the next request."""
+    timeline = pi_session(tmp_path, 100)
+
+    replay = simulate(timeline, get("pi.compact"), fit_ruler(timeline))
+
+    assert replay.fired == (97,)
+    assert max(one.total for one in replay.sizes) <= 200_000
+
+
+# What a recording does not tell
+
+
+def made(origin: str, sizes: list[int], *compactions: tuple[int, str], window: int = 0) -> Timeline:
+    """Return a recording of an agent by the reported tokens of its requests."""
+    maker = TimelineMaker()
+    maker.prompt("Look.")
+    for _ in sizes[1:]:
+        maker.answer("Well.")
+    timeline = maker.made()
+    requests = tuple(
+        replace(one, usage=Usage(input=size), window=window)
+        for one, size in zip(timeline.requests, sizes, strict=True)
+    )
+    events = tuple(TimelineEvent(at, "compact", cause) for at, cause in compactions)
+    return replace(timeline, origin=origin, requests=requests, events=events)
+
+
+def test_the_window_of_a_recording_is_taken_where_it_has_one() -> None:
+    """Codex records 95 per cent of the model's window, and compacts at 90 per cent of the whole."""
+    sizes = [200_000, 243_000, 244_900, 20_000]
+
+    found = found_in(made("codex", sizes, (3, "automatic"), window=258_400))
+
+    assert (found.window, found.threshold) == (272_000, 244_800)
+    assert (found.at, found.stated) == ((3,), ())
+
+
+def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
+    found = found_in(made("claude-code", [150_000, 200_500, 310_760, 320_000]))
+
+    assert found.window == 1_000_000
+    assert found.extra == ()
+    assert any(
+        "310,760" not in one and "320,000" in one and "proves" in one for one in found.stated
+    )
+
+
+def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
+    sizes = [90_000, 99_000, 101_000, 20_000, 98_000, 100_500, 21_000]
+
+    found = found_in(made("claude-code", sizes, (3, "automatic"), (6, "automatic")))
+
+    assert (found.of, found.found, found.missed) == (2, 0, (3, 6))
+    assert found.words == "this agent's own rule found 0 of 2 compactions"
+    [told] = [one for one in found.stated if "must have been" in one]
+    assert "from 90,000 to" in told
+    assert "below 100,5" in told
+
+
+def test_what_began_a_compaction_is_not_guessed() -> None:
+    """Pi does not record whether a person asked for it."""
+    found = found_in(made("pi", [100_000, 144_000, 20_000], (2, "automatic")))
+
+    assert (found.of, found.unclear) == (0, (2,))
+    assert any("asked for, or the settings were others" in one for one in found.stated)
+
+
+def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
+    found = found_in(made("claude-code", [30_000, 40_000], (0, "automatic")))
+
+    assert (found.of, found.unclear, found.missed) == (0, (0,), ())
+    assert any("cannot be checked" in one for one in found.stated)
+
+
+def test_a_compaction_after_the_last_request_is_found() -> None:
+    found = found_in(made("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
+
+    assert found.at == (3,)
+
+
+def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() -> None:
+    found = found_in(made("claude-code", [150_000, 170_000, 180_000, 199_000]))
+
+    assert found.extra == (2,)
+    assert not found.holds
+    assert "acts where the agent did not, at request 3" in found.words
+    assert any("higher or switched off" in one for one in found.stated)
+
+
+def test_an_agent_without_a_preset_has_no_own_rule() -> None:
+    assert own_rule(made("mini-swe-agent", [1_000])) is None
+    assert own_rule(Timeline(session="empty", origin="pi")) is None
+
+
+REPORTING = {"claude-code": 167_000, "codex": 244_800, "pi": 183_616}
+
+
+def growing(threshold: int, steps: list[int]) -> Iterator[tuple[int, bool]]:
+    """Yield the tokens of requests that grow by steps, and whether the agent compacted before each."""
+    size, compacts = 20_000, False
+    for step in steps:
+        size = 20_000 if compacts else size + step
+        yield size, compacts
+        compacts = size > threshold
+
+
+@pytest.mark.parametrize("origin", ["claude-code", "codex", "pi"])
+@given(st.lists(st.integers(1_000, 30_000), min_size=2, max_size=40))
+def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) -> None:
+    """Whatever a session looks like: where the original would act, the preset acts, and nowhere else."""
+    rows = [*growing(REPORTING[origin], steps)]
+    acted = [(at, "automatic") for at, (_, compacts) in enumerate(rows) if compacts]
+
+    window = 258_400 if origin == "codex" else 200_000
+    found = found_in(made(origin, [size for size, _ in rows], *acted, window=window))
+
+    # The estimate of what came since is some tokens, so that a size just below the threshold passes it.
+    close = [at for at, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
+    assert found.missed == ()
+    assert found.at == tuple(at for at, _ in acted)
+    assert close or found.extra == ()
+
+
+def test_every_agent_of_the_table_has_its_preset() -> None:
+    for agent in AGENTS.values():
+        for preset in agent.presets:
+            assert get(preset).name == preset
