@@ -18,6 +18,7 @@ NODE_MODULES := $(EXTENSION)/node_modules/.installed
 FRONT := $(EXTENSION)/dist/.built
 FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
 	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/builder.config.cjs $(EXTENSION)/package.json
+TESTS_COMPILED := $(VENV)/.tests-compiled
 PYTEST_ARGS ?=
 # What a run means: vitest and a built front end where nothing or the front end is named, pytest unless
 # only labextension is, and processes for more than one file: twice as many as cores, since tests wait for kernels and pages half of the time.
@@ -30,7 +31,7 @@ BESIDE := $(if $(ONE_FILE),,-n 4 --no-loadscope-reorder)
 export PATH := $(BIN):$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help lab test check fix bench soak hosts picture screens demo wheel protocol front env lock clean
+.PHONY: help lab test check fix bench soak hosts picture screens demo wheel protocol front env tests-compiled lock clean
 
 help: ## Say what can be done here
 	@echo "Palimpsest: make <target>"
@@ -39,7 +40,8 @@ help: ## Say what can be done here
 lab: $(VENV)/.installed $(FRONT) ## Open JupyterLab on notebooks/00-start.ipynb (LAB_ARGS="--port 9999" are passed on)
 	@$(PYTHON) scripts/lab.py $(LAB_ARGS)
 
-test: $(VENV)/.installed $(if $(MEANS_FRONT),$(FRONT)) ## Run all tests that take seconds: pytest, and vitest beside it
+test: $(VENV)/.installed ## Run all tests that take seconds: pytest, and vitest beside it
+	$(if $(MEANS_FRONT),@$(MAKE) -s -j2 $(FRONT) $(if $(PYTEST_ARGS),,$(TESTS_COMPILED)))
 ifeq ($(MEANS_FRONT),all)
 	@log=$$(mktemp); untested=$$(mktemp); (cd $(EXTENSION) && exec jlpm test) >"$$log" 2>&1 & front=$$!; \
 	failed=0; PALIMPSEST_UNTESTED="$$untested" $(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT) || failed=$$?; \
@@ -90,6 +92,8 @@ front: $(VENV)/.installed $(FRONT) ## Build the front end
 
 env: $(VENV)/.installed ## Make or refresh the environment in .venv
 
+tests-compiled: $(TESTS_COMPILED)
+
 lock: $(VENV)/.installed ## Resolve requirements/*.lock anew (the one target that looks for newer versions)
 	@bash scripts/lock.sh
 
@@ -100,6 +104,11 @@ clean: ## Remove whatever was built, the environment too
 
 $(VENV)/.installed: requirements/bootstrap.lock requirements/dev.lock pyproject.toml hatch_build.py scripts/setup.sh
 	@bash scripts/setup.sh "$(VENV)"
+	@touch $@
+
+# Beside the front end's build: else each process of the tests would compile all of them when they begin.
+$(TESTS_COMPILED): | $(VENV)/.installed
+	@$(PYTHON) -m pytest --collect-only -qq -p no:cacheprovider >/dev/null 2>&1 || true
 	@touch $@
 
 $(NODE_MODULES): $(EXTENSION)/package.json $(EXTENSION)/yarn.lock $(EXTENSION)/.yarnrc.yml | $(VENV)/.installed

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,9 +81,8 @@ def test_the_law_sees_each_form(code: str) -> None:
     assert list(calls_without_encoding(ast.parse(code))) == [1]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "Käfer-企鵝"
+def written(made: Path) -> Path:
+    """Make the folder of a project whose name and recording are not ASCII."""
     made.mkdir()
     asked = {
         "type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00Z", "cwd": str(made),
@@ -99,31 +99,85 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("locale", LOCALES)
-def test_no_codec_error_reaches_anybody_on_the_command_line(
-    folder: Path, locale: str, command: str
-) -> None:
+IN_FORKS = """
+import os, runpy, sys
+from importlib import import_module
+for name in ("main", "commands"):
+    import_module("palimpsest.frontends.command_line." + name)
+given, number = [], 0
+for word in sys.argv[1:]:
+    if word != "<end>":
+        given.append(word)
+        continue
+    pid = os.fork()
+    if pid == 0:
+        for fd, name in ((1, "out"), (2, "err")):
+            file = os.open("%s-%d" % (name, number), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, fd)
+        sys.argv[1:] = given
+        try:
+            runpy.run_module("palimpsest", run_name="__main__", alter_sys=True)
+        finally:
+            sys.stdout.flush()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with open("code-%d" % number, "w", encoding="ascii") as file:
+        file.write(str(code))
+    given, number = [], number + 1
+"""
+"""Runs several commands, each in a fork of an interpreter that has its locale, streams and arguments."""
+STARTED = "inspect"
+"""The command that an interpreter of its own runs in each locale."""
+Ran = tuple[int, bytes, bytes]
+"""Exit code, output and errors of a command."""
+
+
+@cache
+def ran_in(locale: str, folder: Path) -> dict[str, Ran]:
+    """Run all commands in a locale, in a new folder."""
+    made = written(folder / "Käfer-企鵝")
     clean = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING"))
     }
     environment = clean | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"} | LOCALES[locale]
-
-    ran = subprocess.run(
-        [sys.executable, "-m", "palimpsest", *COMMANDS[command]],
-        cwd=folder, env=environment, capture_output=True, check=False, timeout=120,
+    alone = subprocess.run(
+        [sys.executable, "-m", "palimpsest", *COMMANDS[STARTED]],
+        cwd=made, env=environment, capture_output=True, check=False, timeout=120,
     )  # fmt: skip
+    forked = [name for name in COMMANDS if name != STARTED]
+    words = [word for name in forked for word in (*COMMANDS[name], "<end>")]
+    subprocess.run(
+        [sys.executable, "-c", IN_FORKS, *words], cwd=made, env=environment, check=True, timeout=120
+    )
+    found = {STARTED: (alone.returncode, alone.stdout, alone.stderr)}
+    for number, name in enumerate(forked):
+        out, err = ((made / f"{kind}-{number}").read_bytes() for kind in ("out", "err"))
+        found[name] = (int((made / f"code-{number}").read_text("ascii")), out, err)
+    return found
 
-    told = ran.stderr.decode("ascii", "replace")
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder for each locale."""
+    return {name: tmp_path_factory.mktemp("locale") for name in LOCALES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_codec_error_reaches_anybody_on_the_command_line(
+    folders: dict[str, Path], locale: str, command: str
+) -> None:
+    code, out, err = ran_in(locale, folders[locale])[command]
+
+    told = err.decode("ascii", "replace")
     assert "Traceback" not in told
     assert "codec" not in told
     assert "UnicodeE" not in told
-    assert ran.returncode == (2 if command.startswith("a ") else 0)
+    assert code == (2 if command.startswith("a ") else 0)
     if command.endswith("--json"):
-        assert json.loads(ran.stdout.decode("ascii"))["command"] == command.split()[0]
+        assert json.loads(out.decode("ascii"))["command"] == command.split()[0]
 
 
 TOOLS_PROGRAM = """

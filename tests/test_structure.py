@@ -37,9 +37,10 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 @cache
-def parsed(source: str) -> ast.Module:
-    """Return the syntax tree of a source, parsed once for all tests of this file."""
-    return ast.parse(source)
+def nodes(source: str) -> list[ast.stmt | ast.expr]:
+    """Return the imports, classes and calls of a source, looked for once for all tests of this file."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Call)
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
 
 
 def python_imports(sources: Mapping[str, str]) -> Graph:
@@ -47,7 +48,7 @@ def python_imports(sources: Mapping[str, str]) -> Graph:
     graph: Graph = {}
     for module, source in sources.items():
         found: set[str] = set()
-        for node in ast.walk(parsed(source)):
+        for node in nodes(source):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -122,7 +123,7 @@ def test_a_class_name_means_one_thing() -> None:
     classes = (
         (node.name, module)
         for module, source in python_sources().items()
-        for node in ast.walk(parsed(source))
+        for node in nodes(source)
         if isinstance(node, ast.ClassDef)
     )
 
@@ -144,7 +145,7 @@ def test_no_class_reaches_into_its_inheritor() -> None:
     found = [
         module
         for module, source in python_sources().items()
-        for node in ast.walk(parsed(source))
+        for node in nodes(source)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "vars"

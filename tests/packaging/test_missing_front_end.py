@@ -24,9 +24,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(
         PACKAGE,
         folder / "palimpsest",
-        ignore=lambda at, _: (
-            ["static", "__pycache__"] if at.endswith("frontends") else ["__pycache__"]
-        ),
+        # With the bytecode, which installing writes, too.
+        ignore=lambda at, _: ["static"] if at.endswith("frontends") else [],
     )
     return folder
 

@@ -47,7 +47,7 @@ def refuses(words: str, above: int) -> object:
 
 async def grow(harness: HttpSessionHarness, turns: int = 4) -> None:
     for number in range(turns):
-        harness.server.script(says(f"The mean of column {number} is 43.92. " * 60))
+        harness.server.script(says(f"The mean of column {number} is 43.92. " * 60).in_pieces(4_000))
         await harness.ask(f"Question {number} " + "word " * 500)
 
 

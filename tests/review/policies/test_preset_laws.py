@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
+from tests.sample_size import sample_size
 
 from palimpsest.review.comparison.policy_figures import verdict
 from palimpsest.review.policies import (
@@ -254,7 +255,7 @@ def test_a_preset_acts_exactly_where_its_probe_passed_the_threshold(timeline: Ti
             )
 
 
-@settings(max_examples=150)
+@settings(max_examples=sample_size(40, 600))
 @given(preset=st.sampled_from(PRESETS), timeline=timelines(), share=st.floats(0, 1))
 def test_presets_keep_the_laws_on_any_session(
     preset: type[Preset], timeline: Timeline, share: float

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.sample_size import sample_size
 
 from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
 from palimpsest.tools.calls.linear_patterns import is_matched, pattern_weight
@@ -284,7 +285,7 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=sample_size(100, 2_000), deadline=None)
 @given(SCHEMAS, PLAIN)
 @example({"patternProperties": {"b": {"unevaluatedItems": False}}}, {"b": [None]})
 def test_small_schemas_are_checked_as_the_standard_says(schema: dict[str, Any], value: Any) -> None:
