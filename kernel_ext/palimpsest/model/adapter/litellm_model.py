@@ -232,6 +232,7 @@ class LitellmModel:
             target.family,
             {tool_name(one.name, target): one.name for one in request.tools},
             tap.provider_calls,
+            tap.responses_calls,
         )
         async with aclosing(self._deltas(request, tap)) as deltas:
             async for delta in deltas:
