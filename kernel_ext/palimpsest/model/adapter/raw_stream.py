@@ -8,6 +8,7 @@ sits between the two: it records the real finish and usage, and knows when the b
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.adapter.gemini_partial_calls import GeminiPartialCalls
 from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesWords
@@ -96,6 +97,7 @@ class StreamTap:
         self._iterator: Any = None
         self._attached = False
         self._calls = NativeCalls()
+        self._partial = GeminiPartialCalls()
         self._words = ResponsesWords()
         self._native = False
         """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
@@ -143,6 +145,7 @@ class StreamTap:
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
             chunk = keywords.get("chunk", arguments[0] if arguments else None)
+            self._partial.join(chunk)
             found = native_finish(chunk)
             if found is not None:
                 self._native = True
