@@ -19,6 +19,7 @@ NATIVE = "native"
 DIALECT = "dialect"
 """Key in a part's metadata: the format of its blocks; ``openai`` where the format has no place for them, ``responses``
 where it takes them back only beside the reasoning before them and while its server keeps both."""
+RESPONSES = "responses"
 OURS = frozenset(
     {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
     | {"apply_patch_call", "tool_search_call"}
@@ -29,6 +30,8 @@ AT_PROVIDER = "ran at the provider"
 
 TOLD = "[{tool} {where}: {given}]\n{result}"
 NOT_TOLD = "(its result was not told)"
+TOLD_CHARS = 8_000
+"""Longest result of a call that is told as text."""
 HIDDEN = "encrypted"
 """How the names of fields begin that only the provider can read."""
 PIECE_CHARS = 60_000
@@ -56,8 +59,25 @@ def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (metadata or {}).items() if name != NATIVE}
 
 
+def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
+    """Return what a request holds of a call that a provider ran, besides its name and input; empty where nothing.
+
+    ``same_provider`` says whether the request goes to the one that ran it, which is sent its blocks as they came.
+    """
+    if is_left_out(part, same_provider=same_provider):
+        return ""
+    blocks = call_blocks(part) if same_provider else ()
+    return json.dumps(blocks, ensure_ascii=False, default=str) if blocks else result[:TOLD_CHARS]
+
+
+def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
+    """Return whether a call is not sent: its format has no place for it, and the answer's words tell what it found."""
+    return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
+
+
 def told_call(part: ToolPart, result: str) -> str:
-    """Return a call and its result as text, for a model of another provider."""
+    """Return a call and its result as text, for a model of another provider; of the result its first 8,000 characters."""
+    result = result[:TOLD_CHARS]
     given = json.dumps(part.state.input, ensure_ascii=False, default=str)
     return TOLD.format(
         tool=part.tool, where=AT_PROVIDER, given=given, result=result.strip() or NOT_TOLD

@@ -26,6 +26,7 @@ from palimpsest.model.interface import (
 from palimpsest.transcript.provider_calls import (
     DIALECT,
     NATIVE,
+    RESPONSES,
     responses_item,
     result_error,
     result_text,
@@ -347,7 +348,7 @@ class ProviderCalls:
             return
         self._answers.add(known)
         called = self._call(
-            identifier, told.tool, told.input, "responses", is_begun=identifier in self._begun
+            identifier, told.tool, told.input, RESPONSES, is_begun=identifier in self._begun
         )
         for url, title in told.sources:
             self._cite(url, title)

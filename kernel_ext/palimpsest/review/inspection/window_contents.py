@@ -11,8 +11,14 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.gauge import KINDS
 
-Shown = Literal["whole", "truncated", "cleared"]
-Way = Literal["truncate", "clear", "drop", "summarise", "limit", "exclude", "fail"]
+Shown = Literal[
+    "whole", "truncated", "cleared", "pictures smaller", "pictures left out", "told as text"
+]
+Way = Literal[
+    "truncate", "clear", "drop", "summarise", "limit", "exclude", "fail", "shrink", "omit", "tell"
+]
+"""``shrink`` and ``omit`` are about the pictures of an output whose text is sent whole; ``tell`` is text in place of a
+provider's own form."""
 
 
 @dataclass(frozen=True, slots=True)
