@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from palimpsest.transcript.values import ToolSpec
+
 Schema = dict[str, Any]
 
 TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
@@ -69,6 +71,11 @@ def repaired(schema: Mapping[str, Any]) -> Schema:
     if top.get("type") != "object" or not isinstance(top.get("properties"), dict):
         top = {**top, "type": "object", "properties": top.get("properties") or {}}
     return top
+
+
+def is_repaired(spec: ToolSpec) -> bool:
+    """Return whether a model is shown another schema of a tool than the one that was written."""
+    return repaired(spec.parameters) != spec.parameters
 
 
 def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:

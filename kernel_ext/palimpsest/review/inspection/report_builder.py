@@ -23,6 +23,7 @@ from palimpsest.context.request_kinds.request_inputs import (
     recorded_inputs,
 )
 from palimpsest.context.visible_messages import View
+from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.decision_times import TYPES, decision_times
@@ -37,6 +38,7 @@ from palimpsest.review.inspection.reductions import (
 from palimpsest.review.inspection.window_contents import DecisionTime, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
+from palimpsest.tools.mcp.values import LONGEST_DESCRIPTION
 from palimpsest.transcript.context_values.decisions import (
     StepRequest,
     effective_reductions,
@@ -55,6 +57,7 @@ from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import NotebookPart, Part, ToolPart
 from palimpsest.transcript.provider_calls import is_provider_call, native_of
 from palimpsest.transcript.session_record.events import Record, StepRequested
+from palimpsest.transcript.values import ToolSpec
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Finds the project root in a system prompt, so that its files are named by their relative paths."""
@@ -86,6 +89,7 @@ def build_context_report(
         hidden_cells=sum(part.hidden for part in _notes(basis)),
         omitted_cells=sum(len(part.omitted) for part in _notes(basis)),
         hidden_variables=hidden_variables,
+        tools_left_out=tuple(scrub(one) for one in basis.tools_left_out),
     )
 
 
@@ -212,10 +216,20 @@ def _raw(basis: RequestInputs, projection: Projection, source: _Source) -> Itera
     if projection.tools_tokens:
         for tool in basis.tools:
             words = one_line(source.scrub(tool.description))
-            yield ReportItem("tools", tool.name, words, tools_tokens((tool,), basis.count))
+            tokens = tools_tokens((tool,), basis.count)
+            yield ReportItem("tools", tool.name, words, tokens, remark=_tool_remark(tool))
     for message in projection.messages:
         if message.role != "system":
             yield from _message(message, basis.count, source)
+
+
+def _tool_remark(tool: ToolSpec) -> str:
+    """Return what a model is shown otherwise than the tool's server wrote it."""
+    said = [
+        "schema repaired" if is_repaired(tool) else "",
+        "description cut" if len(tool.description) >= LONGEST_DESCRIPTION else "",
+    ]
+    return ", ".join(filter(None, said))
 
 
 def _system(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[ReportItem]:

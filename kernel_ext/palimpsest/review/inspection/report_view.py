@@ -131,7 +131,10 @@ def _offered(items: "Sequence[ReportItem]") -> str:
     """Name the tools that the request offers."""
     names = [item.name for item in items]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}"
+    changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
+    others = f" and {len(changed) - MOST_MARKS} more" if len(changed) > MOST_MARKS else ""
+    told = f" ({'; '.join(changed[:MOST_MARKS])}{others})" if changed else ""
+    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}{told}"
 
 
 def _said(items: "Sequence[ReportItem]") -> str:
@@ -179,7 +182,17 @@ def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
     )
     policy = f"Policy: {ledger.policy}."
     return tuple(
-        one for one in (opaque, counted, told, _cells(ledger), _variables(ledger), policy) if one
+        one
+        for one in (
+            opaque,
+            counted,
+            told,
+            _cells(ledger),
+            _variables(ledger),
+            *ledger.tools_left_out,
+            policy,
+        )
+        if one
     )
 
 
@@ -207,7 +220,8 @@ def _variables(ledger: "WindowContents") -> str:
 
 
 def _entry(item: "ReportItem") -> WindowEntry:
-    remarks = ["" if item.shown == "whole" else item.shown, "pinned" if item.pinned else ""]
+    shown = "" if item.shown == "whole" else item.shown
+    remarks = [shown, "pinned" if item.pinned else "", item.remark]
     return WindowEntry(
         item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
     )

@@ -36,6 +36,8 @@ class ReportItem:
     part_id: str | None = None
     shown: Shown = "whole"
     pinned: bool = False
+    remark: str = ""
+    """What of a tool's description is not as it was written; empty where all is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ class WindowContents:
     """Runs of cells that were only named, for want of tokens."""
     hidden_variables: int = 0
     """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
+    tools_left_out: tuple[str, ...] = ()
+    """Sentences about tools that are not offered."""
     opaque_by: str = ""
     """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 
