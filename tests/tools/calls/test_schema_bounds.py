@@ -356,7 +356,7 @@ def test_a_type_that_holds_itself_is_checked_at_every_depth(
         {"name": "n", "children": ["x"]},
         {"name": "n", "next": {"name": "m", "next": {"name": []}}},
     ):
-        with pytest.raises(ValidationError, match="is not of type"):
+        with pytest.raises(ValidationError, match=r"is not (?:of type|valid)"):
             arguments.model_validate({"root": chain(levels, wrong)})
 
 
