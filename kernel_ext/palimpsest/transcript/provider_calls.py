@@ -186,9 +186,9 @@ def _title(source: Mapping[str, Any]) -> str:
 
 def _object(content: Mapping[str, Any]) -> str:
     """Return an object's text: what a command printed, a document's words, else its JSON."""
-    for printed in ("text", "logs"):
-        if isinstance(content.get(printed), str):
-            return str(content[printed])
+    for name in ("text", "logs"):
+        if isinstance(content.get(name), str):
+            return str(content[name])
     if any(name in content for name in ("stdout", "stderr", "return_code")):
         code = content.get("return_code")
         ended = [f"[exit code {code}]"] if code not in (None, 0) else []

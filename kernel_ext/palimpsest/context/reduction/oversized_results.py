@@ -119,12 +119,13 @@ def cut_oversized(
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
+        share = SHARE_TOGETHER if policy.results_together == "window" else policy.result_share
         for _ in range(TRIES if policy.results_counted == "tokens" else 0):
             shown = [_shown(one, cuts) for one in results]
             tokens = sum(map(outputs.count, shown))
-            if tokens <= capacity * SHARE_TOGETHER:
+            if tokens <= capacity * share:
                 break
-            chars = int(sum(map(len, shown)) * capacity * SHARE_TOGETHER / tokens * NARROWER)
+            chars = int(sum(map(len, shown)) * capacity * share / tokens * NARROWER)
             cuts |= _cut_together(results, cuts, chars, policy)
     return tuple(
         OutputReduction(

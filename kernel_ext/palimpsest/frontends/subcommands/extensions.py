@@ -106,7 +106,7 @@ class ExtensionCommands:
 
     def _changed(self, server: McpServerStatus) -> Iterator[str]:
         """Yield sentences about tools of which the model is shown something else than what their server wrote."""
-        registry = getattr(self._services, "registry", None)
+        registry: Any = getattr(self._services, "registry", None)
         tools = registry.offered() if registry is not None else ()
         specs = [registry.spec(one) for one in tools if one.name in server.tools]
         mended = [one.name for one in specs if is_repaired(one)]
