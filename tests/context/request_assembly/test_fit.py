@@ -38,14 +38,6 @@ def session(outputs: int, chars: int = 2_500) -> View:
     return View((build.user("go"), *answers))
 
 
-def long_words() -> View:
-    """Return a session whose prompts are too long, and whose results take less than their share together."""
-    build = Builder()
-    said = (build.user("x" * 3_000), build.assistant(build.ran("bash", "x" * 100)))
-    more = (build.user("x" * 5_000), build.assistant(build.ran("bash", "x" * 100)))
-    return View((*said, *more, build.user("x" * 6_000)))
-
-
 def request(view: View, chosen: Policy = OURS) -> MessageRequest:
     numbers = counter()
     return MessageRequest(
@@ -129,7 +121,7 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
 
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
-    view = long_words()
+    view = session(6, chars=2_500)
     running = fit(request(view), FitAttempts())
     step(running)
 
@@ -138,7 +130,7 @@ def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> 
 
 def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
     once = policy_with_changes(OURS, {"compact.max_attempts": 1})
-    view = long_words()
+    view = session(6)
     running = fit(request(view, once), FitAttempts())
     step(running)
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.budget.precheck import SHARE_TOGETHER, result_chars, results_chars
+from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
 from palimpsest.context.reduction.request_outputs import (
     OutputReduction,
@@ -119,14 +119,6 @@ def cut_oversized(
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
-        share = SHARE_TOGETHER if policy.results_together == "window" else policy.result_share
-        for _ in range(TRIES if policy.results_counted == "tokens" else 0):
-            shown = [_shown(one, cuts) for one in results]
-            tokens = sum(map(outputs.count, shown))
-            if tokens <= capacity * share:
-                break
-            chars = int(sum(map(len, shown)) * capacity * share / tokens * NARROWER)
-            cuts |= _cut_together(results, cuts, chars, policy)
     return tuple(
         OutputReduction(
             result.part_id, "truncate", made.numbers | {"limit_chars": limit}, text, result.tokens

@@ -210,7 +210,7 @@ class RecoveryPolicy(Value):
     result_share: float = 0.3
     """A single tool result larger than this share of the window is oversized."""
     results_counted: Literal["tokens", "characters"] = "tokens"
-    """``tokens``: the shares are measured by the policy's estimator, too; ``characters``: four of them count as a token."""
+    """``tokens``: the share of one result is measured by the policy's estimator, too; ``characters``: four of them count as a token."""
     result_cap: int | None = None
     """Most characters of one result; None takes the newest table by window."""
     result_minimum: int = 2_000
