@@ -12,6 +12,9 @@ from tests.provider_rules.picture_limits import anthropic, at_most, pictures_of,
 
 from palimpsest.context.reduction.picture_sizes import size_of_url
 from palimpsest.model.script import ModelAnswer, calls, says
+from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import FaultServer
 from palimpsest.testing.fault_server import Check
@@ -55,6 +58,30 @@ class Figures:
         self.server.script(self.reads(count, size), says("Seen."))
         return await self.harness.ask("Look.")
 
+    async def words(self) -> set[str]:
+        """Return in what states the report of the context shows outputs."""
+        session = await self.harness.session()
+        report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
+        assert "truncated" not in report.text
+        return {one.shown for one in report.items if one.kind == "output"}
+
+    async def decided_again(self) -> int:
+        """Return how many decisions about pictures a replay makes again as they were, all of them."""
+        session = await self.harness.session()
+        found = redecide(self.harness.harness.store, session.id)
+        assert found.same, found.text
+        return sum(len(one.recorded) for one in found.occasions if one.decider == "limit")
+
+    async def media_states(self) -> set[str]:
+        """Return in what states the newest request shows pictures, by the session's timeline; no output is cut."""
+        session = await self.harness.session()
+        timeline = timeline_of(self.harness.harness.store, session.id)
+        states = dict.fromkeys(range(len(timeline.items)), "whole")
+        states |= {one.item: one.state for one in timeline.transitions}
+        kinds = {item.index: item.kind for item in timeline.items}
+        assert {states[at] for at, kind in kinds.items() if kind == "output"} == {"whole"}
+        return {states[at] for at, kind in kinds.items() if kind == "media"}
+
     def reads(self, count: int, size: tuple[int, int] = FIGURE) -> ModelAnswer:
         """Return an answer that reads so many new figures."""
         names = [f"{self._made + number}.png" for number in range(count)]
@@ -97,6 +124,9 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
         assert (answer.text, told(answer)) == ("Seen.", [])
         assert figures.sides == [[], [2_800] * 20, [2_800] * 20, [1_900] * 25]
         await figures.harness.check_requests()
+        assert await figures.words() == {"pictures smaller"}
+        assert await figures.decided_again() == 25
+        assert await figures.media_states() == {"whole"}
         session = await figures.harness.session()
         kept = [
             file
@@ -140,7 +170,10 @@ async def test_what_a_refusal_names_is_kept_from_then_on(provider: str, tmp_path
         assert "takes at most 5 pictures in a request. 3 pictures were left out of it" in words
         assert (told(second), told(third)) == ([], [])
         assert "[picture left out: 0.png, 400 x 300 pixels." in json.dumps(server.bodies[2])
+        assert await figures.words() == {"whole", "pictures left out"}
+        assert await figures.media_states() == {"whole", "out"}
         made = await figures.decisions()
+        assert await figures.decided_again() == len(made)
         assert [len(one.decision.numbers["pictures"]) for one in made] == [1] * 6
         if provider in ("openai", "anthropic"):
             await figures.harness.check_requests()

@@ -14,10 +14,15 @@ from tests.harness.http_session import HttpSessionHarness
 from tests.harness.session import SessionHarness, ask
 from tests.waiting import until
 
+from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer, says, thinks
 from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.values import ModelInfo
@@ -57,6 +62,10 @@ def provider_calls(session: LiveSession) -> list[ToolPart]:
         for part in message.parts
         if isinstance(part, ToolPart)
     ]
+
+
+def report_of(session: LiveSession) -> ContextReport:
+    return build_context_report(session.basis(), lambda only: session.records_after(0, only))
 
 
 def searched() -> Any:
@@ -404,3 +413,63 @@ async def test_a_summary_is_asked_for_and_leaves_a_search_whole(
     for body in server.bodies[1:]:
         sent = json.dumps(body)
         assert sent.count('"server_tool_use"') == sent.count('"web_search_tool_result"')
+
+
+@pytest.mark.parametrize("other", [GPT, GEMINI])
+async def test_a_search_told_as_text_leaves_a_mark(
+    tmp_path: Path, server: FaultServer, other: str
+) -> None:
+    server.script(searched(), says("Yes."), says("Still yes."))
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+    await ask(session, "How many?", model=CLAUDE)
+    assert report_of(session).gone == ()
+
+    await ask(session, "Sure?", model=other)
+    report = report_of(session)
+    await ask(session, "Really?", model=CLAUDE)
+
+    (gone,) = report.gone
+    assert (gone.way, gone.name) == ("tell", "web_search")
+    assert gone.reason.startswith("It ran at anthropic, whose own form ")
+    assert gone.saved > 0
+    (item,) = [one for one in report.items if one.part_id == gone.part_id]
+    assert (item.shown, item.name) == ("told as text", "web_search at the provider")
+    assert "told as text" in report.text
+    assert report_of(session).gone == ()
+
+
+async def test_a_search_without_a_form_to_go_back_in_leaves_a_mark(
+    tmp_path: Path, server: FaultServer
+) -> None:
+    found = {"url": "https://example.org/penguins", "title": "Penguins"}
+    server.script(says("").cites("Three kinds.", found), says("Yes."))
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+
+    await ask(session, "How many?", model=GEMINI)
+    await ask(session, "Sure?", model=GEMINI)
+
+    (gone,) = report_of(session).gone
+    assert (gone.way, gone.name) == ("drop", "google_search")
+    assert "no form in which it takes such a call back" in gone.reason
+
+
+async def test_pruning_counts_what_is_sent_of_a_search(tmp_path: Path, server: FaultServer) -> None:
+    """The text is a line, and what goes back is encrypted and long."""
+    page = {**PENGUINS, "encrypted_content": "Eqgf" * 40_000}
+    server.script(says("").runs("web_search", [page], query="a").says("Three."), says("Yes."))
+    harness = AnyProvider(tmp_path, server)
+    session = await harness.session()
+    await ask(session, "How many?", model=CLAUDE)
+    (part,) = provider_calls(session)
+
+    def tokens() -> int:
+        outputs = MessageOutputs(session.basis().view, Policy(), counter("chars/4"))
+        (one,) = list(outputs.newest_first())
+        assert one.part_id == part.id
+        return one.tokens
+
+    assert tokens() > 40_000
+    await ask(session, "Sure?", model=GPT)
+    assert tokens() < 1_000

@@ -144,6 +144,7 @@ OPENCLAW_2026_2 = Policy(
     compact=CompactPolicy(audit=False, max_failed=3),
     recovery=RecoveryPolicy(
         recall=False,
+        results_counted="characters",
         result_cap=400_000,
         result_form="head",
         result_suffix=(
@@ -178,6 +179,7 @@ OPENCLAW_2026_9 = Policy(
     reminders=PLAIN,
     recovery=RecoveryPolicy(
         recall=False,
+        results_counted="characters",
         result_middle="\n\n⚠️ [... middle content omitted — showing head and tail ...]\n\n",
         result_suffix=(
             "[... {omitted} more characters truncated; rerun with narrower args if needed]"

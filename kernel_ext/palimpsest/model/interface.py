@@ -146,6 +146,10 @@ class ToolErred:
     metadata: dict[str, Any] | None = None
 
 
+LISTED_AS = "listed_as"
+"""Key in the metadata of an answer's end: the model by whose price its cost was estimated, where that is not its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepFinished:
     """The provider's real end of the answer. A stream that lacks it was cut off.

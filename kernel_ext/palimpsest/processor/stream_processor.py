@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.model.interface import (
+    LISTED_AS,
     ReasoningDelta,
     ReasoningEnded,
     ReasoningStarted,
@@ -358,6 +359,7 @@ class StreamProcessor:
                 reason=reason,
                 snapshot=self._after,
                 cost=event.cost,
+                cost_listed=self._cost_listed(event),
                 tokens=event.usage,
                 seconds=round((self._desk.clock() - self._step_began - waited) / 1000, 3),
                 waited_seconds=round(waited / 1000, 3) if waited else None,
@@ -367,6 +369,10 @@ class StreamProcessor:
             sync=True,
         )
         self._put_patch()
+
+    @staticmethod
+    def _cost_listed(event: StepFinished) -> bool | None:
+        return True if (event.metadata or {}).get(LISTED_AS) and event.cost else None
 
     # Endings
 

@@ -232,6 +232,8 @@ class StepFinishPart(PartBase):
     snapshot: str | None = None
     cost: float | None = None
     """US dollars; None means unknown."""
+    cost_listed: bool | None = None
+    """True where ``cost`` is an estimate: the model stands behind a gateway, and the price is that of the model it is named after."""
     tokens: Usage = Usage()
     seconds: float | None = None
     """How long it took, without the time spent waiting for a person."""

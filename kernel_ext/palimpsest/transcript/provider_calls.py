@@ -7,6 +7,7 @@ fields. People, other providers and summaries get the text. Border: pure; nothin
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.transcript.parts import ToolPart
@@ -16,12 +17,21 @@ EXECUTED = "provider_executed"
 NATIVE = "native"
 """Key in the metadata of a part or of a call's state: the provider's own blocks, as they came."""
 DIALECT = "dialect"
-"""Key in a part's metadata: the format of its blocks; ``openai`` where the format has no place for them."""
+"""Key in a part's metadata: the format of its blocks; ``openai`` where the format has no place for them, ``responses``
+where it takes them back only beside the reasoning before them and while its server keeps both."""
+RESPONSES = "responses"
+OURS = frozenset(
+    {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
+    | {"apply_patch_call", "tool_search_call"}
+)
+"""Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
 AT_PROVIDER = "ran at the provider"
 """What a reader is told of such a call."""
 
 TOLD = "[{tool} {where}: {given}]\n{result}"
 NOT_TOLD = "(its result was not told)"
+TOLD_CHARS = 8_000
+"""Longest result of a call that is told as text."""
 HIDDEN = "encrypted"
 """How the names of fields begin that only the provider can read."""
 PIECE_CHARS = 60_000
@@ -49,12 +59,83 @@ def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (metadata or {}).items() if name != NATIVE}
 
 
+def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
+    """Return what a request holds of a call that a provider ran, besides its name and input; empty where nothing.
+
+    ``same_provider`` says whether the request goes to the one that ran it, which is sent its blocks as they came.
+    """
+    if is_left_out(part, same_provider=same_provider):
+        return ""
+    blocks = call_blocks(part) if same_provider else ()
+    return json.dumps(blocks, ensure_ascii=False, default=str) if blocks else result[:TOLD_CHARS]
+
+
+def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
+    """Return whether a call is not sent: its format has no place for it, and the answer's words tell what it found."""
+    return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
+
+
 def told_call(part: ToolPart, result: str) -> str:
-    """Return a call and its result as text, for a model of another provider."""
+    """Return a call and its result as text, for a model of another provider; of the result its first 8,000 characters."""
+    result = result[:TOLD_CHARS]
     given = json.dumps(part.state.input, ensure_ascii=False, default=str)
     return TOLD.format(
         tool=part.tool, where=AT_PROVIDER, given=given, result=result.strip() or NOT_TOLD
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsesItem:
+    """A call that ran at the provider, as one item of OpenAI's Responses tells it."""
+
+    tool: str
+    input: dict[str, Any]
+    output: str
+    """What it returned, as text; empty where the item tells nothing of it."""
+    problem: str | None
+    """Why it failed; None where it did not."""
+    sources: tuple[tuple[str, str], ...]
+    """Address and title of what it found."""
+
+
+def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
+    """Read an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
+    kind = item.get("type")
+    if not isinstance(kind, str) or not kind.endswith("_call") or kind in OURS:
+        return None
+    action = item.get("action")
+    given = (
+        {k: v for k, v in action.items() if k != "sources" and v is not None}
+        if isinstance(action, dict)
+        else {}
+    )
+    given |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
+    given |= _written_input(item.get("arguments"))
+    found = next((item[one] for one in ("output", "outputs", "results") if item.get(one)), None)
+    name = item.get("name")
+    is_failed = item.get("status") == "failed" or bool(item.get("error"))
+    sources = action.get("sources") if isinstance(action, dict) else None
+    return ResponsesItem(
+        tool=name if isinstance(name, str) and name else kind.removesuffix("_call"),
+        input=given,
+        output=result_text(found),
+        problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
+        sources=tuple(
+            (one["url"], _title(one))
+            for one in (sources if isinstance(sources, list) else ())
+            if isinstance(one, dict) and isinstance(one.get("url"), str)
+        ),
+    )
+
+
+def _written_input(arguments: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return value
+    return {"arguments": arguments} if arguments else {}
 
 
 def sources_text(sources: Iterable[tuple[str, str]]) -> str:
@@ -105,8 +186,9 @@ def _title(source: Mapping[str, Any]) -> str:
 
 def _object(content: Mapping[str, Any]) -> str:
     """Return an object's text: what a command printed, a document's words, else its JSON."""
-    if isinstance(content.get("text"), str):
-        return str(content["text"])
+    for name in ("text", "logs"):
+        if isinstance(content.get(name), str):
+            return str(content[name])
     if any(name in content for name in ("stdout", "stderr", "return_code")):
         code = content.get("return_code")
         ended = [f"[exit code {code}]"] if code not in (None, 0) else []

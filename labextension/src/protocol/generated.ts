@@ -2016,6 +2016,10 @@ export interface StepFinishPart {
    * US dollars; None means unknown.
    */
   cost?: number;
+  /**
+   * True where ``cost`` is an estimate: the model stands behind a gateway, and the price is that of the model it is named after.
+   */
+  cost_listed?: boolean;
   tokens: Usage;
   /**
    * How long it took, without the time spent waiting for a person.
@@ -3068,6 +3072,7 @@ export interface RecoveryPolicy {
   compactions: number;
   truncations: number;
   result_share: number;
+  results_counted: 'tokens' | 'characters';
   result_cap?: number;
   result_minimum: number;
   result_form: 'head' | 'ends' | 'weighed';

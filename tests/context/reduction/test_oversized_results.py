@@ -15,6 +15,7 @@ from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE, cut_oversized, cut_result
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View
+from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.session.config.context_policy import without_recall
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
@@ -26,6 +27,7 @@ WINDOW = 16_000
 FACTS = Facts(now=0, estimator="chars/4", window=WINDOW, reserve=2_000)
 OURS = preset_policy("palimpsest").recovery
 SMALL = FACTS.model_copy(update={"window": 3_000})
+COUNT = tokenizer(FACTS.estimator)
 LIMIT = result_chars(WINDOW, OURS)
 PRESETS = ["palimpsest", "openclaw-2026.2", "openclaw-2026.9"]
 
@@ -34,7 +36,7 @@ def decide(
     view: View, recovery: RecoveryPolicy = OURS, facts: Facts = FACTS
 ) -> tuple[Decision, ...]:
     numbers = counter(len(view.decisions))
-    outputs = MessageOutputs(view, Policy(), len)
+    outputs = MessageOutputs(view, Policy(), COUNT)
     found = cut_oversized(outputs, recovery, facts.window)
     return outputs.decisions(RULE, found, lambda: f"dec_{next(numbers)}")
 
@@ -70,7 +72,7 @@ def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
     assert [len(text) for text in shown] == [LIMIT, len("short")]
     assert "more characters were left out" in shown[0]
     assert shown[0].endswith(f"; recall {short(decisions[0].part_id or '')} shows them.]")
-    assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT
+    assert decisions[0].tokens_before - decisions[0].tokens_after == 2 * LIMIT // 4
 
 
 def test_names_recall_only_where_it_is_offered() -> None:
@@ -161,3 +163,34 @@ def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
         assert weigh_chars(text) <= most
         return
     assert weigh_chars(shorten(text, found.numbers)) <= most
+
+
+FRAME = "\n".join(f"{n}  {n * 0.37:.4f}  {-n * 1.01:.6f}  {n:08x}" for n in range(4_000))
+"""A printed frame: a token has a little more than two characters of it."""
+
+
+@pytest.mark.parametrize("window", [4_000, 16_000, 32_000, 100_000])
+@pytest.mark.parametrize("text", [FRAME, "漢字 " * 20_000, "word " * 30_000, "0" * 90_000])
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_result_takes_its_share_of_the_window_by_the_counter(
+    window: int, text: str, number: int
+) -> None:
+    count = tokenizer("tiktoken/o200k_base")
+    view = View(session(*([text] * number)), ())
+    seen = MessageOutputs(view, Policy(), count)
+
+    made = seen.decisions(RULE, cut_oversized(seen, OURS, window), lambda: "dec")
+    later = after(view, *made)
+    shown = outputs(later)
+
+    assert all(count(one) <= window * OURS.result_share for one in shown)
+    assert cut_oversized(MessageOutputs(later, Policy(), count), OURS, window) == ()
+    assert sum(map(len, shown)) > 0
+
+
+def test_policies_recorded_before_results_were_counted_keep_their_characters() -> None:
+    older = {k: v for k, v in RecoveryPolicy().model_dump().items() if k != "results_counted"}
+
+    assert RecoveryPolicy.model_validate(older).results_counted == "characters"
+    assert RecoveryPolicy(result_cap=1).results_counted == "tokens"
+    assert all(preset_policy(name).recovery.results_counted == "characters" for name in PRESETS[1:])

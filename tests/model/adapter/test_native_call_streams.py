@@ -1,6 +1,7 @@
 """Calls streamed in Anthropic's and Gemini's own forms come out once, whole and in order, or not at all."""
 
 import json
+import operator
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -195,7 +196,79 @@ def cumulative_with_ids(calls: Calls, _chance: random.Random) -> Iterator[Event]
         yield {"parts": list(found)}
 
 
+def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of an input that are neither lists nor objects, and their paths."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from leaves(
+                inner, f"{path}['{name}']" if not name.isalnum() else f"{path}.{name}"
+            )
+    elif isinstance(value, list) and value:
+        for at, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{at}]")
+    else:
+        yield path, value
+
+
+def argument_pieces(value: Any, chance: random.Random) -> Iterator[Event]:
+    """Yield the pieces in which an input comes; each text is cut anywhere, and its last piece says that it ends."""
+    for path, leaf in leaves(value, "$"):
+        if isinstance(leaf, str):
+            texts = cut(leaf, chance) if len(leaf) > 1 else [leaf]
+            for text in texts:
+                yield {"jsonPath": path, "stringValue": text, "willContinue": True}
+            yield {"jsonPath": path, "stringValue": ""}
+        elif leaf is None:
+            yield {"jsonPath": path, "nullValue": "NULL_VALUE"}
+        else:
+            kind = "boolValue" if isinstance(leaf, bool) else "numberValue"
+            yield {"jsonPath": path, kind: leaf}
+
+
+def without_empty(calls: Calls) -> Calls:
+    """Replace empty lists and objects, for which pieces have no form."""
+    return [
+        (i, name, {"größe": {"ä": None, "b": [{"c": 1}]}} if "größe" in value else value)
+        for i, name, value in calls
+    ]
+
+
+def in_pieces(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """As Google documents it: the name first, one piece a chunk, and an empty call at the end."""
+    for _, name, value in calls:
+        yield {"parts": [{"functionCall": {"name": name, "willContinue": True}}]}
+        for one in argument_pieces(value, chance):
+            yield {"parts": [{"functionCall": {"partialArgs": [one], "willContinue": True}}]}
+        yield {"parts": [{"functionCall": {}}]}
+
+
+def pieces_together(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """All pieces in the chunk that names the call and ends it."""
+    for _, name, value in calls:
+        pieces = list(argument_pieces(value, chance))
+        yield {"parts": [{"functionCall": {"name": name, "partialArgs": pieces}}]}
+
+
+def ids_and_mixed(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """Calls with ids, whose pieces come mixed."""
+    waiting = []
+    for i, name, value in calls:
+        yield {"parts": [{"functionCall": {"id": i, "name": name, "willContinue": True}}]}
+        waiting.append((i, list(argument_pieces(value, chance))))
+    while left := [one for one in waiting if one[1]]:
+        i, pieces = chance.choice(left)
+        call = {"id": i, "partialArgs": [pieces.pop(0)], "willContinue": True}
+        yield {"parts": [{"functionCall": call}]}
+    yield {"parts": [{"functionCall": {"id": i}} for i, _, _ in calls]}
+
+
+def no_last_piece(calls: Calls, chance: random.Random) -> Iterator[Event]:
+    """The next name, or the end of the answer, ends a call."""
+    yield from (one for one in in_pieces(calls, chance) if one["parts"] != [{"functionCall": {}}])
+
+
 GEMINI: list[Dialect] = [chunk_each, one_chunk, signed, with_ids, cumulative_with_ids]
+GEMINI_PIECES: list[Dialect] = [in_pieces, pieces_together, ids_and_mixed, no_last_piece]
 
 
 def gemini_body(contents: list[Event], finish: str | None = "STOP") -> str:
@@ -254,6 +327,84 @@ async def test_gemini_calls_are_what_was_written(dialect: Dialect, seed: int) ->
     ]
 
 
+@pytest.mark.parametrize("seed", seeds(4, 60))
+@pytest.mark.parametrize("dialect", GEMINI_PIECES, ids=lambda one: str(one.__name__))
+async def test_gemini_calls_in_pieces_are_what_was_written(dialect: Dialect, seed: int) -> None:
+    chance = random.Random(seed)
+    calls = without_empty(some_calls(chance))
+
+    found = await called("gemini", gemini_body(list(dialect(calls, chance))))
+
+    # Without ids, calls that go on at the same time are told apart by their ends only.
+    key = operator.itemgetter(0) if dialect is ids_and_mixed else None
+    told = [(json.dumps(one.input, sort_keys=True), one.tool, one.problem) for one in found]
+    wrote = [(json.dumps(value, sort_keys=True), name, None) for _, name, value in calls]
+    assert (sorted(told, key=key) if key else told) == (sorted(wrote, key=key) if key else wrote)
+
+
+NAMED: Event = {"functionCall": {"name": "read", "willContinue": True}}
+
+
+def piece_of(path: str, *, goes_on: bool = True, **value: Any) -> Event:
+    told = {"jsonPath": path, **value}
+    return {"functionCall": {"partialArgs": [told], "willContinue": goes_on}}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [NAMED, piece_of("$.a", stringValue="half", willContinue=True)],
+        [NAMED, piece_of("$.a", stringValue="half", willContinue=True, goes_on=False)],
+        [NAMED, piece_of("$..a", numberValue=1)],
+        [NAMED, piece_of("$.a[*]", numberValue=1)],
+        [NAMED, piece_of("a", numberValue=1)],
+        [NAMED, piece_of("$", numberValue=1)],
+        [NAMED, piece_of("$[0]", numberValue=1)],
+        [NAMED, piece_of("$.a[99999999]", numberValue=1)],
+        [NAMED, piece_of("$.a[999999]", numberValue=1)],
+        [NAMED, piece_of("$.a", numberValue=1), piece_of("$.a.b", numberValue=1)],
+        [NAMED, piece_of("$" + ".a" * 1_000, numberValue=1)],
+        [NAMED, {"functionCall": {"partialArgs": ["x"]}}],
+        [NAMED, {"functionCall": {"partialArgs": [{"stringValue": "x"}]}}],
+    ],
+)
+async def test_an_input_in_pieces_without_an_end_or_a_place_runs_nothing(
+    parts: list[Event],
+) -> None:
+    with pytest.raises(ModelFailed) as failed:
+        await called("gemini", gemini_body([{"parts": [one]} for one in parts]))
+
+    assert "read did not come to an end" in failed.value.error.message
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([NAMED, {"functionCall": {}}], {}),
+        ([NAMED], {}),
+        ([NAMED, {"functionCall": {"args": {"a": 1}}}], {"a": 1}),
+        ([NAMED, piece_of("$.a", numberValue=1), {"functionCall": {"args": {"a": 2}}}], {"a": 2}),
+        (
+            [NAMED, piece_of("$['a.b'][\"it's\"]", boolValue=True, goes_on=False)],
+            {"a.b": {"it's": True}},
+        ),
+        ([NAMED, piece_of("$.a[1]", stringValue="x", goes_on=False)], {"a": [None, "x"]}),
+        (
+            [
+                NAMED,
+                piece_of("$.a", stringValue="x", willContinue=True),
+                piece_of("$.a", goes_on=False),
+            ],
+            {"a": "x"},
+        ),
+    ],
+)
+async def test_pieces_make_the_input_that_they_tell(parts: list[Event], expected: Any) -> None:
+    found = await called("gemini", gemini_body([{"parts": [one]} for one in parts]))
+
+    assert [(one.tool, one.input, one.problem) for one in found] == [("read", expected, None)]
+
+
 @pytest.mark.parametrize("args", [{}, {"args": None}, {"args": {}}])
 async def test_a_call_of_gemini_without_input_has_an_empty_one(args: dict[str, Any]) -> None:
     body = gemini_body([{"parts": [{"functionCall": {"name": "read", **args}}]}])
@@ -273,6 +424,8 @@ async def test_no_call_of_an_answer_that_was_cut_is_run(dialect: Dialect) -> Non
 async def test_no_call_of_gemini_is_run_without_a_real_end() -> None:
     chance = random.Random(1)
     contents = list(chunk_each(some_calls(chance), chance))
+    pieces = list(in_pieces(without_empty(some_calls(chance)), chance))
     for finish in (None, "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"):
-        with pytest.raises(ModelFailed):
-            await called("gemini", gemini_body(contents, finish))
+        for told in (contents, pieces):
+            with pytest.raises(ModelFailed):
+                await called("gemini", gemini_body(told, finish))

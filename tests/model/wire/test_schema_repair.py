@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.provider_rules.gemini import schema as gemini_problems
 from tests.provider_rules.tool_schemas import anthropic_problems, openai_problems
@@ -29,6 +29,8 @@ WRITTEN = st.dictionaries(KEYWORDS, ANYTHING, max_size=5)
 
 
 @given(written=WRITTEN)
+@example(written={"a": {"properties": None}})
+@example(written={"a": {"properties": {"$": 1}, "required": 3}})
 def test_any_schema_becomes_one_that_is_accepted(written: dict[str, Any]) -> None:
     shown = shown_schema(copy.deepcopy(written))
 

@@ -24,6 +24,7 @@ from palimpsest.review.importing.recorded import MessageRead
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolPart
+from palimpsest.transcript.provider_calls import is_provider_call
 from palimpsest.transcript.values import Usage
 
 
@@ -175,3 +176,91 @@ def test_tokens_written_to_the_cache_and_the_tier_are_read(
         cache_write=1_500,
         service_tier=tier,
     )
+
+
+SEARCHED = {
+    "type": "web_search_call",
+    "status": "completed",
+    "action": {"type": "search", "query": "penguins"},
+}
+
+
+def test_a_search_that_the_provider_ran_is_a_call_of_its_answer(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "rollout-1.jsonl",
+        message("user", "How many?"),
+        line("response_item", type="reasoning", summary=[], encrypted_content="x"),
+        line("response_item", **SEARCHED, id="ws_1"),
+        line("response_item", **SEARCHED),
+        line("response_item", **SEARCHED),
+        message("assistant", "Three."),
+        usage(10),
+    )
+
+    store, report = bring(path)
+
+    [one] = report.sessions
+    assert report.problems == ()
+    calls = [part for part in parts(store, one.id) if isinstance(part, ToolPart)]
+    assert [(part.tool, part.state.input["query"]) for part in calls] == [
+        ("web_search", "penguins")
+    ] * 3
+    assert all(is_provider_call(part) for part in calls)
+    assert all(isinstance(part.state, ToolCompleted) for part in calls)
+    assert sums(store, one.id).requests == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "tool", "output"),
+    [
+        ({"type": "web_search_call", "status": "failed"}, "web_search", "it failed"),
+        (
+            {"type": "mcp_call", "name": "ask", "arguments": '{"q": 1}', "output": "Yes."},
+            "ask",
+            "Yes.",
+        ),
+        ({"type": "mcp_call", "name": "ask", "error": "no"}, "ask", "no"),
+        (
+            {
+                "type": "code_interpreter_call",
+                "code": "1",
+                "outputs": [{"type": "logs", "logs": "1"}],
+            },
+            "code_interpreter",
+            "1",
+        ),
+        (
+            {"type": "file_search_call", "queries": ["a"], "results": [{"text": "b", "score": 1}]},
+            "file_search",
+            "b",
+        ),
+        ({"type": "image_generation_call", "result": "aGk="}, "image_generation", ""),
+        ({"type": "new_kind_call"}, "new_kind", ""),
+        ({"type": "web_search_call", "action": 3}, "web_search", ""),
+        ({"type": "mcp_call", "name": 3, "arguments": "[", "output": {"a": 1}}, "mcp", '{"a": 1}'),
+    ],
+)
+def test_whatever_the_provider_ran_is_a_call_with_what_is_known_of_it(
+    item: dict[str, Any], tool: str, output: str, tmp_path: Path
+) -> None:
+    path = written(
+        tmp_path / "rollout-1.jsonl",
+        message("user", "Go."),
+        line("response_item", **item, id="x_1"),
+        message("assistant", "Done."),
+        line("response_item", type="function_call", name="ls", call_id="c", arguments="{}"),
+        line("response_item", type="function_call_output", call_id="c", output="a"),
+        message("assistant", "So."),
+    )
+
+    store, report = bring(path)
+
+    [one] = report.sessions
+    assert report.problems == ()
+    ran, ours = [part for part in parts(store, one.id) if isinstance(part, ToolPart)]
+    assert (ran.tool, is_provider_call(ran), is_provider_call(ours)) == (tool, True, False)
+    state = ran.state
+    told = state.output if isinstance(state, ToolCompleted) else getattr(state, "error", None)
+    assert told == output
+    answers = [one for one in messages(store, one.id) if isinstance(one.info, AssistantMessage)]
+    assert len(answers) == 2

@@ -17,7 +17,13 @@ import palimpsest
 from palimpsest.app.loaded_config import load
 from palimpsest.app.wiring import App
 from palimpsest.context.engine_text.system_prompt import SERVERS, sections
+from palimpsest.frontends.cell_turn.services import CellPlace
+from palimpsest.frontends.subcommands.extensions import ExtensionCommands
 from palimpsest.model.script import calls, says
+from palimpsest.review.comparison.cache_breaks import cache_breaks
+from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import client
@@ -208,6 +214,65 @@ async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
         "The MCP server 'late' is ready now: its tool is offered from this step on.",
     ]
     assert await all_rebuilt(harness, session, model)
+
+
+async def test_tools_that_come_later_are_the_cause_of_a_lost_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    slow = SlowServer(tmp_path)
+    model = ScriptedModel(
+        calls("open_gate").reports(input=1_000, cache_write=9_000, output=10),
+        calls("late_add").reports(input=11_000, output=10),
+        says("Done.").reports(cache_read=11_000, input=500, output=10),
+    )
+    harness, slow.servers = make_harness(tmp_path, model, slow.spec)
+    harness.services.registry.add(slow.open_gate)
+    session = await harness.session()
+
+    await ask(session, "Add")
+    await slow.servers.close()
+
+    timeline = timeline_of(harness.store, session.id)
+    (found,) = cache_breaks(timeline, PriceProfile(input=3, read=0.3, write=3.75, output=15))
+    assert (found.request, found.cause, found.words) == (
+        1,
+        "tools",
+        "the tool definitions changed",
+    )
+
+
+async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_path: Path) -> None:
+    listed = [
+        {"name": "odd", "inputSchema": {"type": "object", "properties": {"x": {"type": "array"}}}},
+        {"name": "long", "description": "d" * 9_000, "inputSchema": {"type": "object"}},
+        {"name": "plain", "description": "d" * 7_999, "inputSchema": {"type": "object"}},
+    ]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": listed}))
+    spec = McpServerSpec(
+        "demo", command=sys.executable, args=(str(CHANGING), str(tmp_path / "tools.json"))
+    )
+    model = ScriptedModel(says("Done."))
+    harness, servers = make_harness(tmp_path, model, spec)
+    session = await harness.session()
+    await ask(session, "Go")
+
+    report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
+    told = ExtensionCommands(harness.services).mcp("", CellPlace())
+    await servers.close()
+
+    assert {one.name: one.remark for one in report.items if one.remark} == {
+        "demo_odd": "schema repaired",
+        "demo_long": "description cut",
+    }
+    assert "(demo_long: description cut; demo_odd: schema repaired)" in report.text
+    repaired, cut = told[1:]
+    assert "repaired for the model" in str(repaired)
+    assert str(repaired).count("demo_") == 1
+    assert str(cut) == (
+        "The description of 'demo_long' of the MCP server 'demo' has 9,000 characters: the model is shown the "
+        "first 8,000."
+    )
 
 
 async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(

@@ -293,3 +293,108 @@ def test_small_schemas_are_checked_as_the_standard_says(schema: dict[str, Any], 
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
 
     assert (validator(schema)(value) == "") is expected
+
+
+NODE = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+        "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+TREES: dict[str, dict[str, Any]] = {
+    "a definition": {
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": NODE},
+    },
+    "the whole": {
+        **json.loads(json.dumps(NODE).replace("#/$defs/node", "#")),
+        "properties": {
+            **json.loads(json.dumps(NODE["properties"]).replace("#/$defs/node", "#")),
+            "root": {"$ref": "#"},
+        },
+        "required": [],
+    },
+    "two that hold each other": {
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {
+            "node": {
+                **NODE,
+                "properties": {
+                    **NODE["properties"],  # type: ignore[dict-item]
+                    "children": {"type": "array", "items": {"$ref": "#/$defs/other"}},
+                },
+            },
+            "other": {"allOf": [{"$ref": "#/$defs/node"}]},
+        },
+    },
+}
+
+
+def chain(levels: int, last: Any) -> Any:
+    found = last
+    for _ in range(levels):
+        found = {"name": "n", "children": [found]}
+    return found
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 7, 30])
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_a_type_that_holds_itself_is_checked_at_every_depth(
+    tree: str, levels: int, *, is_strict: bool
+) -> None:
+    arguments = schema_arguments("tree", TREES[tree], is_strict=is_strict)
+
+    arguments.model_validate({"root": chain(levels, {"name": "leaf", "next": None})})
+    for wrong in (
+        {"name": 3, "children": []},
+        {"name": "n", "children": ["x"]},
+        {"name": "n", "next": {"name": "m", "next": {"name": []}}},
+    ):
+        with pytest.raises(ValidationError, match=r"is not (?:of type|valid)"):
+            arguments.model_validate({"root": chain(levels, wrong)})
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        {"a": {"$ref": "#/$defs/a"}},
+        {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}},
+        {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 30}},
+        {"a": {"properties": {"x": {"$ref": "#/$defs/a"}}, "not": {"$ref": "#/$defs/missing"}}},
+        {"a": {"properties": {"x": {"$ref": "#/$defs/a"}}, "type": "nonsense"}},
+        {"a": {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/a"}}}] * 40}},
+        {"a": {"properties": {"x": {"$ref": "https://example.org/schema#"}, "y": {"$ref": "#"}}}},
+    ],
+)
+def test_a_circle_of_references_ends(definitions: dict[str, Any]) -> None:
+    schema = {**of(**{"$ref": "#/$defs/a"}), "$defs": definitions}
+
+    def check() -> str:
+        arguments = schema_arguments("circle", schema)
+        given: Any = 1
+        for _ in range(200):
+            given = {"x": given}
+        try:
+            arguments.model_validate(given)
+        except ValidationError as error:
+            return str(error)
+        return ""
+
+    assert isinstance(within_bounds(check), str)
+
+
+def test_a_large_tree_is_checked_in_bounded_time() -> None:
+    arguments = schema_arguments("tree", TREES["a definition"], is_strict=True)
+    wide = {"name": "n", "children": [{"name": "m", "children": []}] * 5_000}
+
+    within_bounds(lambda: arguments.model_validate({"root": wide}))
+    with pytest.raises(ValidationError, match="too large"):
+        within_bounds(lambda: arguments.model_validate({"root": {**wide, "children": [wide] * 40}}))

@@ -44,6 +44,7 @@ from palimpsest.transcript.provider_calls import (
     DIALECT,
     NATIVE,
     call_blocks,
+    is_left_out,
     is_provider_call,
     native_of,
     told_call,
@@ -72,8 +73,6 @@ FAILED_ATTEMPT = "failed_attempt"
 SAID_AS = "said_as"
 """Key in a synthetic part's metadata: the role under which the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
-PROVIDER_RESULT_CHARS = 8_000
-"""Longest result of a call that another provider ran: about 2,000 tokens."""
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
 
@@ -275,13 +274,14 @@ class _Answer:
     def _provider_call(self, part: ToolPart) -> list[Block]:
         """Return a call that the provider ran: its own blocks for itself, text for another one.
 
-        What a format has no place for is left out: the answer's words tell what it found.
+        What a format has no place for is left out: the answer's words tell what it found. OpenAI's Responses get text, too:
+        they refuse such an item without the reasoning before it, and once their server has forgotten either.
         """
+        if is_left_out(part, same_provider=self._same_provider):
+            return []
         blocks = call_blocks(part) if self._same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)
-        if self._same_provider and dialect == "openai":
-            return []
-        words = told_call(part, self._result(part).text[:PROVIDER_RESULT_CHARS])
+        words = told_call(part, self._result(part).text)
         metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
         return [TextBlock(text=words, part_id=part.id, metadata=metadata)]
 

@@ -36,6 +36,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
+from palimpsest.transcript.provider_calls import is_provider_call, sent_result
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,17 @@ class MessageOutputs:
         return EffectiveDecisions(self.view.decisions).restored
 
     @cached_property
+    def _providers(self) -> dict[str, str]:
+        """The provider that each message names."""
+        return {one.id: one.info.model.provider for one in self.view.messages}
+
+    @property
+    def _newest_provider(self) -> str | None:
+        """The provider of the request that comes next, which is that of the newest message."""
+        messages = self.view.messages
+        return messages[-1].info.model.provider if messages else None
+
+    @cached_property
     def _shown(self) -> list["MessageOutput"]:
         return self._listed(self.messages)
 
@@ -159,12 +171,18 @@ class MessageOutputs:
         state = part.state if isinstance(part, ToolPart) else None
         media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
         pinned = part.id in self._pinned
+        shown = whole_output(part, {})
+        sent = shown
+        if isinstance(part, ToolPart) and is_provider_call(part):
+            same = self._providers.get(part.message_id) == self._newest_provider
+            sent = sent_result(part, shown, same_provider=same)
         return MessageOutput(
             outputs=self,
             position=position,
             part_id=part.id,
             tool=part.tool if isinstance(part, ToolPart) else part.type,
-            shown=whole_output(part, {}),
+            shown=shown,
+            sent=sent,
             whole=whole_output(original, self.view.texts),
             media=media,
             pinned=pinned,
@@ -214,6 +232,8 @@ class MessageOutput:
     part_id: str
     tool: str
     shown: str
+    sent: str
+    """What a request holds of it: the text that is shown, or the provider's own blocks of a call that it ran."""
     whole: str
     media: int
     pinned: bool
@@ -227,8 +247,8 @@ class MessageOutput:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the text that is shown."""
-        return self.outputs.count(self.shown)
+        """Tokens of what is sent."""
+        return self.outputs.count(self.sent)
 
     def is_recent(self, turns: int) -> bool:
         """Return whether it belongs to one of the newest so many turns."""

@@ -9,7 +9,7 @@ Python's strings; OpenClaw counts a character beyond the basic plane as two.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
@@ -29,6 +29,10 @@ RULE: OwnRule = "recover/oversized"
 LARGEST_KNOWN = 200_000
 """Tokens assumed for the window of a model without a limit here, after its provider refused a request."""
 
+TRIES = 4
+"""Times that a limit in characters is tried until a text is within its share of the window; two suffice mostly."""
+NARROWER = 0.95
+"""A limit is a little narrower than the average of a text says, whose kept ends may hold more tokens than the rest."""
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
@@ -105,13 +109,13 @@ def cut_oversized(
     Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
     """
     results = [one for one in outputs.newest_first() if not one.pinned][::-1]
-    limit = result_chars(window or LARGEST_KNOWN, policy)
-    together = results_chars(window or LARGEST_KNOWN, policy)
+    capacity = window or LARGEST_KNOWN
+    limit = result_chars(capacity, policy)
+    together = results_chars(capacity, policy)
     cuts = {
         result.part_id: found
         for result in results
-        if len(result.shown) > limit
-        and (found := cut_result(result.whole, limit, _naming(policy, result))) is not None
+        if (found := _cut_alone(result, limit, capacity, outputs.count, policy)) is not None
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
@@ -125,16 +129,39 @@ def cut_oversized(
     )
 
 
+def _cut_alone(
+    result: RequestOutput,
+    limit: int,
+    window: int,
+    count: Callable[[str], int],
+    policy: RecoveryPolicy,
+) -> CutText | None:
+    """Cut one result to ``limit`` characters, and where its tokens are counted to its share of the window; None leaves it."""
+    named = _naming(policy, result)
+    found = cut_result(result.whole, limit, named) if len(result.shown) > limit else None
+    if policy.results_counted == "characters":
+        return found
+    most = max(math.floor(window * policy.result_share), 1)
+    for _ in range(TRIES):
+        text = result.shown if found is None else shorten(result.whole, found.numbers)
+        # No text takes more tokens than bytes.
+        if len(text) * 4 <= most or (tokens := count(text)) <= most:
+            break
+        closer = cut_result(result.whole, int(len(text) * most / tokens * NARROWER), named, least=0)
+        found = closer or found
+    return found
+
+
+def _shown(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
+    cut = cuts.get(result.part_id)
+    return result.shown if cut is None else shorten(result.whole, cut.numbers)
+
+
 def _cut_together(
     results: Sequence[RequestOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
-    sizes = {
-        result.part_id: len(shorten(result.whole, cuts[result.part_id].numbers))
-        if result.part_id in cuts
-        else len(result.shown)
-        for result in results
-    }
+    sizes = {result.part_id: len(_shown(result, cuts)) for result in results}
     over = sum(sizes.values()) - most
     found: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):

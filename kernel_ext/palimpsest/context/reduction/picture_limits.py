@@ -127,6 +127,11 @@ def keep_picture_limits(
     return tuple(_decisions(view, pictures, forms, known, learned, model, new_id))
 
 
+def is_whole_text(decision: Decision) -> bool:
+    """Return whether a decision about pictures leaves the text beside them whole."""
+    return all(decision.numbers.get(name) == value for name, value in WHOLE_TEXT.items())
+
+
 def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLimits:
     """Return what the model's provider named in refusals of this session."""
     found = NO_LIMITS

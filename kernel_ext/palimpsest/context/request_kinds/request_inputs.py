@@ -51,6 +51,8 @@ class RequestInputs:
     """The turns that a request for a turn summary covers; empty for other requests."""
     before: str = ""
     """The summary of the session so far that such a request contains."""
+    tools_left_out: tuple[str, ...] = ()
+    """Sentences about tools that are not offered: for the user; empty for a recorded request."""
     older: int = 0
     """Messages that were not loaded from the journal, since a summary covers them."""
 

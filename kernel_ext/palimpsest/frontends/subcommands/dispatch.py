@@ -22,7 +22,7 @@ from palimpsest.frontends.subcommands.step_mode import run_step_command
 from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_text
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.comparison.recorded_words import recorded_words
@@ -37,6 +37,7 @@ from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
+from palimpsest.transcript.parts import StepFinishPart
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.values import Usage
 from palimpsest.transcript.visible_text import visible
@@ -373,7 +374,12 @@ def _cost(picture: Snapshot) -> str:
     if session is None:
         return money(None)
     spent = session.cost is not None or session.tokens != Usage()
-    return money(session.cost) if spent else money(0.0)
+    listed = any(
+        isinstance(part, StepFinishPart) and part.cost_listed
+        for message in picture.messages
+        for part in message.parts
+    )
+    return about_money(session.cost if spent else 0.0, is_estimate=listed)
 
 
 def _model(picture: Snapshot) -> str:

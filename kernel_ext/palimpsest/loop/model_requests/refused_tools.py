@@ -53,6 +53,8 @@ LEFT_OUT = (
     "again without it. The provider said: {said}"
 )
 
+REFUSED = "{model} refused in this session, so that they are left out: {names}."
+
 
 def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) -> str | None:
     """Return the name of the one tool that a provider's refusal names; None where it is about something else."""
@@ -100,6 +102,15 @@ def accepted(
     """Return the tools that the model's provider has not refused as they are."""
     provider = info.ref.provider
     return tuple(one for one in specs if (provider, one.model_dump_json()) not in refused)
+
+
+def refused_words(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
+    """Return a sentence about the tools that the model's provider refused; empty where it refused none."""
+    provider = info.ref.provider
+    names = sorted(
+        ToolSpec.model_validate_json(spec).name for whose, spec in refused if whose == provider
+    )
+    return REFUSED.format(model=info.ref.id, names=", ".join(names)) if names else ""
 
 
 def request_again(

@@ -33,7 +33,13 @@ from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
 from palimpsest.model.custom_provider import StreamingHandler
 from palimpsest.model.errors import classification
 from palimpsest.model.errors.explanations import address, place
-from palimpsest.model.interface import ModelRequest, StepFinished, StepStarted, StreamEvent
+from palimpsest.model.interface import (
+    LISTED_AS,
+    ModelRequest,
+    StepFinished,
+    StepStarted,
+    StreamEvent,
+)
 from palimpsest.model.providers import has_key, is_loopback, key_of
 from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
 from palimpsest.model.wire.provider_messages import can_think, prompt_text, sendable
@@ -232,6 +238,7 @@ class LitellmModel:
             target.family,
             {tool_name(one.name, target): one.name for one in request.tools},
             tap.provider_calls,
+            tap.responses_calls,
         )
         async with aclosing(self._deltas(request, tap)) as deltas:
             async for delta in deltas:
@@ -255,7 +262,8 @@ class LitellmModel:
             reason=joiner.reason(tap.finish),
             usage=used,
             cost=used.cost(request.model.price),
-            metadata={"provider_finish": tap.finish},
+            metadata={"provider_finish": tap.finish}
+            | ({LISTED_AS: request.model.listed_as} if request.model.listed_as else {}),
         )
 
     def _usage(self, request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
+from palimpsest.model.adapter.responses_calls import event_kind
 from palimpsest.model.adapter.usage import field
 from palimpsest.model.interface import (
     StreamEvent,
@@ -25,6 +26,8 @@ from palimpsest.model.interface import (
 from palimpsest.transcript.provider_calls import (
     DIALECT,
     NATIVE,
+    RESPONSES,
+    responses_item,
     result_error,
     result_text,
     sources_text,
@@ -37,10 +40,6 @@ SEARCH = "web_search"
 GOOGLE_SEARCH = "google_search"
 URL_CONTEXT = "url_context"
 CODE_EXECUTION = "code_execution"
-OURS = frozenset(
-    {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
-) | {"apply_patch_call"}
-"""Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
 FAILED = "The provider could not run it: {why}"
 
 
@@ -56,7 +55,9 @@ class ProviderCalls:
         self._open: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._answers: set[str] = set()
-        """Calls whose results Anthropic sent; some gateways send one twice."""
+        """Calls whose results Anthropic sent, and items of Responses; some servers send one twice."""
+        self._begun: set[str] = set()
+        """Items of Responses that were announced."""
         self._later: list[StreamEvent] = []
         """What came after the text of the newest chunk, which is told first."""
         self._sources: dict[str, str] = {}
@@ -81,10 +82,10 @@ class ProviderCalls:
         if not isinstance(chunk, dict):
             self._chat(chunk)
             return chunk
-        kind = chunk.get("type")
-        if isinstance(kind, str) and kind.startswith("content_block_"):
+        kind = event_kind(chunk)
+        if kind.startswith("content_block_"):
             return None if self._anthropic(kind, chunk) else chunk
-        if isinstance(kind, str) and kind.startswith("response."):
+        if kind.startswith("response."):
             self._responses(kind, chunk)
         elif isinstance(chunk.get("candidates"), list):
             self._gemini(chunk)
@@ -113,12 +114,19 @@ class ProviderCalls:
     # What all formats share
 
     def _call(
-        self, identifier: str, tool: str, given: Json, dialect: str, native: Json | None = None
+        self,
+        identifier: str,
+        tool: str,
+        given: Json,
+        dialect: str,
+        native: Json | None = None,
+        *,
+        is_begun: bool = False,
     ) -> str:
         identifier = identifier or f"provider_{uuid4().hex}"
         metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
         called = ToolCalled(identifier, tool, given, provider_executed=True, metadata=metadata)
-        self._events += [ToolInputStarted(identifier, tool), called]
+        self._events += [called] if is_begun else [ToolInputStarted(identifier, tool), called]
         self._open[identifier] = tool
         return identifier
 
@@ -311,29 +319,43 @@ class ProviderCalls:
         self._result(called, "\n\n".join(text for text in (result_text(output), found) if text))
 
     def _responses(self, kind: str, chunk: Json) -> None:
-        item = chunk.get("item")
         if kind == "response.output_text.annotation.added":
             self._cited([chunk.get("annotation")])
-        elif isinstance(item, dict) and _is_responses_own(item):
-            identifier = str(item.get("id") or "")
-            if kind == "response.output_item.added":
-                self._events.append(ToolInputStarted(identifier, _responses_tool(item)))
-            elif kind == "response.output_item.done":
-                self._responses_item(identifier, item)
+        elif kind == "response.output_item.added":
+            self._responses_began(chunk.get("item"))
+        elif kind == "response.output_item.done":
+            self._responses_item(chunk.get("item"))
+        elif kind in {"response.completed", "response.incomplete"}:
+            # What ran is told again at the end of an answer, and by some servers only there.
+            for item in _objects(field(chunk, "response", "output")):
+                self._responses_item(item)
 
-    def _responses_item(self, identifier: str, item: Json) -> None:
-        action = item.get("action")
-        given: Json = (
-            {k: v for k, v in action.items() if k != "sources"} if isinstance(action, dict) else {}
+    def _responses_began(self, item: Any) -> None:
+        told = responses_item(item) if isinstance(item, dict) else None
+        identifier = str(item.get("id") or "") if told is not None else ""
+        if told is not None and identifier and identifier not in self._begun:
+            self._begun.add(identifier)
+            self._events.append(ToolInputStarted(identifier, told.tool))
+
+    def _responses_item(self, item: Any) -> None:
+        told = responses_item(item) if isinstance(item, dict) else None
+        if told is None:
+            return
+        identifier = str(item.get("id") or "")
+        # Without an id, the same item at the end of an answer is known by what it says.
+        known = identifier or json.dumps(item, sort_keys=True, default=str)
+        if known in self._answers:
+            return
+        self._answers.add(known)
+        called = self._call(
+            identifier, told.tool, told.input, RESPONSES, is_begun=identifier in self._begun
         )
-        given |= {k: item[k] for k in ("queries", "code", "arguments") if item.get(k)}
-        called = self._call(identifier, _responses_tool(item), given, "openai")
-        self._cited(field(action, "sources"))
-        results = [item.get(name) for name in ("output", "outputs", "results") if item.get(name)]
-        if item.get("status") == "failed" or item.get("error"):
-            self._failure(called, result_text(item.get("error")) or "it failed")
-        elif results:
-            self._result(called, result_text(results[0]))
+        for url, title in told.sources:
+            self._cite(url, title)
+        if told.problem is not None:
+            self._failure(called, told.problem)
+        elif told.output:
+            self._result(called, told.output)
 
 
 def _plain(found: Any) -> list[Json]:
@@ -351,15 +373,6 @@ def _ends_with_its_own(parts: Any) -> bool:
     """Tell whether a chunk of Gemini's says something before what Google ran, and nothing after it."""
     own = [_is_geminis_own(part) for part in _objects(parts)]
     return bool(own) and own[-1] and not own[0]
-
-
-def _is_responses_own(item: Json) -> bool:
-    kind = str(item.get("type") or "")
-    return kind.endswith("_call") and kind not in OURS
-
-
-def _responses_tool(item: Json) -> str:
-    return str(item.get("name") or "") or str(item["type"]).removesuffix("_call")
 
 
 def _parsed(text: str) -> Json | None:

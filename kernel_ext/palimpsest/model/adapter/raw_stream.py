@@ -8,8 +8,10 @@ sits between the two: it records the real finish and usage, and knows when the b
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from palimpsest.model.adapter.gemini_partial_calls import GeminiPartialCalls
 from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
+from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesWords
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
 from palimpsest.model.adapter.usage import field
 
@@ -22,7 +24,7 @@ class DiscardingList(list[Any]):
 
 
 WITHHELD = "provider_call"
-"""The field of an empty delta that stands for a chunk of a provider's own call."""
+"""The field of an empty delta that stands for a chunk which litellm may not see."""
 
 
 def native_finish(chunk: Any) -> str | None:
@@ -84,6 +86,8 @@ class StreamTap:
         """The last usage that the provider reported."""
         self.provider_calls = ProviderCalls()
         """What the provider ran itself, as heard so far."""
+        self.responses_calls = ResponsesCalls()
+        """The calls of an answer in OpenAI's Responses."""
         self.exhausted = False
         self.refused = False
         """The model declined to answer, in the field for refusals."""
@@ -93,6 +97,8 @@ class StreamTap:
         self._iterator: Any = None
         self._attached = False
         self._calls = NativeCalls()
+        self._partial = GeminiPartialCalls()
+        self._words = ResponsesWords()
         self._native = False
         """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
         self._parses = False
@@ -139,17 +145,22 @@ class StreamTap:
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
             chunk = keywords.get("chunk", arguments[0] if arguments else None)
+            self._partial.join(chunk)
             found = native_finish(chunk)
             if found is not None:
                 self._native = True
                 self.finish = found or self.finish
                 self.told = _of_first(chunk, "candidates", "finishMessage") or self.told
                 with_inputs(chunk)
-            if self.provider_calls.hear(chunk) is None:
+            if self.provider_calls.hear(chunk) is None or self.responses_calls.hear(chunk):
                 return _withheld(parse)
             self._calls.before(chunk)
+            words = self._words.hear(chunk)
             made = parse(*arguments, **keywords)
             self._calls.after(chunk, made)
+            if words:
+                self.refused = self.refused or self._words.refused
+                made.choices[0].delta.content = words
             return made
 
         return parser

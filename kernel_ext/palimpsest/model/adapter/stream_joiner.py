@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from palimpsest.model.adapter.provider_calls import ProviderCalls
+from palimpsest.model.adapter.responses_calls import ResponsesCalls
 from palimpsest.model.adapter.tool_call_joiner import StreamedCall, StreamedCalls
 from palimpsest.model.interface import (
     ReasoningDelta,
@@ -138,16 +139,21 @@ class StreamJoiner:
     """Turns deltas into events and keeps the text, for an estimate of usage.
 
     ``names`` are the request's tools, by the names under which this provider knows them; ``ran`` hears what the
-    provider ran itself.
+    provider ran itself, and ``responses`` the calls of an answer in OpenAI's Responses, which come beside the deltas.
     """
 
     def __init__(
-        self, family: str, names: Mapping[str, str] | None = None, ran: ProviderCalls | None = None
+        self,
+        family: str,
+        names: Mapping[str, str] | None = None,
+        ran: ProviderCalls | None = None,
+        responses: ResponsesCalls | None = None,
     ) -> None:
         self._family = family
         self._names = names or {}
         self._offered = {_plain(name) for pair in self._names.items() for name in pair}
         self._ran = ran
+        self._responses = responses
         self._foreign: set[str] = set()
         """Calls that their server says are none of ours."""
         self._followed: set[str] = set()
@@ -184,7 +190,7 @@ class StreamJoiner:
         for content in (getattr(delta, "content", None), refusal):
             for thought, words in self._tags.split(content) if isinstance(content, str) else ():
                 yield from self._reason(words, ()) if thought else self._say(words)
-        for piece in getattr(delta, "tool_calls", None) or ():
+        for piece in (*self._responses_pieces(), *(getattr(delta, "tool_calls", None) or ())):
             yield from self._call(piece)
         older = getattr(delta, "function_call", None)
         if older is not None:
@@ -196,6 +202,8 @@ class StreamJoiner:
         yield from self._provider_events()
         for thought, words in self._tags.rest():
             yield from self._reason(words, ()) if thought else self._say(words)
+        for piece in self._responses_pieces():
+            yield from self._call(piece)
         yield from self._end_reasoning()
         yield from self._end_text()
         for call in self._calls.calls:
@@ -227,6 +235,9 @@ class StreamJoiner:
         unknown = _plain(call.tool) not in self._offered
         stopped = finish.lower() not in CALLS and FINISHES.get(finish.lower()) == "stop"
         return unknown and stopped and call.id in self._followed
+
+    def _responses_pieces(self) -> list[Any]:
+        return self._responses.take() if self._responses is not None else []
 
     def _provider_events(self) -> Iterator[StreamEvent]:
         for event in self._ran.take() if self._ran is not None else ():

@@ -30,6 +30,11 @@ class StreamedCall:
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
+    def replace(self, whole: str) -> str:
+        """Take the whole input in place of its pieces; returns what it adds to them, for who reads along."""
+        before, self.pieces = "".join(self.pieces), [whole] if whole else []
+        return whole.removeprefix(before) if whole.startswith(before) else ""
+
     def called(self) -> ToolCalled:
         """Return the complete call; an input that is no JSON becomes a problem, not an error."""
         return tool_called(self.id, self.tool, input_text(self.pieces))
@@ -53,11 +58,14 @@ class StreamedCalls:
         self._by_id: dict[str, StreamedCall] = {}
 
     def join(self, piece: Any) -> JoinedPiece:
-        """Add a piece of a provider's ``tool_calls`` to its call, or begin a new one."""
+        """Add a piece of a provider's ``tool_calls`` to its call, or begin a new one.
+
+        A piece that ``is_whole`` is the input by the server's word, and takes the place of those before it.
+        """
         function = getattr(piece, "function", None)
-        name = _text(getattr(function, "name", None))
-        arguments = _text(getattr(function, "arguments", None))
-        identifier = _text(getattr(piece, "id", None))
+        name = json_text(getattr(function, "name", None))
+        arguments = json_text(getattr(function, "arguments", None))
+        identifier = json_text(getattr(piece, "id", None))
         index = getattr(piece, "index", None)
         index = index if isinstance(index, int) else 0
         call = self._continued(index, identifier, name, arguments)
@@ -70,6 +78,8 @@ class StreamedCalls:
             call.tool = _joined_name(call.tool, name)
         if identifier:
             self._by_id.setdefault(identifier, call)
+        if getattr(piece, "is_whole", False):
+            return JoinedPiece(call, is_new, call.replace(arguments))
         if arguments:
             call.pieces.append(arguments)
         return JoinedPiece(call, is_new, arguments)
@@ -163,7 +173,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _text(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Return text; a value that is none (an input sent as an object) as JSON."""
     if value is None or isinstance(value, str):
         return value or ""

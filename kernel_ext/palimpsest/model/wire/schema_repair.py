@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from palimpsest.transcript.values import ToolSpec
+
 Schema = dict[str, Any]
 
 TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
@@ -71,6 +73,11 @@ def repaired(schema: Mapping[str, Any]) -> Schema:
     return top
 
 
+def is_repaired(spec: ToolSpec) -> bool:
+    """Return whether a model is shown another schema of a tool than the one that was written."""
+    return repaired(spec.parameters) != spec.parameters
+
+
 def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
     """Return a schema in which the properties of other ``names`` are only mentioned in its description.
 
@@ -80,20 +87,27 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         return [with_plain_names(one, names) for one in schema]
     if not isinstance(schema, dict):
         return schema
+    # A keyword that nobody knows holds anything, also what looks like a schema and is none.
+    named = {key: one for key, one in schema.items() if key in NAMED and isinstance(one, dict)}
     found = {
         key: one
         if key in ("enum", "const", "default", "examples")
         else with_plain_names(one, names)
         for key, one in schema.items()
-        if key not in NAMED
+        if key not in named
     }
-    for key in NAMED & schema.keys():
-        found[key] = {name: with_plain_names(one, names) for name, one in schema[key].items()}
-    odd = [one for one in schema.get("properties", ()) if not names.fullmatch(one)]
+    for key, each in named.items():
+        found[key] = {name: with_plain_names(one, names) for name, one in each.items()}
+    odd = [one for one in named.get("properties", ()) if not names.fullmatch(one)]
     if odd:
         for one in odd:
             del found["properties"][one]
-        kept = [one for one in found.pop("required", ()) if one in found["properties"]]
+        needed = found.pop("required", ())
+        kept = (
+            [one for one in needed if one in found["properties"]]
+            if isinstance(needed, list)
+            else []
+        )
         found |= {"required": kept} if kept else {}
         told = ", ".join(json.dumps(one, ensure_ascii=False) for one in odd)
         found["description"] = f"{found.get('description', '')} It also takes {told}.".strip()

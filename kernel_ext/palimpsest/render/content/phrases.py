@@ -86,6 +86,11 @@ def money(cost: float | None) -> str:
     return f"${cost:.{2 if cost >= 1 else _CENT_DIGITS}f}" if cost >= 0.001 else "under $0.001"
 
 
+def about_money(cost: float | None, *, is_estimate: bool) -> str:
+    """Return US dollars as text, with a mark where they are an estimate."""
+    return f"~{money(cost)}" if is_estimate and cost else money(cost)
+
+
 def step_text(part: StepFinishPart, number: int) -> str:
     """Return the numbers of one step in one line."""
     tokens = part.tokens
@@ -95,7 +100,7 @@ def step_text(part: StepFinishPart, number: int) -> str:
         f"step {number}",
         f"{about}{count(tokens.prompt)} in{cached}",
         f"{count(tokens.output + tokens.reasoning)} out",
-        money(part.cost),
+        about_money(part.cost, is_estimate=bool(part.cost_listed)),
     ]
     if part.seconds is not None:
         words.append(duration(part.seconds))

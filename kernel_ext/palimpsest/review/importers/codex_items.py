@@ -6,6 +6,7 @@ from typing import Any
 from palimpsest.review.importing.json_fields import count, mapping, mappings, text, tokens
 from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
 from palimpsest.store.bounded_json import json_value
+from palimpsest.transcript.provider_calls import responses_item
 from palimpsest.transcript.values import Usage
 
 Json = dict[str, Any]
@@ -75,7 +76,28 @@ def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
             call = text(item.get("call_id")) or text(item.get("id"))
             return [Call(call, "local_shell", mapping(item.get("action")))]
         case _:
-            return []  # a search that the provider ran itself has no result here
+            ran = responses_item(item)
+            if ran is None:
+                return []
+            return [Call(text(item.get("id")), ran.tool, ran.input, at_provider=True)]
+
+
+def ran_at_provider(item: Json) -> bool:
+    """Return whether an item is a call that the provider ran itself, in the answer that holds it."""
+    return responses_item(item) is not None
+
+
+def provider_result(item: Json, time: int | None) -> ResultRead:
+    """Return what a call that the provider ran told of its result, which is often nothing; ``id`` names the call."""
+    ran = responses_item(item)
+    picture = text(item.get("result")) if item.get("type") == "image_generation_call" else ""
+    return ResultRead(
+        call=text(item.get("id")),
+        output=(ran.problem or ran.output) if ran is not None else "",
+        is_error=ran is not None and ran.problem is not None,
+        ended=time,
+        media=(Media("image/png", picture),) if picture else (),
+    )
 
 
 def agent_message(item: Json) -> tuple[tuple[Text | Media, ...], int]:

@@ -18,6 +18,8 @@ from palimpsest.review.importers.codex_items import (
     inherited_parts,
     is_program,
     message_parts,
+    provider_result,
+    ran_at_provider,
     result_of,
     usage_of,
 )
@@ -39,6 +41,7 @@ from palimpsest.review.importing.recorded import (
     MessageRead,
     Recorded,
     RemovedRead,
+    ResultRead,
     SessionBegin,
     Text,
     Thinking,
@@ -52,7 +55,7 @@ Json = dict[str, Any]
 FORMAT = "codex"
 LOOKED_AHEAD = 200
 """Lines in which the first model and its window are looked for."""
-ANSWERS = CALLS | {"reasoning", "web_search_call"}
+ANSWERS = CALLS | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
 COPIED = (
     "It may begin with requests of the session that began it; where its own begin is not recorded."
@@ -84,6 +87,8 @@ class CodexRollout:
         self._created: int | None = None
         self._held: list[Recorded] = []
         """Results that came before their answer was complete."""
+        self._ran: list[ResultRead] = []
+        """Results of calls that the provider ran in that answer."""
         self._unreported: str | None = None
         """The newest answer, while its usage may still be reported."""
         self._order: list[tuple[str, bool]] = []
@@ -197,13 +202,10 @@ class CodexRollout:
                 self._held.append(result)
             else:
                 yield result
-        elif kind in ANSWERS or (kind == "message" and role == "assistant"):
-            if self._held:  # the results belong to the request before
-                yield from self._complete(time)
-            if not self._parts:
-                self._created = time
-            self._parts.extend(answer_part(item))
-            self.threads.call(item)
+        elif (
+            kind in ANSWERS or (kind == "message" and role == "assistant") or ran_at_provider(item)
+        ):
+            yield from self._answered(item, time, place)
         elif kind == "message":
             yield from self._complete(time)
             yield self._told(item, role, time)
@@ -218,6 +220,18 @@ class CodexRollout:
             self._report(
                 place, f"It is of the kind {kind!r}, which is not known, and was left out."
             )
+
+    def _answered(self, item: Json, time: int | None, place: str) -> Iterator[Recorded]:
+        """Add an item to the answer that is being read; yields the answer before, where its results have come."""
+        if self._held:  # the results belong to the request before
+            yield from self._complete(time)
+        if not self._parts:
+            self._created = time
+        if ran_at_provider(item):
+            item = {**item, "id": text(item.get("id")) or f"{item['type']} {place}"}
+            self._ran.append(provider_result(item, time))
+        self._parts.extend(answer_part(item))
+        self.threads.call(item)
 
     def _named_next(self, *, begins_turn: bool = False) -> str:
         self._count += 1
@@ -281,8 +295,9 @@ class CodexRollout:
             usage=usage,
             finish=finish,
         )
+        yield from self._ran
         yield from self._held
-        self._parts, self._held = [], []
+        self._parts, self._held, self._ran = [], [], []
 
     # What happened
 

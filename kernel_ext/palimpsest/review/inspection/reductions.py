@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from palimpsest.context.budget.request_tokens import message_tokens
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
+from palimpsest.context.reduction.picture_limits import is_whole_text
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import good_summaries, marker, without_undone
@@ -16,7 +17,14 @@ from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, first_code_line, some, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.window_contents import DecisionTime, Reduction, Way
-from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import (
+    LEFT_OUT as PICTURE_LEFT_OUT,
+)
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    EffectiveDecisions,
+    pictures_of,
+)
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
@@ -29,6 +37,14 @@ from palimpsest.transcript.parts import (
     TextPart,
     ToolPart,
 )
+from palimpsest.transcript.provider_calls import (
+    DIALECT,
+    RESPONSES,
+    TOLD_CHARS,
+    is_left_out,
+    is_provider_call,
+    sent_result,
+)
 from palimpsest.transcript.user_notices import COMMAND, user_notice_text
 
 Scrub = Callable[[str], str]
@@ -38,6 +54,16 @@ LIMIT = "history limit"
 EXCLUDED = "by hand"
 FAILED = "failed answers"
 REPEATED = "failed attempts"
+PROVIDER_CALL = "ran at a provider"
+OTHERS_TEXT = (
+    "It ran at {ran_at}, whose own form {model} does not know, so that call and result are told as text, at most {most} "
+    "characters of the result."
+)
+OWN_TEXT = (
+    "{ran_at} takes such an item back only beside the reasoning before it, and while its server keeps both, so that call "
+    "and result are told as text, at most {most} characters of the result."
+)
+LEFT_OUT = "{ran_at} has no form in which it takes such a call back; the words of the answer tell what it found."
 
 
 def reductions(
@@ -182,6 +208,8 @@ class _ReductionBuilder:
         for message in seen:
             for part in message.parts:
                 decision = effective.reduction(part.id, message.id)
+                if decision is None and isinstance(part, ToolPart) and is_provider_call(part):
+                    yield from self._told(message, part)
                 if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
                     continue
                 if decision is not None:
@@ -192,7 +220,7 @@ class _ReductionBuilder:
     def _of_part(self, part: Part, decision: Decision) -> Reduction:
         name, words = named(part, self._scrub)
         return Reduction(
-            way=WAYS[decision.action],
+            way=way_of(decision),
             name=name,
             words=words,
             rule=decision.rule,
@@ -201,6 +229,31 @@ class _ReductionBuilder:
             tokens_before=decision.tokens_before,
             tokens_after=decision.tokens_after,
             since=self._dated.get(decision.id),
+            message_id=part.message_id,
+            part_id=part.id,
+        )
+
+    def _told(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
+        """Yield what became of a call that another provider ran, or of one that its own takes back in no form."""
+        model, ran_at = self._basis.model.ref, message.info.model.provider
+        same = ran_at == model.provider
+        is_left = is_left_out(part, same_provider=same)
+        dialect = (part.metadata or {}).get(DIALECT)
+        if same and not is_left and dialect != RESPONSES:
+            return
+        name, words = named(part, self._scrub)
+        result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
+        native = sent_result(part, result, same_provider=True)
+        told = "" if is_left else sent_result(part, result, same_provider=False)
+        why = LEFT_OUT if is_left else OWN_TEXT if same else OTHERS_TEXT
+        yield Reduction(
+            way="drop" if is_left else "tell",
+            name=name,
+            words=words,
+            rule=PROVIDER_CALL,
+            reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
+            tokens_before=self._basis.count(result if is_left or same else native),
+            tokens_after=self._basis.count(told),
             message_id=part.message_id,
             part_id=part.id,
         )
@@ -218,6 +271,14 @@ class _ReductionBuilder:
             message_id=part.message_id,
             part_id=part.id,
         )
+
+
+def way_of(decision: Decision) -> Way:
+    """Return what a reduction did to its part; a limit on pictures leaves the text of an output whole."""
+    told = pictures_of(decision)
+    if not told or not is_whole_text(decision):
+        return WAYS[decision.action]
+    return "omit" if any(PICTURE_LEFT_OUT in one for one in told.values()) else "shrink"
 
 
 def _is_for_people(part: TextPart) -> bool:

@@ -23,14 +23,22 @@ from palimpsest.context.request_kinds.request_inputs import (
     recorded_inputs,
 )
 from palimpsest.context.visible_messages import View
+from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.decision_times import TYPES, decision_times
 from palimpsest.review.inspection.hook_requests import hook_request_report
-from palimpsest.review.inspection.reductions import Scrub, decisions_to_date, named, reductions
+from palimpsest.review.inspection.reductions import (
+    Scrub,
+    decisions_to_date,
+    named,
+    reductions,
+    way_of,
+)
 from palimpsest.review.inspection.window_contents import DecisionTime, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
+from palimpsest.tools.mcp.values import LONGEST_DESCRIPTION
 from palimpsest.transcript.context_values.decisions import (
     StepRequest,
     effective_reductions,
@@ -41,12 +49,15 @@ from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,
     ResultBlock,
+    TextBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.parts import NotebookPart, Part
+from palimpsest.transcript.parts import NotebookPart, Part, ToolPart
+from palimpsest.transcript.provider_calls import is_provider_call, native_of
 from palimpsest.transcript.session_record.events import Record, StepRequested
+from palimpsest.transcript.values import ToolSpec
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 """Finds the project root in a system prompt, so that its files are named by their relative paths."""
@@ -78,6 +89,7 @@ def build_context_report(
         hidden_cells=sum(part.hidden for part in _notes(basis)),
         omitted_cells=sum(len(part.omitted) for part in _notes(basis)),
         hidden_variables=hidden_variables,
+        tools_left_out=tuple(scrub(one) for one in basis.tools_left_out),
     )
 
 
@@ -153,7 +165,12 @@ class _Source:
     def of(cls, basis: RequestInputs, scrub: Scrub) -> "_Source":
         messages = basis.view.messages
         effective = effective_reductions(basis.view.decisions)
-        ways: dict[str, Shown] = {"truncate": "truncated", "clear": "cleared"}
+        ways: dict[str, Shown] = {
+            "truncate": "truncated",
+            "clear": "cleared",
+            "shrink": "pictures smaller",
+            "omit": "pictures left out",
+        }
         return cls(
             parts={part.id: part for message in messages for part in message.parts},
             summaries=frozenset(
@@ -161,7 +178,9 @@ class _Source:
                 for message in messages
                 if isinstance(message.info, AssistantMessage) and message.info.summary
             ),
-            shown={name: ways[one.action] for name, one in effective.items() if one.action in ways},
+            shown={
+                name: ways[way] for name, one in effective.items() if (way := way_of(one)) in ways
+            },
             pinned=pinned_parts(messages, basis.view.decisions),
             scrub=scrub,
         )
@@ -197,10 +216,20 @@ def _raw(basis: RequestInputs, projection: Projection, source: _Source) -> Itera
     if projection.tools_tokens:
         for tool in basis.tools:
             words = one_line(source.scrub(tool.description))
-            yield ReportItem("tools", tool.name, words, tools_tokens((tool,), basis.count))
+            tokens = tools_tokens((tool,), basis.count)
+            yield ReportItem("tools", tool.name, words, tokens, remark=_tool_remark(tool))
     for message in projection.messages:
         if message.role != "system":
             yield from _message(message, basis.count, source)
+
+
+def _tool_remark(tool: ToolSpec) -> str:
+    """Return what a model is shown otherwise than the tool's server wrote it."""
+    said = [
+        "schema repaired" if is_repaired(tool) else "",
+        "description cut" if len(tool.description) >= LONGEST_DESCRIPTION else "",
+    ]
+    return ", ".join(filter(None, said))
 
 
 def _system(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[ReportItem]:
@@ -241,11 +270,17 @@ def _block(
             name, words = f"{block.tool} call", _works_on(part, source.scrub)
         case ResultBlock():
             name, words = block.tool, _works_on(part, source.scrub) or block.text
+        case TextBlock() if isinstance(part, ToolPart) and is_provider_call(part):
+            name, words = f"{part.tool} at the provider", _works_on(part, source.scrub) or words
         case _ if _by_engine(part, kind):
             name = "note"
         case _:
             words = words or str(getattr(block, "filename", "") or getattr(block, "mime", ""))
-    is_result = isinstance(block, ResultBlock)
+    shown: Shown = "whole"
+    if isinstance(block, ResultBlock) or (isinstance(part, ToolPart) and is_provider_call(part)):
+        shown = source.shown.get(block.part_id or "", "whole")
+        is_told = isinstance(block, TextBlock) and not native_of(block.metadata)
+        shown = "told as text" if shown == "whole" and is_told else shown
     return ReportItem(
         kind=kind,
         name=one_line(source.scrub(name), 60),
@@ -253,7 +288,7 @@ def _block(
         tokens=tokens,
         message_id=message.message_id,
         part_id=block.part_id,
-        shown=source.shown.get(block.part_id or "", "whole") if is_result else "whole",
+        shown=shown,
         pinned=block.part_id in source.pinned,
     )
 

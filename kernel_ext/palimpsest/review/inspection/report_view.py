@@ -6,7 +6,7 @@ Texts of the session are scrubbed already; each renderer escapes them.
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from palimpsest.render.content.phrases import count, share_text
 from palimpsest.render.reports.context_window import (
@@ -16,6 +16,7 @@ from palimpsest.render.reports.context_window import (
     WindowEntry,
 )
 from palimpsest.render.reports.gauge import KINDS
+from palimpsest.review.inspection.window_contents import Shown
 
 if TYPE_CHECKING:
     from palimpsest.review.inspection.window_contents import (
@@ -49,8 +50,12 @@ _DONE = {
     "limit": "left out",
     "exclude": "excluded",
     "fail": "left out",
+    "shrink": "pictures smaller",
+    "omit": "pictures left out",
+    "tell": "told as text",
 }
 
+STATES = get_args(Shown)
 MOST_NAMED = 60
 """Tools that are named; a provider takes 128 at most, and more names than this say little."""
 
@@ -127,7 +132,10 @@ def _offered(items: "Sequence[ReportItem]") -> str:
     """Name the tools that the request offers."""
     names = [item.name for item in items]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}"
+    changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
+    others = f" and {len(changed) - MOST_MARKS} more" if len(changed) > MOST_MARKS else ""
+    told = f" ({'; '.join(changed[:MOST_MARKS])}{others})" if changed else ""
+    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}{told}"
 
 
 def _said(items: "Sequence[ReportItem]") -> str:
@@ -143,13 +151,8 @@ def _outputs(items: "Sequence[ReportItem]") -> str:
     tools = Counter(item.name for item in items).most_common(3)
     listed = ", ".join(f"{number} {name}" for name, number in tools)
     more = ", …" if len({item.name for item in items}) > len(tools) else ""
-    cut = sum(item.shown == "truncated" for item in items)
-    cleared = sum(item.shown == "cleared" for item in items)
-    states = [
-        f"{count(number)} {word}"
-        for number, word in ((cut, "truncated"), (cleared, "cleared"))
-        if number
-    ]
+    shown = Counter(item.shown for item in items if item.shown != "whole")
+    states = [f"{count(shown[word])} {word}" for word in sorted(shown, key=STATES.index)]
     return "; ".join([f"{listed}{more}", *states])
 
 
@@ -180,7 +183,17 @@ def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
     )
     policy = f"Policy: {ledger.policy}."
     return tuple(
-        one for one in (opaque, counted, told, _cells(ledger), _variables(ledger), policy) if one
+        one
+        for one in (
+            opaque,
+            counted,
+            told,
+            _cells(ledger),
+            _variables(ledger),
+            *ledger.tools_left_out,
+            policy,
+        )
+        if one
     )
 
 
@@ -208,7 +221,8 @@ def _variables(ledger: "WindowContents") -> str:
 
 
 def _entry(item: "ReportItem") -> WindowEntry:
-    remarks = ["" if item.shown == "whole" else item.shown, "pinned" if item.pinned else ""]
+    shown = "" if item.shown == "whole" else item.shown
+    remarks = [shown, "pinned" if item.pinned else "", item.remark]
     return WindowEntry(
         item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
     )

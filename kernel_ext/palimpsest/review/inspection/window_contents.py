@@ -11,8 +11,14 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.gauge import KINDS
 
-Shown = Literal["whole", "truncated", "cleared"]
-Way = Literal["truncate", "clear", "drop", "summarise", "limit", "exclude", "fail"]
+Shown = Literal[
+    "whole", "truncated", "cleared", "pictures smaller", "pictures left out", "told as text"
+]
+Way = Literal[
+    "truncate", "clear", "drop", "summarise", "limit", "exclude", "fail", "shrink", "omit", "tell"
+]
+"""``shrink`` and ``omit`` are about the pictures of an output whose text is sent whole; ``tell`` is text in place of a
+provider's own form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class ReportItem:
     part_id: str | None = None
     shown: Shown = "whole"
     pinned: bool = False
+    remark: str = ""
+    """What of a tool's description is not as it was written; empty where all is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ class WindowContents:
     """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     recorded_by: str = ""
     """The agent whose recording this is: the request is its last one. Empty for a session of ours."""
+    tools_left_out: tuple[str, ...] = ()
+    """Sentences about tools that are not offered."""
     opaque_by: str = ""
     """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 

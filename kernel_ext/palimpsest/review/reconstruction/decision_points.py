@@ -6,8 +6,8 @@ from typing import Literal
 
 from palimpsest.transcript.context_values.decisions import Decision
 
-Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook"]
-"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` adds notes around
+Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook", "limit"]
+"""``shorten`` cuts oversized results; ``limit`` keeps what a provider takes of pictures; ``compact`` is the plan of a compaction; ``remind`` adds notes around
 prompts."""
 
 

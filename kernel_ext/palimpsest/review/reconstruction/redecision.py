@@ -18,17 +18,21 @@ from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
+from palimpsest.context.reduction.picture_limits import keep_picture_limits
 from palimpsest.context.reduction.pruning import prune, pruner
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
+from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
 from palimpsest.review.reconstruction.decision_points import Decider, DecisionPoint, Redecision
+from palimpsest.review.reconstruction.recorded_pictures import RecordedPictures, refused_limits
 from palimpsest.review.reconstruction.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import (
     BESIDE,
+    PICTURES_RULE,
     PRUNE_RULE,
     Decision,
     Facts,
@@ -284,11 +288,32 @@ class _LogReplay:
         recorded = tuple(batch.decisions)
         if request is None:
             return DecisionPoint(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
+        if batch.decider == "limit":
+            return self._limited(batch, request)
         if batch.facts is None:
             return DecisionPoint(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
         policy = self._policy(request)
         made = self._decide(batch, batch.facts, policy)
         return DecisionPoint(batch.decider, batch.seq, request.id, recorded, made)
+
+    def _limited(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
+        """Decide again what a request may hold of pictures; smaller versions are those that were stored."""
+        recorded = tuple(batch.decisions)
+        names = iter([decision.id for decision in recorded])
+        session = self.state.session
+        try:
+            inputs = recorded_inputs(request, batch.view, self._read, self._counter, "", session)
+            made = keep_picture_limits(
+                batch.view,
+                project_inputs(inputs).messages,
+                request.model,
+                lambda: next(names, NOT_ASKED),
+                RecordedPictures(recorded, self._read).shrink,
+                refused_limits(recorded),
+            )
+        except NotFound:
+            return DecisionPoint("limit", batch.seq, request.id, recorded, (), NO_TEXT)
+        return DecisionPoint("limit", batch.seq, request.id, recorded, made)
 
     def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
         names = iter([decision.id for decision in batch.decisions])
@@ -332,4 +357,9 @@ def _decider(rule: str) -> Decider | None:
     return _DECIDERS.get(rule)
 
 
-_DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind", MODE: "remind"}
+_DECIDERS: dict[str, Decider] = {
+    OVERSIZED: "shorten",
+    STEERED: "remind",
+    MODE: "remind",
+    PICTURES_RULE: "limit",
+}

@@ -4,14 +4,17 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from palimpsest.context.reduction.picture_limits import is_whole_text
 from palimpsest.review.timeline.item_decisions import ItemDecisions
 from palimpsest.review.timeline.message_items import ItemList, part_of, with_own_containers
 from palimpsest.review.timeline.request_list import RequestList
 from palimpsest.transcript.context_values.decisions import (
+    LEFT_OUT,
     REDO,
     UNDO,
     Decision,
     is_of_own_policy,
+    pictures_of,
 )
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
@@ -165,6 +168,10 @@ class ItemStates:
         if reduction is None:
             self.show(item, "whole", None, rule)
             return
+        pictures = pictures_of(reduction)
+        if pictures and self._made.items[item].group:
+            self._show_pictures(item, reduction, pictures, rule)
+            return
         shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
         told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
         self.show(
@@ -175,6 +182,26 @@ class ItemStates:
             shown=shown if isinstance(shown, str) else None,
             numbers=reduction.numbers,
         )
+
+    def _show_pictures(
+        self, item: int, reduction: Decision, pictures: Mapping[str, Any], rule: str
+    ) -> None:
+        """Show a result whose provider takes its pictures smaller, or not all of them: its text, or one of the pictures."""
+        known = self._made.items[item]
+        if known.kind != "media":
+            if is_whole_text(reduction):
+                self.show(item, "whole", None, rule)
+            else:
+                # Its text was cut before; what is kept of it is told with the pictures, its tokens were told then.
+                kept = [reduction.numbers.get(one) for one in ("head_chars", "tail_chars")]
+                chars = sum(one for one in kept if isinstance(one, int))
+                tokens = -(-min(chars, known.chars) // 4)
+                self.show(item, "truncated", tokens, rule, numbers=reduction.numbers)
+            return
+        told = pictures.get(known.id.rsplit("/", 1)[-1])
+        if isinstance(told, Mapping):
+            state: ItemState = "out" if LEFT_OUT in told else "whole"
+            self.show(item, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
 
     def _undo_summary(self, message_id: str) -> None:
         """Show again what a summary replaced, since the user undid it, and nothing that it had added."""

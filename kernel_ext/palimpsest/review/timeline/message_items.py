@@ -16,7 +16,7 @@ from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.render.content.phrases import subject
 from palimpsest.review.timeline.item_texts import RESULT, call_text, part_text, result_of
-from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision, pictures_of
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
 from palimpsest.transcript.parts import (
     COMPACTED,
@@ -89,7 +89,17 @@ class ItemList:
         own, result = self._places.get(part_id), self._places.get(part_id + RESULT)
         if decision.action in ("truncate", "clear"):
             own = None if result is not None else own
-        return [one for one in (own, result) if one is not None]
+        media = (
+            self._media_of(part_id) if decision.action == "restore" or pictures_of(decision) else []
+        )
+        return [one for one in (own, result, *media) if one is not None]
+
+    def _media_of(self, part_id: str) -> list[int]:
+        """Return the items of the pictures and files of a result."""
+        found: list[int] = []
+        while (place := self._places.get(f"{part_id}{RESULT}/{len(found)}")) is not None:
+            found.append(place)
+        return found
 
     def items_of_message(self, message_id: str) -> list[int]:
         """Return the items of a message, its calls' results among them."""

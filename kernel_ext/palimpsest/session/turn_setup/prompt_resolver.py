@@ -12,7 +12,7 @@ from palimpsest.context.budget.window_guard import most_tools
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
-from palimpsest.loop.model_requests.refused_tools import accepted
+from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
@@ -275,11 +275,13 @@ class PromptResolver:
         agent = find_agent(self._agent_of(user.agent), services.agents)
         info = self._info(user.model.id, user.model.variant)
         policy = self._limited(self.policy(), agent, messages)
+        offered, left_out = self._within_limits(self._offered(agent, user), info)
         return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.known(agent, info, user),
-            tools=self._specs(self._within_limits(self._offered(agent, user), info)[0], info),
+            tools=self._specs(offered, info),
+            tools_left_out=tuple(filter(None, (left_out, refused_words(info, self.refused_tools)))),
             model=info,
             policy=policy,
             facts=Facts(

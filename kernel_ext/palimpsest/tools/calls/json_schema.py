@@ -55,9 +55,14 @@ def cleaned(schema: Mapping[str, Any], *, is_lenient: bool = False) -> dict[str,
 class _Cleaning:
     """Writes out one schema, and counts what it writes."""
 
-    def __init__(self, root: Mapping[str, Any], *, is_lenient: bool) -> None:
+    def __init__(
+        self, root: Mapping[str, Any], *, is_lenient: bool, keeps_references: bool = False
+    ) -> None:
         self._root = root
         self._is_lenient = is_lenient
+        self._keeps_references = keeps_references
+        self.is_recursive = False
+        """A type that holds itself was met."""
         self._open: tuple[str, ...] = (WHOLE,)
         """The references whose targets are being written out, outermost first."""
         self._depth = 0
@@ -99,16 +104,21 @@ class _Cleaning:
     def _ends_by_null(self, choices: list[Any]) -> bool:
         """Return whether a recursive type may end here by null, which a model must be told."""
         return any(
-            one == RECURSIVE or (isinstance(one, dict) and one.get("$ref") in self._open)
+            one == RECURSIVE
+            or (isinstance(one, dict) and "$ref" in one and self._keeps_references)
+            or (isinstance(one, dict) and one.get("$ref") in self._open)
             for one in choices
         )
 
     def _inlined(self, schema: dict[str, Any]) -> Any:
         reference = schema["$ref"]
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        if self._keeps_references:
+            return {"$ref": reference} | self.of(beside)
         if reference in self._open:
             # A recursive type cannot be inlined; the description has to explain its content.
+            self.is_recursive = True
             return dict(RECURSIVE)
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
         try:
             named = _target(self._root, reference)
         except KeyError:
@@ -146,6 +156,43 @@ class _Cleaning:
         for one in value if isinstance(value, list) else ():
             self._count_all(one)
         self._depth -= 1
+
+
+class RecursiveSchema:
+    """A schema with types that hold themselves: their references stay, and each is looked up when an input needs it."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._parts: dict[str, Any] = {}
+        self.whole: dict[str, Any] = self.part(WHOLE)
+
+    def part(self, reference: str) -> Any:
+        """Return what a reference names, in the form of ``cleaned``; what names nothing allows anything.
+
+        Raises SchemaTooLargeError.
+        """
+        if reference not in self._parts:
+            self._parts[reference] = self._cleaned(reference)
+        return self._parts[reference]
+
+    def _cleaned(self, reference: str) -> Any:
+        try:
+            named = self._root if reference == WHOLE else _target(self._root, reference)
+        except KeyError:
+            return {}
+        writing = _Cleaning(self._root, is_lenient=True, keeps_references=True)
+        return writing.of(dict(named) if isinstance(named, Mapping) else named)
+
+
+def recursive_schema(schema: object) -> RecursiveSchema | None:
+    """Return a schema that somebody else wrote with its recursive types; None where it has none.
+
+    Raises SchemaTooLargeError.
+    """
+    root = schema if isinstance(schema, Mapping) else {}
+    writing = _Cleaning(root, is_lenient=True)
+    writing.of(dict(root))
+    return RecursiveSchema(root) if writing.is_recursive else None
 
 
 def _target(root: Mapping[str, Any], reference: str) -> Any:

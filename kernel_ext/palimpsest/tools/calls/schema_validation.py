@@ -2,7 +2,8 @@
 
 A schema of a server may be made to cost: patterns that never end, thousands of alternatives for each item of a
 list. Every keyword that is applied counts, and so does each member that it has; patterns go through an engine
-without backtracking (``tools/calls/linear_patterns.py``). No reference is followed, so that nothing is fetched.
+without backtracking (``tools/calls/linear_patterns.py``). A reference is followed within its own schema only, so that
+nothing is fetched, and a type that holds itself is checked as deep as an input goes.
 """
 
 import json
@@ -13,7 +14,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model, model_validator
 
-from palimpsest.tools.calls.json_schema import SchemaTooLargeError, cleaned, shown_schema
+from palimpsest.tools.calls.json_schema import (
+    RecursiveSchema,
+    SchemaTooLargeError,
+    cleaned,
+    recursive_schema,
+    shown_schema,
+)
 from palimpsest.tools.calls.linear_patterns import is_matched, pattern_problem
 
 MOST_STEPS = 200_000
@@ -38,6 +45,13 @@ class _Work(threading.local):
 
     left = 0
     is_strict = False
+    recursive: RecursiveSchema | None = None
+    """Where references are looked up."""
+    following: set[tuple[str, int]]
+    """References that are being followed, each with the value it is about."""
+
+    def __init__(self) -> None:
+        self.following = set()
 
     def spend(self, steps: int) -> None:
         self.left -= steps
@@ -63,7 +77,7 @@ def schema_arguments(
     Raises SchemaTooLargeError; ``is_strict`` as for ``validator``.
     """
     shown = shown_schema(schema)
-    validate = validator(shown, is_strict=is_strict)
+    validate = validator(shown, is_strict=is_strict, recursive=recursive_schema(schema))
 
     class SchemaArguments(BaseModel):
         """Arguments that are validated by the given schema."""
@@ -86,21 +100,29 @@ def schema_arguments(
     return create_model(name, __base__=SchemaArguments)
 
 
-def validator(schema: Mapping[str, Any], *, is_strict: bool = False) -> Callable[[Any], str]:
+def validator(
+    schema: Mapping[str, Any],
+    *,
+    is_strict: bool = False,
+    recursive: RecursiveSchema | None = None,
+) -> Callable[[Any], str]:
     """Return a function that returns what is wrong with an input, empty if it is valid.
 
-    What cannot be checked in bounded time counts as valid, since a server checks its input itself; with
+    ``recursive`` is the same schema where it has types that hold themselves. What cannot be checked in bounded time counts as valid, since a server checks its input itself; with
     ``is_strict`` it counts as wrong.
     """
     names = frozenset(_names(schema))
-    checker = _checked_keywords(_unchecked(names))(schema)
+    # A whole input is an object, whatever else its schema says.
+    whole = schema if recursive is None else {**recursive.whole, "type": "object"}
+    checker = _checked_keywords(_unchecked(names))(whole)
 
     def problem(given: Any) -> str:
         _WORK.left, _WORK.is_strict = MOST_STEPS, is_strict
+        _WORK.recursive, _WORK.following = recursive, set()
         try:
             first = next(iter(checker.iter_errors(given)), None)
             return _told(first) if first is not None else ""
-        except _TooMuchWork:
+        except (_TooMuchWork, RecursionError, SchemaTooLargeError):
             return TOO_MUCH if is_strict else ""
         except Exception:  # noqa: BLE001  an unusable schema raises anything; its server checks the input itself
             return ""
@@ -179,7 +201,7 @@ def _checked_keywords(unchecked: frozenset[str]) -> Any:
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
         "uniqueItems": _unique_items,
-        "$ref": _nothing,
+        "$ref": _reference,
         "$dynamicRef": _nothing,
     }
     own |= dict.fromkeys(unchecked, _nothing)
@@ -198,6 +220,18 @@ def _counted(keyword: Keyword) -> Keyword:
 
 def _nothing(*_: Any) -> Iterator[Any]:
     return iter(())
+
+
+def _reference(validator: Any, reference: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """Check a value against the type that a reference names; one that only leads back to itself says nothing."""
+    step = (str(reference), id(instance))
+    if _WORK.recursive is None or step in _WORK.following:
+        return
+    _WORK.following.add(step)
+    try:
+        yield from validator.descend(instance, _WORK.recursive.part(str(reference)))
+    finally:
+        _WORK.following.discard(step)
 
 
 def _error(words: str) -> Any:

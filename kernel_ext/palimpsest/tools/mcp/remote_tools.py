@@ -16,6 +16,7 @@ from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
+    LONGEST_DESCRIPTION,
     McpContent,
     RemoteResource,
     RemoteResult,
@@ -29,7 +30,6 @@ from palimpsest.transcript.errors import Aborted, NotFound
 
 T = TypeVar("T")
 
-LONGEST_DESCRIPTION = 8_000
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
 MOST_LISTED = 500

@@ -28,6 +28,7 @@ from palimpsest.tools.mcp.tool_listing import (
     listing_of,
 )
 from palimpsest.tools.mcp.values import (
+    LONGEST_DESCRIPTION,
     McpContent,
     McpServerSpec,
     RemoteResource,
@@ -68,6 +69,8 @@ class McpServerStatus:
     instructions: str = ""
     left_out: tuple[str, ...] = ()
     """Sentences about its tools that cannot be offered."""
+    shortened: tuple[tuple[str, int], ...] = ()
+    """Tools whose descriptions the model is not shown whole, with how many characters these have."""
 
 
 class McpServer:
@@ -448,6 +451,13 @@ class McpServers:
                 problem=self._problem(server),
                 instructions=server.instructions,
                 left_out=server.listing.left_out if server.state == "connected" else (),
+                shortened=tuple(
+                    (one.name, len(one.remote.description))
+                    for one in server.listing.offered
+                    if len(one.remote.description) > LONGEST_DESCRIPTION
+                )
+                if server.state == "connected"
+                else (),
             )
             for server in self._servers
         )

@@ -15,6 +15,8 @@ from palimpsest.transcript.redaction.secret_removal import scrub_output
 
 TIMEOUT_SECONDS = 60.0
 """Default time limit of one call; servers that drive a browser or build something take that long."""
+LONGEST_DESCRIPTION = 8_000
+"""Characters of a tool's description that a model is shown."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -209,6 +209,8 @@ class RecoveryPolicy(Value):
     """Times in one turn that oversized results are cut."""
     result_share: float = 0.3
     """A single tool result larger than this share of the window is oversized."""
+    results_counted: Literal["tokens", "characters"] = "tokens"
+    """``tokens``: the share of one result is measured by the policy's estimator, too; ``characters``: four of them count as a token."""
     result_cap: int | None = None
     """Most characters of one result; None takes the newest table by window."""
     result_minimum: int = 2_000
@@ -242,6 +244,13 @@ class RecoveryPolicy(Value):
     turn_seconds: float | None = None
     """A turn is stopped after so long, a compaction that runs then once let come to its end; None
     means no such limit."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older(cls, data: Any) -> Any:
+        """Complete a policy that was recorded whole before results were counted with what held then."""
+        whole = isinstance(data, dict) and {"compactions", "result_form", "recall"} <= data.keys()
+        return {"results_counted": "characters"} | data if whole else data
 
 
 class ReminderPolicy(Value):

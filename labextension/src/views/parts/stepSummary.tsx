@@ -26,7 +26,9 @@ export function StepSummary({
     words.__('step %1', number),
     sent,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
-    part.cost === undefined ? words.__('cost unknown') : dollars(part.cost),
+    part.cost === undefined
+      ? words.__('cost unknown')
+      : `${part.cost_listed === true ? '~' : ''}${dollars(part.cost)}`,
     ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
     ...(part.waited_seconds === undefined
       ? []

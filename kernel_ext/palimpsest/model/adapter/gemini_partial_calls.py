@@ -1,0 +1,199 @@
+"""Join calls of Gemini whose arguments come in pieces (``partialArgs``), which litellm would run without them.
+
+A call begins with its name and ``willContinue``; each piece gives a value to a path of its input, and a text goes on
+under the same path while its piece says so; the call ends with a piece that does not go on. Written by Google's
+documentation of streamed function call arguments.
+
+Border: a raw chunk goes in and is changed in place: pieces are taken out, and a whole call stands where its last piece
+stood. A call whose input never ended is none: the answer is marked as malformed, and is asked for again.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+MALFORMED = "MALFORMED_FUNCTION_CALL"
+"""Google's finish for a call that is none."""
+CUT = "The arguments of {name} did not come to an end."
+STEP = re.compile(
+    r"""\.(?P<word>[^.\[\]'"\s]+)|\[(?P<index>\d{1,6})\]|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
+)
+"""One step of a path: a name after a dot, a position, or a quoted name."""
+DEEPEST = 64
+LONGEST_LIST = 10_000
+"""Bounds of a path: a piece of a few bytes must not make a list of millions."""
+VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """One call whose input is still arriving."""
+
+    name: str
+    id: str = ""
+    args: Json = field(default_factory=dict)
+    more: Json = field(default_factory=dict)
+    """What stands beside the call in its part, such as a signature."""
+    unfinished: set[str] = field(default_factory=set)
+    """Paths of texts that go on."""
+    is_broken: bool = False
+    """A piece had a path that says nothing."""
+
+
+class GeminiPartialCalls:
+    """The calls of one answer that come in pieces."""
+
+    def __init__(self) -> None:
+        self._open: list[PartialCall] = []
+        self._lost: str = ""
+        """The tool of a call whose input cannot be known."""
+
+    def join(self, chunk: Any) -> None:
+        """Take the pieces out of a chunk, and put in the calls that end with it."""
+        candidates = chunk.get("candidates") if isinstance(chunk, dict) else None
+        for candidate in candidates if isinstance(candidates, list) else ():
+            if not isinstance(candidate, dict):
+                continue
+            content = candidate.get("content")
+            parts = content.get("parts") if isinstance(content, dict) else None
+            if isinstance(content, dict) and isinstance(parts, list):
+                content["parts"] = [one for part in parts for one in self._part(part)]
+            if candidate.get("finishReason"):
+                self._finish(candidate)
+
+    def _part(self, part: Any) -> list[Any]:
+        """Return what a part says whole."""
+        call = part.get("functionCall") if isinstance(part, dict) else None
+        if not isinstance(call, dict):
+            return [part]
+        known = self._known(call)
+        goes_on = call.get("willContinue") is True
+        if known is None and not goes_on and "partialArgs" not in call:
+            return [part]
+        ended: list[Any] = []
+        if known is None:
+            known = PartialCall(str(call.get("name") or ""), str(call.get("id") or ""))
+            self._open.append(known)
+        known.more |= {name: value for name, value in part.items() if name != "functionCall"}
+        self._read(known, call)
+        if not goes_on:
+            ended += self._end(known)
+        return ended
+
+    def _known(self, call: Json) -> PartialCall | None:
+        """Return the call that a piece goes on with: by its id, else the newest, unless the piece names a call."""
+        same = [one for one in self._open if call.get("id") and one.id == call["id"]]
+        if same:
+            return same[-1]
+        if not self._open or (call.get("id") and self._open[-1].id):
+            return None
+        newest = self._open[-1]
+        is_another = call.get("name") and (newest.args or call["name"] != newest.name)
+        return None if is_another else newest
+
+    def _read(self, known: PartialCall, call: Json) -> None:
+        if isinstance(call.get("args"), dict) and call["args"]:
+            # The whole input, by the server's word.
+            known.args, known.unfinished, known.is_broken = call["args"], set(), False
+        pieces = call.get("partialArgs")
+        for piece in pieces if isinstance(pieces, list) else ():
+            if not isinstance(piece, dict) or not _set(known, piece):
+                known.is_broken = True
+
+    def _end(self, known: PartialCall) -> list[Any]:
+        self._open.remove(known)
+        if known.is_broken or known.unfinished:
+            self._lost = self._lost or known.name or "a call"
+            return []
+        call: Json = {"name": known.name, "args": known.args}
+        return [{**known.more, "functionCall": {**call, **({"id": known.id} if known.id else {})}}]
+
+    def _finish(self, candidate: Json) -> None:
+        """End what is open at the end of an answer, whose servers may leave out the piece that says so."""
+        ended = [one for known in list(self._open) for one in self._end(known)]
+        content = candidate.get("content")
+        if ended:
+            before = content.get("parts") if isinstance(content, dict) else None
+            parts = [*(before if isinstance(before, list) else ()), *ended]
+            candidate["content"] = {"role": "model", "parts": parts}
+        if self._lost:
+            candidate["finishReason"] = MALFORMED
+            candidate["finishMessage"] = CUT.format(name=self._lost)
+
+
+def path_steps(path: str) -> list[str | int] | None:
+    """Return the steps of a JSON path to one value; None where it is no such path.
+
+    >>> path_steps("$.a[0]['b c']"), path_steps("$"), path_steps("$..a"), path_steps("$[*]")
+    (['a', 0, 'b c'], None, None, None)
+    """
+    if not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        step = STEP.match(path, at)
+        if step is None or len(steps) == DEEPEST:
+            return None
+        at = step.end()
+        if step["index"] is not None:
+            steps.append(int(step["index"]))
+        else:
+            quoted = step["single"] if step["single"] is not None else step["double"]
+            word = step["word"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            steps.append(word)
+    return steps if steps and isinstance(steps[0], str) and "*" not in steps else None
+
+
+def _set(known: PartialCall, piece: Json) -> bool:
+    """Give the value of a piece to its path; false where the path leads nowhere."""
+    path = piece.get("jsonPath")
+    steps = path_steps(path) if isinstance(path, str) else None
+    kind = next((one for one in VALUES if one in piece), None)
+    if steps is None or not isinstance(path, str):
+        return False
+    goes_on = piece.get("willContinue") is True
+    if kind is None:
+        # The end of a text may come without one.
+        if not goes_on:
+            known.unfinished.discard(path)
+        return True
+    value = None if kind == "nullValue" else piece[kind]
+    if not _put(known.args, steps, value, is_added=path in known.unfinished):
+        return False
+    if goes_on and kind == "stringValue":
+        known.unfinished.add(path)
+    else:
+        known.unfinished.discard(path)
+    return True
+
+
+def _put(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> bool:
+    place: Any = args
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        if not _reach(place, step):
+            return False
+        if following is None:
+            before = place[step]
+            is_text = is_added and isinstance(before, str) and isinstance(value, str)
+            place[step] = before + value if is_text else value
+        else:
+            if place[step] is None:
+                place[step] = [] if isinstance(following, int) else {}
+            place = place[step]
+    return True
+
+
+def _reach(place: Any, step: str | int) -> bool:
+    """Make room for a step; false where it does not fit what stands there."""
+    if isinstance(step, int):
+        if not isinstance(place, list) or step >= LONGEST_LIST:
+            return False
+        place.extend([None] * (step + 1 - len(place)))
+        return True
+    if not isinstance(place, dict):
+        return False
+    place.setdefault(step, None)
+    return True
