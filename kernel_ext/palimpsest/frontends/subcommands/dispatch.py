@@ -303,7 +303,9 @@ class Subcommands:
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":
-            return CommandOutput(*permissions.trust_text(getattr(self._services, "trust", tuple)()))
+            held = getattr(self._services, "trust", tuple)()
+            unwritten = getattr(self._services, "trust_unwritten", "")
+            return CommandOutput(*permissions.trust_text(held, unwritten))
         if argument == "distrust":
             gone = getattr(self._services, "distrust", bool)()
             return sentence("It waits for your trust again." if gone else "It was not trusted.")

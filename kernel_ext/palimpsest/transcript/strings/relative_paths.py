@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections.abc import Collection
 
+from palimpsest.transcript.strings.recorded_names import disk_name, recorded_name
+
 IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
 """Characters that some file systems leave out of names when they compare them."""
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
@@ -53,6 +55,8 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
     if path.startswith(("/", "\\")) or DRIVE.match(path):
         return "it is an absolute path"
     names = path.split("/")
+    if "\\" in path and recorded_name(disk_name(path)) != path:
+        return "it is no path"  # another way to write a name, which would not be compared with those below
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
     if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
