@@ -23,7 +23,6 @@ from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, cleaner
 from palimpsest.store.disk import write_atomically
-from palimpsest.tools.file_access.paths import native_name
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
@@ -94,7 +93,7 @@ def write_report(
 def _target(path: str | Path) -> Path:
     """Return where the report is written; raises UserError for a place where it must not be."""
     try:
-        target = Path(native_name(str(path))).expanduser()
+        target = Path(path).expanduser()
         target = target.parent.resolve() / target.name
         kept = _head(target)
     except (ValueError, RuntimeError) as error:  # a null character, an unknown user

@@ -49,6 +49,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.file_names import recorded_name
 
 PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."
@@ -112,7 +113,7 @@ class _SessionReader:
     def _free_name(self, taken: set[str]) -> str:
         value = self._first.value
         given = string(value.get("session_id")) or string(value.get("trajectory_id"))
-        wanted = given or self._first.path.stem
+        wanted = given or recorded_name(self._first.path.stem)
         if wanted in taken:
             wanted = string(value.get("trajectory_id")) or wanted
         name, number = wanted, 1

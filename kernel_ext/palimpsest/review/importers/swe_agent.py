@@ -23,6 +23,7 @@ from palimpsest.review.importing.recorded import GapRead, Json, Recorded, Sessio
 from palimpsest.review.importing.sources import json_items
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.file_names import recorded_name
 
 _TYPED = "No model was asked: a person typed the actions."
 NO_MODELS = {
@@ -73,7 +74,7 @@ class SweAgentImporter:
         yield SessionBegin(
             id=string(agent.get("name")) or path.name.split(".")[0],
             format=self.name,
-            title=string(agent.get("name")) or string(environment) or path.stem,
+            title=string(agent.get("name")) or string(environment) or recorded_name(path.stem),
             model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )

@@ -22,7 +22,7 @@ from typing import Literal
 
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.strings.recorded_names import disk_name, recorded_name
+from palimpsest.transcript.strings.file_names import disk_name, recorded_name
 from palimpsest.transcript.strings.relative_paths import comparable_names, comparable_path
 
 OWN_FOLDER = ".palimpsest"

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from palimpsest.transcript.strings.recorded_names import disk_name, recorded_name
+from palimpsest.transcript.strings.file_names import disk_name, recorded_name
 
 IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
 """Characters that some file systems leave out of names when they compare them."""
