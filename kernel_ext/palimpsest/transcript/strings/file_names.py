@@ -5,23 +5,25 @@ request or page can hold. So a name is written here in one form, whatever the lo
 a form of its own: a backslash is doubled where it would be read as one of ours. Windows has no such names.
 """
 
-import os
 import re
+import sys
 
 BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
 KEPT = re.compile("[\udc80-\udcff]")
 """Bytes of a name as Python keeps them where they are not UTF-8."""
 FIRST = 0xDC00
+ENCODING, KEEPING = sys.getfilesystemencoding(), "surrogateescape"
+"""How Python decodes the names on a disk in this process."""
 
 
 def recorded_name(name: str) -> str:
     """Return a name or path, as Python has it of the disk, as text that can be recorded and shown."""
     if name.isascii() and "\\" not in name:
         return name
-    if os.name == "nt":
+    if sys.platform == "win32":
         return name
     try:
-        text = os.fsencode(name).decode("utf-8", "surrogateescape")
+        text = name.encode(ENCODING, KEEPING).decode("utf-8", KEEPING)
     except UnicodeEncodeError:  # no name of a file
         return name.encode("utf-8", "replace").decode()
     if KEPT.search(text) is None and BYTE.search(text) is None:
@@ -34,10 +36,10 @@ def disk_name(recorded: str) -> str:
     """Return a recorded name or path as Python names it on the disk."""
     if recorded.isascii() and "\\" not in recorded:
         return recorded
-    if os.name == "nt":
+    if sys.platform == "win32":
         return recorded
     text = BYTE.sub(lambda found: chr(FIRST + int(found[1], 16)) if found[1] else "\\", recorded)
     try:
-        return os.fsdecode(text.encode("utf-8", "surrogateescape"))
+        return text.encode("utf-8", KEEPING).decode(ENCODING, KEEPING)
     except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
         return recorded
