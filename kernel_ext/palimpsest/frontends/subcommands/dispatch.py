@@ -7,6 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
@@ -303,7 +304,7 @@ class Subcommands:
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":
-            held = getattr(self._services, "trust", tuple)()
+            held: Sequence[Any] = getattr(self._services, "trust", tuple)()
             unwritten = getattr(self._services, "trust_unwritten", "")
             return CommandOutput(*permissions.trust_text(held, unwritten))
         if argument == "distrust":
