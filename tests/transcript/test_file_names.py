@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.transcript.strings.file_names import disk_name, recorded_name
-from palimpsest.transcript.strings.relative_paths import path_problem
+from palimpsest.transcript.strings.relative_paths import disk_name, path_problem, recorded_name
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="names are text there")
 PIECES = [b"\\", b"x", b"ff", b"80", b"\xff", b"\xc3\xbc", b"/", b"a"]

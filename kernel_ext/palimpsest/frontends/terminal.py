@@ -61,7 +61,7 @@ def end_progress() -> None:
 
 def fitting_output(bundle: dict[str, str]) -> dict[str, str]:
     """Return formats by MIME type whose plain text standard output can be written, as IPython does in a terminal."""
-    return {**bundle, "text/plain": fitting(bundle["text/plain"], sys.stdout)}
+    return {**bundle, "text/plain": visible(fitting(bundle["text/plain"], sys.stdout))}
 
 
 def takes_unicode() -> bool:

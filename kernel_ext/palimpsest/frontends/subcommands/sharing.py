@@ -15,7 +15,7 @@ from palimpsest.session.interfaces.sharing_operations import Exported, Form, Sha
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_PROBLEMS = 10
 """How many problems a cell shows; the Python call returns all of them."""

@@ -49,7 +49,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."

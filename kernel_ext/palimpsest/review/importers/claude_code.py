@@ -45,7 +45,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 Json = dict[str, Any]
 

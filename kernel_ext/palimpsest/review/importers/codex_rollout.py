@@ -45,7 +45,7 @@ from palimpsest.review.importing.recorded import (
     UsageRead,
 )
 from palimpsest.review.importing.sources import json_lines
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
 
 Json = dict[str, Any]

@@ -27,7 +27,7 @@ from palimpsest.review.importing.recorded import GapRead, Json, Recorded, Sessio
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 NO_USAGE = "No tokens are recorded of most or all requests."
 CUT = "The requests were not recorded as such; one is cut at each answer."

@@ -52,7 +52,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import head_of, json_document, json_items, json_lines
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import ToolSpec
 
 MOST_EVENTS = 200_000

@@ -23,7 +23,7 @@ from palimpsest.review.importing.recorded import GapRead, Json, Recorded, Sessio
 from palimpsest.review.importing.sources import json_items
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 _TYPED = "No model was asked: a person typed the actions."
 NO_MODELS = {

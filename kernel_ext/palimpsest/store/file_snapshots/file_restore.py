@@ -16,8 +16,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.file_names import disk_name, recorded_name
-from palimpsest.transcript.strings.relative_paths import path_problem
+from palimpsest.transcript.strings.relative_paths import disk_name, path_problem, recorded_name
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 

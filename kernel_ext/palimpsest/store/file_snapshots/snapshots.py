@@ -22,7 +22,7 @@ from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.file_names import disk_name, recorded_name
+from palimpsest.transcript.strings.relative_paths import disk_name, recorded_name
 
 FILE_BYTES = 2 << 20
 """Larger files are usually data rather than work, and snapshots of them would fill the disk."""

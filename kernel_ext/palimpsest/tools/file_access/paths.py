@@ -22,8 +22,12 @@ from typing import Literal
 
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.strings.file_names import disk_name, recorded_name
-from palimpsest.transcript.strings.relative_paths import comparable_names, comparable_path
+from palimpsest.transcript.strings.relative_paths import (
+    comparable_names,
+    comparable_path,
+    disk_name,
+    recorded_name,
+)
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2

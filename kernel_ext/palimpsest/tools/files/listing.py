@@ -13,7 +13,7 @@ from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
 from palimpsest.tools.file_access.paths import reach_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_ENTRIES = 300
 MOST_PER_FOLDER = 60

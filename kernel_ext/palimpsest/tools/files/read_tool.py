@@ -38,7 +38,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_LINES = 2_000
 MOST_LINE_CHARS = 2_000

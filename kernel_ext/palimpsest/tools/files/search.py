@@ -33,7 +33,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
     without_hidden_cells,
 )
 from palimpsest.transcript.errors import Aborted, UserError
-from palimpsest.transcript.strings.file_names import recorded_name
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_PATHS = 100
 MOST_HITS = 200
