@@ -30,15 +30,15 @@ NOT_BUILT = (
 
 
 class FrontEnd(BuildHookInterface[Any]):
-    """Add ``labextension/dist`` and ``install.json`` to the wheel's shared data."""
+    """Add ``labextension/dist`` and ``install.json`` to the wheel's shared data; an sdist has them where they lie."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the files of a build that exists."""
+        """Add the files of a build that exists, or say that there is none."""
         built = Path(self.root) / "labextension" / "dist"
         if not (built / "package.json").is_file():
             self.app.display_warning(NOT_BUILT)
             return
-        if version == "editable":
+        if version == "editable" or self.target_name != "wheel":
             return
         shared = {
             str(built / name): f"{SHARED}/{name}" for name in ("package.json", "static", "schemas")

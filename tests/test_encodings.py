@@ -227,3 +227,41 @@ def test_tools_and_exports_name_files_in_utf_8_in_every_locale(tmp_path: Path, l
     assert "codec" not in told
     assert "Traceback" not in told, told
     assert told.count("ToolCompleted") == 8
+
+
+TERMINAL_PROGRAM = """
+from palimpsest.testing import ScriptedModel, says
+import palimpsest.app.wiring as wiring
+
+wiring.App._model = lambda self, info: ScriptedModel(says("K\\u00e4fer \\u4f01"), says("T"), says("T"))
+%load_ext palimpsest
+%agent hello
+%agent title K\\u00e4fer \\u4f01 \\U0001f427
+%agent status
+%agent sessions
+%agent export md
+import palimpsest
+palimpsest.current_session().export("json", "/g\\u00f6/\\u4f01.json")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1", "shift_jis"])
+def test_no_codec_error_reaches_anybody_in_a_terminal(tmp_path: Path, encoding: str) -> None:
+    program = tmp_path / "program.ipy"
+    program.write_text(TERMINAL_PROGRAM.encode("ascii").decode("unicode_escape"), encoding="utf-8")
+    environment = {
+        **os.environ, "PYTHONIOENCODING": encoding, "IPYTHONDIR": str(tmp_path / "ipython"), "HOME": str(tmp_path),
+    }  # fmt: skip
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "IPython", "--colors=NoColor", program],
+        cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    told = (ran.stdout + ran.stderr).decode(encoding, "replace")
+    assert "codec can't" not in told
+    assert "UnicodeE" not in told
+    assert "state" in told
+    assert "UserError: There is no folder" in told
+    assert "\\U0001f427" in told

@@ -3,8 +3,11 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+import tomllib
+import types
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -109,3 +112,23 @@ def test_an_address_that_is_none_is_refused_with_a_sentence() -> None:
 
     assert done.returncode == 1
     assert "must begin with https://" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["sdist", "wheel"])
+def test_what_is_packed_from_a_clone_that_is_not_built_says_so(target: str, tmp_path: Path) -> None:
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"))["FrontEnd"]
+    said: list[str] = []
+    app = types.SimpleNamespace(display_warning=said.append)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hooks = settings["tool"]["hatch"]["build"]["targets"][target]["hooks"]
+    data: dict[str, Any] = {"shared_data": {}}
+    made = hook(str(tmp_path), {}, None, None, str(tmp_path), target, app)
+    made.initialize("standard", data)
+
+    assert hooks == {"custom": {"path": "hatch_build.py"}}
+    assert "Run `make front` in the clone first" in said[0]
+    (tmp_path / "labextension" / "dist").mkdir(parents=True)
+    (tmp_path / "labextension" / "dist" / "package.json").write_text("{}")
+    made.initialize("standard", data)
+    assert len(said) == 1
+    assert bool(data["shared_data"]) == (target == "wheel"), "an sdist has it where it lies"

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
+from palimpsest.store.disk import write_fully
 from palimpsest.tools.tool import Detail
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 
@@ -86,8 +87,12 @@ class FirstRequestNotice:
             return False
         except OSError:
             return True
-        with os.fdopen(file, "w", encoding="utf-8") as opened:
-            at = int(time.time())
-            project = os.path.realpath(self._project)
-            json.dump({"project": project, "provider": provider, "at": at}, opened)
+        at, project = int(time.time()), os.path.realpath(self._project)
+        content = json.dumps({"project": project, "provider": provider, "at": at}).encode()
+        try:
+            write_fully(file, content)
+        except OSError:  # a full disk: without the file, the next kernel shows the notice again
+            (folder / f"{name}.json").unlink(missing_ok=True)
+        finally:
+            os.close(file)
         return True

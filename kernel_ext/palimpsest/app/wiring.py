@@ -317,6 +317,11 @@ class App:
         self._configure()
         return (*held, *waiting.held)
 
+    @property
+    def trust_unwritten(self) -> str:
+        """Why trust in the project's files ends with this kernel, in sentences; empty where it is stored."""
+        return self._trust.unwritten(self.project)
+
     def distrust(self) -> bool:
         """Revoke trust in the project's files; returns False when it was not trusted."""
         gone = distrust(self.start, self.environment)

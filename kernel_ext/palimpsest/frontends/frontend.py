@@ -167,7 +167,7 @@ class Frontend:
 
     def _command(self, request: MagicLine, place: CellPlace) -> None:
         text = self._commands.run(request, place)
-        self.main_thread.shell.display_pub.publish(text.bundle)
+        self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
 
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without any request."""

@@ -13,7 +13,7 @@ EXTENSION = Path("labextensions") / "jupyter-palimpsest"
 
 NOT_BUILT = (
     "Palimpsest was installed from source without its front end: cells show text, and there is no panel, "
-    "session.view() or session.inspect(). In the folder of the source, run: make front && pip install ."
+    "session.view() or session.inspect(). In a clone of its repository, run: make front && pip install ."
 )
 NOT_BUILT_HERE = (
     "The front end of this clone is not built: cells show text, and there is no panel, session.view() or "

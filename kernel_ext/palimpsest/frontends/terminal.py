@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TextIO
 
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import fitting, visible
 
 PAGE_ROWS, COLUMNS = 40, 80
 """Of a terminal whose size is not known, as behind a kernel; a smaller one still has what scrolled by."""
@@ -59,10 +59,9 @@ def end_progress() -> None:
     sys.stderr.flush()
 
 
-def fitting(text: str, stream: TextIO | None) -> str:
-    """Return text with escapes for what the encoding of a stream lacks."""
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+def fitting_output(bundle: dict[str, str]) -> dict[str, str]:
+    """Return formats by MIME type whose plain text standard output can be written, as IPython does in a terminal."""
+    return {**bundle, "text/plain": visible(fitting(bundle["text/plain"], sys.stdout))}
 
 
 def takes_unicode() -> bool:

@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,12 @@ DISK_STALLED = (
 LISTENER_STALLED = (
     "What listens to session {session!r} in this kernel does not return, so its log is not written. Nothing is "
     "sent until it does; if it stays so, restart the kernel."
+)
+
+
+NO_TEMPORARY = (
+    "{reason}: no folder for temporary files can be made. Make room there, or name another one in the environment "
+    "variable TMPDIR, and start again."
 )
 
 
@@ -108,6 +115,27 @@ def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
         raise ValueError("It is nested too deeply.") from error
 
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a full disk answers; it still deletes."""
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error, or the one that caused it, is that of a full disk."""
+    return any(
+        isinstance(one, OSError) and one.errno in NO_ROOM for one in (error, error.__cause__)
+    )
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Leave the block where the disk is full, for what may as well stay as it is."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+
+
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
     """Turn an OSError of the block into a StorageFailed that names the path."""
@@ -146,6 +174,14 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
         raise
     if durable:
         sync(target.parent)
+
+
+def temporary_folder(prefix: str) -> Path:
+    """Make a folder for temporary files, which the caller removes; raises StorageFailed where none can be made."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix))
+    except OSError as error:
+        raise StorageFailed(NO_TEMPORARY.format(reason=disk_reason(error))) from error
 
 
 def write_fully(fd: int, content: bytes) -> None:

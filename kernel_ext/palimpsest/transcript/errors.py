@@ -19,12 +19,13 @@ decide; each message says what happened, to what, and what to do.
     `-- Aborted              the work was cancelled
 """
 
+import sys
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from palimpsest.transcript.values import Value
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import fitting, visible
 
 
 class AuthError(Value):
@@ -128,7 +129,7 @@ class UserError(PalimpsestError):
 
     def _render_traceback_(self) -> list[str]:
         """Show the sentence alone; IPython asks an exception for this (its own protocol)."""
-        return [f"{type(self).__name__}: {self}"]
+        return [fitting(f"{type(self).__name__}: {self}", sys.stdout)]
 
 
 class ConfigError(UserError):

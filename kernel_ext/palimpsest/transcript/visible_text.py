@@ -52,6 +52,12 @@ def visible(text: str) -> str:
     return _READABLE.sub(_prose, text.replace("\r\n", "\n"))
 
 
+def fitting(text: str, stream: object) -> str:
+    """Return text with escapes for what the encoding of a stream lacks."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def visible_code(text: str) -> str:
     """Return code, a command or a path that is to be approved: whatever is unseen is shown, odd blanks too."""
     return _HIDDEN_OR_BLANK.sub(_escape, text)

@@ -7,6 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
@@ -317,7 +318,9 @@ class Subcommands:
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":
-            return CommandOutput(*permissions.trust_text(getattr(self._services, "trust", tuple)()))
+            held: Sequence[Any] = getattr(self._services, "trust", tuple)()
+            unwritten = getattr(self._services, "trust_unwritten", "")
+            return CommandOutput(*permissions.trust_text(held, unwritten))
         if argument == "distrust":
             gone = getattr(self._services, "distrust", bool)()
             return sentence("It waits for your trust again." if gone else "It was not trusted.")

@@ -41,16 +41,18 @@ UNKNOWN = "A model whose price is not known asks before it answers."
 def run_permission_command(
     name: str, argument: str, control: SessionControls, table: Table
 ) -> MarkdownAndText:
-    """Run one of these subcommands and return its output."""
+    """Run one of these subcommands and return its output, with a sentence where the disk does not keep what was chosen."""
     match name:
         case "mode":
-            return _mode(argument, control, table)
+            said = _mode(argument, control, table)
         case "permissions":
-            return _permissions(argument, control, table)
+            said = _permissions(argument, control, table)
         case "trust":
-            return _trust(argument, control)
+            said = _trust(argument, control)
         case _:
-            return _budget(argument, control)
+            said = _budget(argument, control)
+    unwritten = control.unwritten if argument else ""
+    return _joined(said, _sentence(unwritten)) if unwritten else said
 
 
 def _mode(argument: str, control: SessionControls, table: Table) -> MarkdownAndText:
@@ -176,15 +178,17 @@ def waiting_text(held: Sequence[Any]) -> str:
     )
 
 
-def trust_text(held: Sequence[Any]) -> MarkdownAndText:
-    """Return the settings that are trusted now, as text."""
+def trust_text(held: Sequence[Any], unwritten: str = "") -> MarkdownAndText:
+    """Return the settings that are trusted now, as text; ``unwritten`` says why that ends with this kernel."""
     if not held:
         return _sentence("This project's files say nothing that needs your trust.")
     lines = [f"- {code_span(one.words)} ({inline(one.origin)})" for one in held]
     plain = [f"- {one.words} ({one.origin})" for one in held]
     head = "You trust what this project's files say now; a changed file asks again."
     tail = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
-    return "\n".join([head, "", *lines, "", tail]), "\n".join([head, *plain, tail])
+    if unwritten:
+        tail = f"Rules, mode and limit hold from the next call on. {unwritten}"
+    return "\n".join([head, "", *lines, "", inline(tail)]), "\n".join([head, *plain, tail])
 
 
 def origin(one: Allowance) -> str:

@@ -15,6 +15,7 @@ from palimpsest.session.interfaces.sharing_operations import Exported, Form, Sha
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_PROBLEMS = 10
 """How many problems a cell shows; the Python call returns all of them."""
@@ -70,7 +71,7 @@ def export_text(
     """Export a session as the argument says, and return where the file is."""
     form, path = export_request(argument)
     made: Exported = engine.submit(sharing.export(session_id, form, path)).result()
-    words = f"This session is written to {made.path} ({size_text(made.bytes)})."
+    words = f"This session is written to {recorded_name(str(made.path))} ({size_text(made.bytes)})."
     if made.form in ("json", "opencode"):
         return f"{words} %agent import brings it into another project."
     return words

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from palimpsest.frontends import terminal
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode, status_line
 from palimpsest.frontends.turn_output.segments import (
@@ -274,6 +275,7 @@ class CellOutput:
         self._emit(data, segment.index)
 
     def _emit(self, data: dict[str, Any], index: int | None) -> None:
+        data = terminal.fitting_output(data)
         if index is None:
             self._publish(data, {})
             return

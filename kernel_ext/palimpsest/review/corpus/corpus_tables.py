@@ -9,6 +9,7 @@ from typing import Any
 from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
 from palimpsest.review.corpus.session_work import Rows
+from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
@@ -107,11 +108,14 @@ def data_frame(table: ReportTable) -> Any:
 
 
 def write_parquet(table: ReportTable, path: str | Path) -> None:
-    """Write a table to a Parquet file; raises UserError where pyarrow is not installed."""
+    """Write a table to a Parquet file; raises UserError where pyarrow is not installed, or the disk refuses it."""
     try:
-        data_frame(table).to_parquet(Path(path).expanduser(), engine="pyarrow", index=False)
+        content = data_frame(table).to_parquet(engine="pyarrow", index=False)
     except ImportError as error:
         raise UserError(NEEDS) from error
+    target = Path(path).expanduser()
+    with storage_errors(target):
+        write_atomically(target, content)
 
 
 def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell:

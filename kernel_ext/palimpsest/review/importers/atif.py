@@ -51,6 +51,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
 PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
@@ -115,7 +116,7 @@ class _SessionReader:
     def _free_name(self, taken: set[str]) -> str:
         value = self._first.value
         given = string(value.get("session_id")) or string(value.get("trajectory_id"))
-        wanted = given or self._first.path.stem
+        wanted = given or recorded_name(self._first.path.stem)
         if wanted in taken:
             wanted = string(value.get("trajectory_id")) or wanted
         name, number = wanted, 1

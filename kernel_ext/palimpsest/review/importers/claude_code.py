@@ -47,6 +47,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 Json = dict[str, Any]
 
@@ -181,7 +182,7 @@ def _session_of(path: Path) -> str:
     for _, record in json_lines(path, _unreported):
         if isinstance(record.get("sessionId"), str):
             return str(record["sessionId"])
-    return path.stem
+    return recorded_name(path.stem)
 
 
 def _unreported(_place: str, _what: str) -> None:

@@ -48,6 +48,7 @@ from palimpsest.review.importing.recorded import (
     UsageRead,
 )
 from palimpsest.review.importing.sources import json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
 
 Json = dict[str, Any]
@@ -120,7 +121,7 @@ class CodexRollout:
         self._provider = text(meta.get("model_provider")) or self._provider
         model, window = self._look_ahead()
         system = mapping(meta.get("base_instructions")).get("text", meta.get("instructions"))
-        header = thread_header(meta, self._path.stem)
+        header = thread_header(meta, recorded_name(self._path.stem))
         self.threads.own, self._own_from = header.thread, header.own_from or 0
         created = moment(meta.get("timestamp"))
         yield SessionBegin(

@@ -21,6 +21,7 @@ from palimpsest.review.importing.json_fields import mapping
 from palimpsest.review.importing.sources import too_deep
 from palimpsest.store.bounded_json import json_value
 from palimpsest.store.disk import is_regular, open_regular
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_NAMES = 50_000
 """Names of files that are looked at."""
@@ -151,4 +152,4 @@ def _header(file: Path) -> ThreadHeader | None:
         or too_deep(meta)
     ):
         return None
-    return thread_header(meta, file.stem)
+    return thread_header(meta, recorded_name(file.stem))

@@ -27,6 +27,7 @@ from palimpsest.review.importing.recorded import GapRead, Json, Recorded, Sessio
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 NO_USAGE = "No tokens are recorded of most or all requests."
 CUT = "The requests were not recorded as such; one is cut at each answer."
@@ -66,7 +67,7 @@ class OpenAIChatImporter:
             if session is None or not session.goes_on(keys):
                 number += 1
                 session = _Conversation()
-                yield self._begin(line, messages, f"{path.stem}-{number}")
+                yield self._begin(line, messages, f"{recorded_name(path.stem)}-{number}")
                 yield GapRead(CUT)
             yield from session.read(line, messages, keys)
         if session is None:

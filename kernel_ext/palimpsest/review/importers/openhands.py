@@ -52,6 +52,7 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.sources import head_of, json_document, json_items, json_lines
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import ToolSpec
 
 MOST_EVENTS = 200_000
@@ -101,9 +102,13 @@ class OpenHandsImporter:
         if not events:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
         if any("kind" in one for one in events):
-            yield from _conversation(events, {}, SessionBegin(path.stem, self.name), GivenTasks())
+            yield from _conversation(
+                events, {}, SessionBegin(recorded_name(path.stem), self.name), GivenTasks()
+            )
         else:
-            yield from event_session(events, SessionBegin(path.stem, self.name, "v0"), {}, report)
+            yield from event_session(
+                events, SessionBegin(recorded_name(path.stem), self.name, "v0"), {}, report
+            )
 
 
 def _has_events(begins: bytes) -> bool:

@@ -30,6 +30,7 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_items
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
 _TYPED = "No model was asked: a person typed the actions."
@@ -81,7 +82,7 @@ class SweAgentImporter:
         yield SessionBegin(
             id=string(agent.get("name")) or path.name.split(".")[0],
             format=self.name,
-            title=string(agent.get("name")) or string(environment) or path.stem,
+            title=string(agent.get("name")) or string(environment) or recorded_name(path.stem),
             model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )

@@ -6,7 +6,6 @@ is written beside either, and nothing that they hold is run.
 """
 
 import shutil
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.recordings.session_answers import SessionAnswers
 from palimpsest.review.recordings.stored_review import Reviewing, ReviewMaker, review_made_by
+from palimpsest.store.disk import storage_errors, temporary_folder
 from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -163,9 +163,10 @@ def open_recording(
     root = project_root(target)
     if root is not None:
         return _project(root, session, get_policy, price_of, review, words)
-    folder = Path(tempfile.mkdtemp(prefix="palimpsest-recording-"))
+    folder = temporary_folder("palimpsest-recording-")
     try:
-        store = JsonlStore(prepare(folder))
+        with storage_errors(folder):
+            store = JsonlStore(prepare(folder))
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
         report = REGISTRY.import_from(store, target, _now, control, alone=alone)
     except BaseException:

@@ -4,7 +4,8 @@ Border: called from any thread by front ends; changes are granted outside the pr
 engine's loop and journaled in the session's own record, and apply from the next call or request on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -21,8 +22,8 @@ from palimpsest.session.permissions.withheld_claims import (
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES
-from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
+from palimpsest.transcript.session_record.events import SessionError, SessionUpdated
 from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Rule
 
@@ -92,10 +93,11 @@ class SessionControls:
                 f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
             )
         session, grants = self._log.state.session, self._permitting.grants
-        if session is not None and mode is not None:
-            grants.put("mode", mode, session.id)
-        elif session is not None:
-            grants.drop(session.id, "mode")
+        with self._kept():
+            if session is not None and mode is not None:
+                grants.put("mode", mode, session.id)
+            elif session is not None:
+                grants.drop(session.id, "mode")
         chosen = {"mode": mode or self._permitting.mode, "mode_own": True if mode else None}
         self._on_loop(self._change, chosen, "mode")
         return self.mode
@@ -122,6 +124,21 @@ class SessionControls:
         return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
 
     @property
+    def unwritten(self) -> str:
+        """Why modes, limits and approvals hold only until this kernel ends, in one sentence; empty where they are stored."""
+        return self._permitting.grants.unwritten
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Say in the session that what the block grants or revokes could not be stored."""
+        before = self.unwritten
+        yield
+        words = self.unwritten
+        if words and words != before:
+            error = SessionError(error=UnknownError(message=words, explained=True))
+            self._on_loop(self._log.append, error)
+
+    @property
     def withheld(self) -> tuple[str, ...]:
         """What the session's log claims was allowed and does not apply, each as a short text."""
         session = self._log.state.session
@@ -130,7 +147,8 @@ class SessionControls:
     def trust(self) -> tuple[str, ...]:
         """Grant in this session what was withheld from its log; returns what was granted, as short texts."""
         named = self.withheld
-        self._on_loop(self._trust)
+        with self._kept():
+            self._on_loop(self._trust)
         return tuple(one for one in named if one not in self.withheld)
 
     def _trust(self) -> None:
@@ -166,12 +184,13 @@ class SessionControls:
                 f"it has {len(found)}."
             )
         gone = tuple(one for one in found if not numbers or one.number in numbers)
-        for one in gone:
-            if one.scope == "project":
-                self._permitting.approvals.remove(one.rule)
         here = tuple(one.rule for one in gone if one.scope == "session")
-        if here:
-            self._on_loop(self._asks.revoke, here)
+        with self._kept():
+            for one in gone:
+                if one.scope == "project":
+                    self._permitting.approvals.remove(one.rule)
+            if here:
+                self._on_loop(self._asks.revoke, here)
         return gone
 
     @property
@@ -197,7 +216,8 @@ class SessionControls:
             raise ConfigError(
                 f"A spending limit is more than nothing and less than {MOST_SPENT:.0e}: 2usd, or 500000 tokens."
             )
-        self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
+        with self._kept():
+            self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
 
     def _change(self, fields: dict[str, Any], *claims: str) -> None:

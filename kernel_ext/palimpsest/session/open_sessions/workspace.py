@@ -53,6 +53,7 @@ from palimpsest.session.turn_setup.environment_updates import in_project
 from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
 from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
 from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage
+from palimpsest.store.disk import is_full, storage_errors
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.log.journal import Journal
@@ -625,8 +626,13 @@ class Workspace:
         if isinstance(known, FollowedSession):
             raise SessionHeld(known.reason)
         if known is None:
-            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-            await asyncio.to_thread(writer.close)
+            try:
+                writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+            except StorageFailed as refused:
+                if not is_full(refused):  # a full disk still deletes
+                    raise
+            else:
+                await asyncio.to_thread(writer.close)
 
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)
@@ -744,6 +750,7 @@ def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
 
 
 def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
-    files = sweep_snapshots(layout, time.time(), days, delete=delete)
-    found = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
-    return found, delete_blobs(layout, found.due) if delete else ()
+    with storage_errors(layout.root):
+        files = sweep_snapshots(layout, time.time(), days, delete=delete)
+        found = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
+        return found, delete_blobs(layout, found.due) if delete else ()

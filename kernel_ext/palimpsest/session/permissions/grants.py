@@ -54,7 +54,7 @@ BROKEN = (
     "What you allowed in this project could not be read from {path} ({reason}), so it is asked again; "
     "the file is kept, and set aside when the next answer is written."
 )
-UNWRITTEN = "What you allow holds until this kernel ends, because {reason}."
+UNWRITTEN = "What you allow holds until this kernel ends, because {reason}. It is written as soon as it can, and so is what you revoke."
 
 Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
@@ -88,7 +88,8 @@ class Grants:
     """The grants of one project.
 
     Responsibilities: read what the user allowed, whichever kernel wrote it; write atomically, one
-    kernel at a time; continue in memory where that is not possible, and report it in one sentence.
+    kernel at a time; continue in memory while that is not possible, report it in one sentence, and write it as soon as it
+    is possible again.
     """
 
     def __init__(
@@ -110,6 +111,8 @@ class Grants:
         self._is_here = False
         self._lent: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
+        self._waiting: list[Change] = []
+        """Changes that the disk refused, in their order; each is tried again with whatever is asked or changed next."""
         self.problem = ""
         """Why the stored grants are not used, or no longer stored; empty where nothing is wrong."""
 
@@ -185,24 +188,42 @@ class Grants:
     def _change(self, change: Change) -> None:
         """Apply a change to the newest stored grants, which another kernel may have written, and write all."""
         with self._lock:
-            if not self._in_memory:
-                try:
-                    self._write(change)
-                except OSError as error:
-                    named = (
-                        f"{disk_reason(error)}: {error.filename or self._path} cannot be written"
-                    )
-                    self._stay_in_memory(named if error.errno else error.strerror or str(error))
-                else:
-                    return
-            self._kept = tuple(change(self._kept))
+            if self._in_memory:
+                self._kept = tuple(change(self._kept))
+            else:
+                self._waiting.append(change)
+                self._write_waiting()
 
-    def _stay_in_memory(self, reason: str) -> None:
-        self._read()
-        self._in_memory = True
-        self.problem = UNWRITTEN.format(reason=reason)
+    def _write_waiting(self) -> None:
+        """Write the changes that wait; where the disk refuses, they hold in this kernel and go on waiting."""
+        try:
+            self._write()
+        except OSError as error:
+            why = disk_reason(error)
+            named = f"{why[0].lower()}{why[1:]}: {error.filename or self._path} cannot be written"
+            reason = named if error.errno else error.strerror or str(error)
+            self._load()
+            self._kept = self._changed()
+            self._seen = None
+            self.problem = UNWRITTEN.format(reason=reason)
+        else:
+            self._waiting.clear()
 
-    def _write(self, change: Change) -> None:
+    def _changed(self) -> tuple[Grant, ...]:
+        """Return the grants as read, with the changes that wait."""
+        kept = self._kept
+        for change in self._waiting:
+            kept = tuple(change(kept))
+        return kept
+
+    @property
+    def unwritten(self) -> str:
+        """Why the newest changes hold only until this kernel ends, in one sentence; empty where all are stored."""
+        with self._lock:
+            self._read()
+            return self.problem if self._waiting else ""
+
+    def _write(self) -> None:
         path, number = self._path, self.number
         assert path is not None
         assert number is not None
@@ -215,11 +236,12 @@ class Grants:
                 raise OSError(0, reason)
         with alone(path):
             self._seen = None
-            self._read()
+            self.problem = ""
+            self._load()
             if self.problem:
                 path.rename(_aside(path))
                 self.problem = ""
-            kept = change(self._kept)
+            kept = self._changed()
             data = {
                 "version": VERSION,
                 "project": str(self.project),
@@ -228,10 +250,16 @@ class Grants:
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
             self._seen = None
-            self._read()
+            self._load()
 
     def _read(self) -> None:
-        """Read the file if it changed since it was read last."""
+        """Read the file if it changed since it was read last; what waits is written first."""
+        if self._waiting:
+            self._write_waiting()
+        if not self._waiting:
+            self._load()
+
+    def _load(self) -> None:
         path, number = self._path, self.number
         if self._in_memory or path is None or number is None:
             return

@@ -19,6 +19,7 @@ from typing import Any
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.state_folder import state_folder_problem
 from palimpsest.session.trust.bound_files import bound_files
+from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
@@ -57,6 +58,11 @@ _IN_MEMORY: dict[str, Any] = {}
 """Trust given in this process where it cannot be stored."""
 
 
+UNWRITTEN = "This trust ends with this kernel. {reason}"
+_UNWRITTEN: dict[str, str] = {}
+"""Why trust could not be stored, by the real path of the project."""
+
+
 class TrustStore:
     """Stores which project settings and definition files the user trusted.
 
@@ -73,16 +79,27 @@ class TrustStore:
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
         """Trust what these digests identify from now on."""
-        note = {"project": os.path.realpath(project), "files": list(files), "at": int(time.time())}
+        note: dict[str, Any] = {
+            "project": os.path.realpath(project),
+            "files": list(files),
+            "at": int(time.time()),
+        }
         fresh = {digest: note for digest in digests if digest}
         try:
             self._write(dict(list((self._read() | fresh).items())[-MOST_KEPT:]))
-        except StorageFailed:
+            _UNWRITTEN.pop(note["project"], None)
+        except StorageFailed as refused:
             _IN_MEMORY.update(fresh)
+            _UNWRITTEN[note["project"]] = UNWRITTEN.format(reason=refused)
+
+    def unwritten(self, project: Path) -> str:
+        """Return why trust in a project ends with this process, in sentences; empty where it is stored."""
+        return _UNWRITTEN.get(os.path.realpath(project), "")
 
     def remove(self, project: Path) -> bool:
         """Remove all trust in a project; returns False when nothing of it was trusted."""
         where = os.path.realpath(project)
+        _UNWRITTEN.pop(where, None)
         known = self._read()
         kept = {key: one for key, one in known.items() if one.get("project") != where}
         here = [key for key, one in _IN_MEMORY.items() if one.get("project") == where]
@@ -117,11 +134,6 @@ class TrustStore:
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = path.with_suffix(".new")
-            draft.write_text(
-                json.dumps({"version": 2, "trusted": known}, indent=1), encoding="utf-8"
-            )
-            draft.chmod(0o600)
-            draft.replace(path)
+            write_atomically(path, json.dumps({"version": 2, "trusted": known}, indent=1).encode())
         except OSError as error:
             raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

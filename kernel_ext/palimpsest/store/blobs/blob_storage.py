@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-from palimpsest.store.disk import open_regular, scratch_file
+from palimpsest.store.disk import no_room, open_regular, scratch_file
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
@@ -325,7 +325,8 @@ def sweep_packs(
                 continue
             unneeded += dead
             if delete and dead > HALF * sum(at.bytes for at in places.values()):
-                _rewrite(root, path, (key for key in places if key in needed), places)
+                with no_room():  # a pack that needs none goes all the same
+                    _rewrite(root, path, (key for key in places if key in needed), places)
     return PackCleanup(packs, bytes_, unneeded)
 
 

@@ -52,7 +52,7 @@ def starts_as_database(path: Path) -> bool:
 
 
 def is_opencode_database(path: Path) -> bool:
-    """Return whether a file is a database with OpenCode's tables; never raises."""
+    """Return whether a file is a database with OpenCode's tables; raises StorageFailed where there is no room to look."""
     try:
         with opened_database(path, KNOWN) as database:
             return set(TABLES) <= database.tables

@@ -7,17 +7,22 @@ and not all rows together, may be larger than the file; pages that point to each
 
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from palimpsest.store.disk import open_regular
+from palimpsest.store.disk import (
+    open_regular,
+    storage_errors,
+    temporary_folder,
+    write_fully,
+)
 
 MOST_VALUE_BYTES = 64_000_000
 FREE_BYTES = 1_000_000
+COPIED_BYTES = 1 << 20
 """What the rows may hold beyond twice the file: a short file is mostly empty pages."""
 ROW_BYTES = 20
 """What a row counts beside its texts: the least that it takes in a file."""
@@ -96,7 +101,7 @@ def opened_database(path: Path, known: Mapping[str, str]) -> Iterator[PlainDatab
     """Open a database as it lies on the disk, or a copy where its newest changes lie in a log beside it.
 
     OpenCode leaves that log there when it ends. SQLite joins it with the database only where it may write, so
-    both are copied into a folder of our own. Raises sqlite3.Error or OSError.
+    both are copied into a folder of our own. Raises sqlite3.Error or OSError, and StorageFailed where there is no room for a copy.
     """
     log = path.with_name(f"{path.name}-wal")
     size = path.stat().st_size
@@ -104,14 +109,26 @@ def opened_database(path: Path, known: Mapping[str, str]) -> Iterator[PlainDatab
         with closing(_connected(path, "mode=ro&immutable=1", known, size)) as connection:
             yield PlainDatabase(connection, known, size)
         return
-    with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        copy = Path(folder) / "database"
+    folder = temporary_folder("palimpsest-")
+    try:
+        copy = folder / "database"
         for one, name in ((path, "database"), (log, "database-wal")):
-            with open_regular(one, follow=True) as file, (Path(folder) / name).open("wb") as into:
-                shutil.copyfileobj(file, into)
+            _copy(one, folder / name)
         size += log.stat().st_size
         with closing(_connected(copy, "mode=rw", known, size)) as connection:
             yield PlainDatabase(connection, known, size)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    with (
+        open_regular(source, follow=True) as file,
+        storage_errors(target),
+        target.open("wb", buffering=0) as into,
+    ):
+        while block := file.read(COPIED_BYTES):
+            write_fully(into.fileno(), block)
 
 
 def _connected(path: Path, how: str, known: Mapping[str, str], size: int) -> sqlite3.Connection:

@@ -16,7 +16,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.relative_paths import path_problem
+from palimpsest.transcript.strings.relative_paths import disk_name, path_problem, recorded_name
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 
@@ -175,7 +175,7 @@ def perform_restores(
 
 
 def _perform(snapshots: Snapshots, move: FileRestore) -> None:
-    place = snapshots.root / move.path
+    place = snapshots.root / disk_name(move.path)
     problem = path_problem(move.path, snapshots.never)
     if problem:
         raise OSError(0, LEADS_OUT.format(problem=problem))
@@ -186,7 +186,7 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
         if place.is_dir() and not place.is_symlink():
             return  # the agent's file is gone already; a folder was made by others
         place.unlink(missing_ok=True)
-        _prune_folders(snapshots.root / move.floor, place.parent)
+        _prune_folders(snapshots.root / disk_name(move.floor), place.parent)
         return
     if wanted.kind == "folder":
         if place.is_symlink() or place.is_file():
@@ -197,7 +197,7 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
         _remove_empty(place)
     place.parent.mkdir(parents=True, exist_ok=True)
     if wanted.kind == "link":
-        _link(place, wanted.key)
+        _link(place, disk_name(wanted.key))
         return
     scratch = scratch_file(place.parent, snapshots.content(wanted.key))
     try:
@@ -241,14 +241,14 @@ def _below_link(root: Path, path: str, leaving: Collection[str] = ()) -> bool:
     Links in ``leaving``, which are about to be deleted, do not count.
     """
     above = [parent.as_posix() for parent in Path(path).parents][:-1]
-    return any((root / one).is_symlink() and one not in leaving for one in above)
+    return any((root / disk_name(one)).is_symlink() and one not in leaving for one in above)
 
 
 def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
     """Return whether a folder contains files that are not in ``leaving``."""
-    for folder, _, names in os.walk(root / path):
-        below = Path(folder).relative_to(root).as_posix()
-        if any(f"{below}/{name}" not in leaving for name in names):
+    for folder, _, names in os.walk(root / disk_name(path)):
+        below = recorded_name(Path(folder).relative_to(root).as_posix())
+        if any(f"{below}/{recorded_name(name)}" not in leaving for name in names):
             return True
     return False
 

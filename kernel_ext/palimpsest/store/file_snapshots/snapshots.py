@@ -22,6 +22,7 @@ from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
+from palimpsest.transcript.strings.relative_paths import disk_name, recorded_name
 
 FILE_BYTES = 2 << 20
 """Larger files are usually data rather than work, and snapshots of them would fill the disk."""
@@ -199,7 +200,7 @@ class Snapshots:
 
     def keep(self, path: str) -> TreeEntry | None:
         """Return the entry of a path now, with its content kept in memory; None for a folder or nothing."""
-        place = self.root / path
+        place = self.root / disk_name(path)
         try:
             found = place.lstat()
             with self._lock:
@@ -211,7 +212,7 @@ class Snapshots:
 
     def look(self, path: str) -> TreeEntry | None:
         """Return the entry of a path now; None for nothing."""
-        place = self.root / path
+        place = self.root / disk_name(path)
         try:
             found = place.lstat()
         except OSError:
@@ -254,7 +255,7 @@ class Snapshots:
 
     def _scan(self, walk: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
         """Store one folder with everything below it; returns the hash of its tree."""
-        here = self.root / prefix if prefix else self.root
+        here = self.root / disk_name(prefix) if prefix else self.root
         try:
             with os.scandir(here) as found:
                 listed = sorted(found, key=lambda one: one.name)
@@ -263,16 +264,15 @@ class Snapshots:
         folder = self._folder(prefix, listed, parent)
         entries: dict[str, TreeEntry] = {}
         for one in listed:
-            if one.name in self.never or f"{prefix}{one.name}" in walk.leave_out:
-                continue
-            if not _is_text(one.name):  # no record could name it, since a log is UTF-8
+            name = recorded_name(one.name)
+            if one.name in self.never or f"{prefix}{name}" in walk.leave_out:
                 continue
             try:
                 entry = self._met(walk, one, prefix, folder)
             except FileNotFoundError:  # deleted meanwhile
                 continue
             if entry is not None:
-                entries[one.name] = entry
+                entries[name] = entry
         return "" if walk.counts_only else self.objects.put(encode(entries))
 
     def _met(
@@ -282,12 +282,12 @@ class Snapshots:
 
         Raises SnapshotsOff when a limit is exceeded.
         """
-        path = f"{prefix}{one.name}"
+        path = f"{prefix}{recorded_name(one.name)}"
         is_dir = one.is_dir(follow_symlinks=False)
         key = (one.name, is_dir)
         left_out = folder.verdicts.get(key)
         if left_out is None:
-            left_out = folder.rules.covers(self.root / path, is_dir=is_dir)
+            left_out = folder.rules.covers(self.root / disk_name(path), is_dir=is_dir)
             folder.verdicts[key] = left_out
         if left_out:
             walk.cut = walk.cut or len(walk.ignored) >= MOST_IGNORED
@@ -334,7 +334,11 @@ class Snapshots:
         if parent is None:
             rules = self._rules(self.root)
         else:
-            rules = parent.rules.below(self.root / prefix) if own is not None else parent.rules
+            rules = (
+                parent.rules.below(self.root / disk_name(prefix))
+                if own is not None
+                else parent.rules
+            )
         made = self._folders[prefix] = _Folder(stamp, rules)
         return made
 
@@ -344,7 +348,7 @@ class Snapshots:
         """Return the tree entry of a path that is no folder; with ``keep`` a file's content is stored."""
         mode = stat.S_IMODE(found.st_mode)
         if stat.S_ISLNK(found.st_mode):
-            return TreeEntry("link", 0, str(Path(place).readlink()))
+            return TreeEntry("link", 0, recorded_name(str(Path(place).readlink())))
         if not stat.S_ISREG(found.st_mode):
             return TreeEntry("unkept", mode, "special")
         if found.st_size > self._limits.file_bytes:
@@ -408,14 +412,6 @@ def _is_racy(stamp: Stamp, now_ns: int) -> bool:
     modified, changed = stamp[3], stamp[4]
     tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
     return max(modified, changed) + tick > now_ns
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _content(place: str) -> bytes:

@@ -10,13 +10,14 @@ import shutil
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk import storage_errors, write_fully
+from palimpsest.store.disk import is_full, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
@@ -116,6 +117,15 @@ class JsonlStore:
         if create:
             self._remade = remade(self.layout) or self._remade
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return self._begun(session_id, directory, owner, steal=steal)
+        except OSError:
+            if create:
+                with suppress(OSError):  # what another kernel wrote there stays
+                    directory.rmdir()
+            raise
+
+    def _begun(self, session_id: str, directory: Path, owner: Owner, *, steal: bool) -> JsonlWriter:
         epoch = max(segment_epochs(directory), default=0) + 1
         lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, process_start_time(owner.pid))
         file = LeaseFile(directory)
@@ -252,6 +262,9 @@ class JsonlStore:
         )
         try:
             write_fully(fd, header + encode(record))
+        except OSError:  # half a fork would be listed as a session
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
         finally:
             os.close(fd)
         self._look_for_parent(session.id, place.session_id)
@@ -272,21 +285,42 @@ class JsonlStore:
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden instead.
 
-        Raises SessionHeld while another kernel writes it.
+        On a full disk, which takes no record of it, one that no fork needs goes all the same. Raises SessionHeld
+        while another kernel writes it.
         """
         self.segments.own(session_id)
         for child in self._index.summaries().values():
             if child.parent_id == session_id and not child.deleted:
                 self.delete(child.id)
-        writer = self._writer_for_deleting(session_id)
-        state = self.open_live(session_id)
-        if not state.deleted:
-            self._hide(writer, state.session)
-        else:
-            writer.close()
-        if not self._needed(session_id):
-            self._remove(session_id)
         self._remove_review(session_id)
+        with storage_errors(self.layout.session(session_id)):
+            try:
+                writer = self._writer_for_deleting(session_id)
+                state = self.open_live(session_id)
+                if not state.deleted:
+                    self._hide(writer, state.session)
+                else:
+                    writer.close()
+            except StorageFailed as refused:
+                if not is_full(refused) or self._needed(session_id):
+                    raise
+                self._remove_unwritten(session_id, refused)
+                return
+            if not self._needed(session_id):
+                self._remove(session_id)
+
+    def _remove_unwritten(self, session_id: str, refused: StorageFailed) -> None:
+        """Remove a session where no lease can be written; raises ``refused`` while another kernel may write it."""
+        file = LeaseFile(self.layout.session(session_id))
+        held = file.read()
+        if held is not None and not is_dead(held) and file.is_fresh(self._watch_seconds):
+            raise refused
+        if not file.lock():
+            raise refused
+        try:
+            self._remove(session_id)
+        finally:
+            file.unlock()
 
     def _remove_review(self, session_id: str) -> None:
         """Remove what was derived of a session for its review."""

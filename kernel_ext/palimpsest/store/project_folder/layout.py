@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import scratch_file
+from palimpsest.store.disk import scratch_file, write_fully
 from palimpsest.store.project_folder.layout_file import (
     FILE,
     LayoutFile,
@@ -238,8 +238,13 @@ def _make_folders(root: Path) -> None:
         (root / name).mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):  # also raised for a broken link
         fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor has no path
-            file.write(b"*\n")
+        try:
+            write_fully(fd, b"*\n")
+        except OSError:  # an empty one would stay, and the sessions would go into the repository
+            (root / ".gitignore").unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(fd)
 
 
 def _make(root: Path, version: int, project_id: str = "") -> None:

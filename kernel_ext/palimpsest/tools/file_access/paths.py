@@ -22,7 +22,12 @@ from typing import Literal
 
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.strings.relative_paths import comparable_names, comparable_path
+from palimpsest.transcript.strings.relative_paths import (
+    comparable_names,
+    comparable_path,
+    disk_name,
+    recorded_name,
+)
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2
@@ -181,7 +186,7 @@ def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
     except RuntimeError as error:
         raise UserError(f"The path {_short(path)!r} cannot be followed: {error}.") from error
     inside = real == real_root or real_root in real.parents
-    shown = real.relative_to(real_root).as_posix() if inside else str(real)
+    shown = recorded_name(real.relative_to(real_root).as_posix() if inside else str(real))
     return ResolvedPath(path=real, shown=shown, inside=inside)
 
 
@@ -208,15 +213,16 @@ def native_name(path: str) -> str:
 
 
 def _as_on_disk(path: str, cwd: Path) -> str:
-    """Return a path as named in UTF-8, or as it stands where only that is there: a name that a listing showed."""
+    """Return a path as the disk has it: one that a listing showed, or as it stands where only that is there."""
     native = native_name(path)
-    if native == path:
-        return path
-    try:
-        listed = os.path.lexists(cwd / path) and not os.path.lexists(cwd / native)
-    except (UnicodeEncodeError, OSError):
-        return native
-    return path if listed else native
+    for other in dict.fromkeys((native, disk_name(path), path)):
+        with suppress(UnicodeEncodeError, OSError):
+            if os.path.lexists(cwd / other):
+                return other
+    with suppress(UnicodeEncodeError, OSError):  # a new file in a folder that a listing showed
+        there = [(cwd / one).parent.exists() for one in (native, disk_name(path))]
+        return disk_name(path) if there == [False, True] else native
+    return native
 
 
 def _short(path: str) -> str:
@@ -254,13 +260,13 @@ def missing(place: ResolvedPath) -> NotFound:
         names = []
     if not folder.is_dir():
         return NotFound(f"There is no {place.shown}: its folder does not exist either.")
-    wanted = place.path.name.lower()
-    by_lower = {name.lower(): name for name in reversed(names)}
+    wanted = recorded_name(place.path.name).lower()
+    by_lower = {name.lower(): name for name in map(recorded_name, reversed(names))}
     close = difflib.get_close_matches(wanted, list(by_lower), n=3, cutoff=0.5)
     close += [low for low in by_lower if low not in close and (wanted in low or low in wanted)]
     if not close:
         return NotFound(f"There is no {place.shown}. Use list or glob to see what is there.")
-    hints = ", ".join(repr(by_lower[low]) for low in close[:3])
+    hints = ", ".join(f"'{by_lower[low]}'" for low in close[:3])
     return NotFound(f"There is no {place.shown}. Close names in that folder: {hints}.")
 
 

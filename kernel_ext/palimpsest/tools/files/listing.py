@@ -13,6 +13,7 @@ from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
 from palimpsest.tools.file_access.paths import reach_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_ENTRIES = 300
 MOST_PER_FOLDER = 60
@@ -48,7 +49,7 @@ class ListTool:
 
 def name_of(found: WalkEntry) -> str:
     """Return the name, with a slash after folders and an at sign after links."""
-    return found.path.name + ("/" if found.is_dir else "@" if found.is_link else "")
+    return recorded_name(found.path.name) + ("/" if found.is_dir else "@" if found.is_link else "")
 
 
 def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:

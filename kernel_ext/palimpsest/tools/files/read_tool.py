@@ -38,6 +38,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_LINES = 2_000
 MOST_LINE_CHARS = 2_000
@@ -164,7 +165,9 @@ def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
             f"{place.shown} is no PDF, whatever its name says. Look at it with the python tool."
         )
     encoded = base64.b64encode(data).decode("ascii")
-    file = Attachment(mime=mime, filename=place.path.name, url=f"data:{mime};base64,{encoded}")
+    file = Attachment(
+        mime=mime, filename=recorded_name(place.path.name), url=f"data:{mime};base64,{encoded}"
+    )
     output = " ".join(
         filter(None, (f"{place.shown} ({mime}, {len(data):,} bytes) is attached.", note))
     )
@@ -315,7 +318,7 @@ def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -
 
 
 def _text(path: Path, root: Path) -> str:
-    shown = path.relative_to(root).as_posix()
+    shown = recorded_name(path.relative_to(root).as_posix())
     try:
         data = read_for_prompt(path, root, MOST_INSTRUCTION_BYTES + 1)
     except UnreadableForPrompt as reason:

@@ -33,6 +33,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
     without_hidden_cells,
 )
 from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
 MOST_PATHS = 100
 MOST_HITS = 200
@@ -109,7 +110,7 @@ class _NameSearch:
             if time.monotonic() > deadline:
                 self.cut_short = True
                 break
-            if self.wanted.match(one.path.relative_to(self.folder).as_posix()):
+            if self.wanted.match(recorded_name(one.path.relative_to(self.folder).as_posix())):
                 found.append((-_modified(one.path), str(one.path), one.path))
         return [path for _, _, path in sorted(found)]
 
@@ -244,7 +245,7 @@ class _Search:
             yield start
             return
         for one in walk(self.root, start):
-            if include and not include.match(one.path.relative_to(start).as_posix()):
+            if include and not include.match(recorded_name(one.path.relative_to(start).as_posix())):
                 continue
             if not one.is_link and not is_key_file(_name(one.path, self.root)):
                 yield one.path
@@ -296,7 +297,7 @@ class _Search:
 
 
 def _name(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if root in path.parents else str(path)
+    return recorded_name(path.relative_to(root).as_posix() if root in path.parents else str(path))
 
 
 def _where(place: ResolvedPath) -> str:

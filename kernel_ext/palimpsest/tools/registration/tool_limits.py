@@ -5,8 +5,9 @@ offer. What is left out is said in a sentence, and the others keep their order, 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from palimpsest.tools.registration.builtin_tools import RESERVED_NAMES
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -14,11 +15,17 @@ from palimpsest.tools.tool import Tool
 from palimpsest.transcript.values import ToolSpec
 
 MOST_NAMED = 8
+NAMED = {"properties", "$defs", "definitions"}
+"""Fields of a schema whose keys are names."""
+VALUES = {"enum", "const"}
 TOO_MANY = (
     "{model} takes {most:,} tools at most in one request, and {count:,} are offered. Left out: {names}. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
 )
-TOO_LONG = "{model} takes a schema of {most:,} characters at most for a tool. Left out, since theirs is longer: {names}."
+TOO_LONG = (
+    "{model} takes {most:,} characters at most of names and enumerated values in the schema of a tool. Left out, since "
+    "theirs has more: {names}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class ToolLimits:
     """The model's full id, for the sentences."""
     tools: int | None = None
     schema_chars: int | None = None
-    """Characters of the schema of one tool, as JSON."""
+    """Characters of all names, enumerated and constant values in the schema of one tool."""
 
 
 def tools_within(
@@ -71,7 +78,25 @@ def _is_builtin(tool: Tool) -> bool:
 
 
 def _chars(spec: ToolSpec) -> int:
-    return len(json.dumps(spec.parameters, ensure_ascii=False))
+    """Return the characters that count: descriptions do not."""
+    count = 0
+    pending: list[tuple[str, Any]] = [("", spec.parameters)]
+    while pending:
+        key, value = pending.pop()
+        if key in VALUES:
+            count += sum(len(one) for one in _texts(value))
+        elif isinstance(value, Mapping):
+            count += sum(map(len, value)) if key in NAMED else 0
+            inner = value.items() if key not in NAMED else (("", one) for one in value.values())
+            pending += inner
+        elif isinstance(value, list):
+            pending += (("", one) for one in value)
+    return count
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for one in value if isinstance(value, list) else [value]:
+        yield one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
 
 
 def _names(tools: Sequence[Tool]) -> str:

@@ -62,8 +62,6 @@ class ProviderProfile:
     cache_marks: CacheMarks
     max_tools: int | None
     """A request that offers more tools is refused; None where no limit is known."""
-    limits: RequestLimits
-    """What else a request may hold; ``limits_of`` says where they apply."""
     schema_subset: SchemaSubset
     guidance: Guidance
     """Which paragraph of the system prompt is for this model."""
@@ -153,7 +151,6 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         keeps_signatures=whose in row.signed_by,
         cache_marks="none" if template.cache_marks == "none" else row.cache_marks,
         max_tools=row.max_tools,
-        limits=request_limits(_plain(provider), wire, whose),
         schema_subset="json_schema" if row.translates_schemas else template.schema_subset,
         guidance=guidance_of(f"{provider}/{name}"),
         answers_results=row.answers_results or template.answers_results,
@@ -178,7 +175,9 @@ def _profile(provider: str, name: str) -> ProviderProfile:
 def limits_of(model: ModelInfo) -> RequestLimits:
     """Return what one request to a model may hold; a server that only speaks OpenAI's interface has limits of its own."""
     found = profile(model.ref)
-    return NO_LIMITS if found.wire == "openai" and model.api_base is not None else found.limits
+    if found.wire == "openai" and model.api_base is not None:
+        return NO_LIMITS
+    return request_limits(_plain(model.ref.provider), found.wire, found.family, model.window)
 
 
 def family(ref: ModelRef) -> Family:

@@ -1,11 +1,13 @@
 """What a provider takes in one request: pictures, their sides, pixels and bytes, and the size of a tool's schema.
 
-Border: pure data, with the page and the month in which each number was read. A request beyond one of them is refused,
-and so is every later request of the session, which holds the same pictures. Only what is documented, or was seen in a
-refusal, stands here: a provider without a row has no known limit, and what it refuses is learned from its refusal
-(``context/reduction/picture_limits.py``).
+Border: pure data; each row says on which page its numbers stand, or in which refusal they were seen, and when that was read. A
+request beyond one of them is refused, and so is every later request of the session, which holds the same pictures. Only what
+is documented, or was seen in a refusal, stands here, and where a page and a refusal differ, the refusal: a number that is
+too small takes pictures from a model that would have seen them. A provider without a row has no known limit, and what it
+refuses is learned from its refusal (``context/reduction/picture_limits.py``).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from palimpsest.transcript.provider_profile.provider_table import Family, Wire
@@ -32,7 +34,7 @@ class RequestLimits:
     request_bytes: int | None = None
     """Of the whole request, where pictures and documents stand as Base64."""
     schema_chars: int | None = None
-    """Characters of the schema of one tool, as JSON."""
+    """Characters of all names, enumerated and constant values in the schema of one tool."""
 
     def stricter(self, other: "RequestLimits") -> "RequestLimits":
         """Return the limits under which a request is accepted by both."""
@@ -51,49 +53,117 @@ class RequestLimits:
 
 NO_LIMITS = RequestLimits()
 
-CLAUDE = RequestLimits(
-    pictures=100,
-    side=8_000,
-    many=20,
-    many_side=2_000,
-    picture_bytes=5 * MEBIBYTE,
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """Limits, and where they are known from."""
+
+    limits: RequestLimits
+    source: str
+    """Page or refusal, and the month in which it was read or seen."""
+
+
+LARGE_WINDOW = 200_000
+"""Tokens of the window up to which Claude takes fewer pictures."""
+VISION = "platform.claude.com/docs/en/build-with-claude/vision"
+CLAUDE = LimitRow(
+    RequestLimits(pictures=100, side=8_000, many=20, many_side=2_000),
+    f"{VISION}, 2026-09; refusals of 2026-02 count pages of documents, too",
 )
-"""platform.claude.com/docs, "Vision", request limits (2026-09): 100 pictures, of at most 8,000 pixels a side, or 2,000 where
-there are more than 20; 5 MB each as Base64. Refusals of 2026-02 count pages of documents among the 100."""
+CLAUDE_LARGE = LimitRow(
+    RequestLimits(pictures=600, side=8_000, many=20, many_side=2_000),
+    f"{VISION}, 2026-09: models with a window above 200,000 tokens",
+)
+CLAUDE_ELSEWHERE = LimitRow(
+    RequestLimits(picture_bytes=5 * MEBIBYTE), f"{VISION}, 2026-09: on Bedrock and Google Cloud"
+)
+"""Also behind a gateway, which may ask either."""
 
-FAMILY_LIMITS: dict[Family, RequestLimits] = {"anthropic": CLAUDE}
-"""Limits of a model, whoever serves it."""
-
-WIRE_LIMITS: dict[Wire, RequestLimits] = {
-    # platform.claude.com/docs, "API overview" (2026-09): 32 MB a request.
-    "anthropic": RequestLimits(request_bytes=32 * MEGABYTE),
-    # docs.aws.amazon.com, "Message" of Converse (2026-09): 20 images of 3.75 MB, 8,000 pixels a side.
-    "bedrock": RequestLimits(pictures=20, side=8_000, picture_bytes=5 * MEGABYTE),
-    # platform.openai.com/docs, "Images and vision" (2025-11): 500 images and 50 MB a request; "Structured outputs":
-    # a schema has 120,000 characters at most.
-    "openai": RequestLimits(pictures=500, request_bytes=50 * MEGABYTE, schema_chars=120_000),
-    # learn.microsoft.com, "Azure OpenAI quotas and limits" (2025-11): 50 images a request.
-    "azure": RequestLimits(pictures=50, request_bytes=50 * MEGABYTE, schema_chars=120_000),
-    # ai.google.dev/gemini-api/docs, "Image understanding" (2025-11): 3,600 images, 20 MB a request with inline data.
-    "gemini": RequestLimits(pictures=3_600, request_bytes=20 * MEGABYTE),
-    # docs.mistral.ai, "Vision", FAQ (2025-11): 8 images of 10 MB, 10,000 pixels a side.
-    "mistral": RequestLimits(pictures=8, side=10_000, picture_bytes=10 * MEGABYTE),
+WIRE_LIMITS: dict[Wire, LimitRow] = {
+    "anthropic": LimitRow(
+        RequestLimits(request_bytes=32 * MEGABYTE, picture_bytes=10 * MEBIBYTE),
+        f"{VISION} and platform.claude.com/docs/en/api/overview, 2026-09",
+    ),
+    # The page's 20 pictures hold for a message; of a request, the user guide says that Bedrock limits no number (2026-09).
+    "bedrock": LimitRow(
+        RequestLimits(side=8_000, picture_bytes=5 * MEGABYTE),
+        "docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html, 2026-09: 3.75 MB before Base64",
+    ),
+    # The page says 512 MB; requests above 50 MB are refused all the same.
+    "openai": LimitRow(
+        RequestLimits(pictures=1_500, request_bytes=50 * MEGABYTE, schema_chars=120_000),
+        "developers.openai.com/api/docs/guides/images-vision and .../structured-outputs, 2026-09; refusals of 2026-09 "
+        "(exceeds the allowed limit of 50MB)",
+    ),
+    "azure": LimitRow(
+        RequestLimits(pictures=50),
+        "learn.microsoft.com/en-us/azure/foundry/openai/quotas-limits, 2026-09; refusals of 2026-09",
+    ),
+    "gemini": LimitRow(
+        RequestLimits(pictures=3_600, request_bytes=100 * MEGABYTE),
+        "ai.google.dev/gemini-api/docs/image-understanding and .../file-input-methods, 2026-09",
+    ),
+    "mistral": LimitRow(
+        RequestLimits(pictures=8, picture_bytes=10 * MEGABYTE),
+        "docs.mistral.ai/capabilities/vision, 2026-09",
+    ),
 }
+"""Limits of a server, by the kind that it is."""
 
-PROVIDER_LIMITS: dict[str, RequestLimits] = {
-    # console.groq.com/docs/vision (2025-11): 5 images, 33 megapixels each, 4 MB a request with Base64.
-    "groq": RequestLimits(pictures=5, pixels=33_177_600, request_bytes=4 * MEGABYTE),
-    # docs.x.ai, "Image understanding" (2026-09): 20 MiB a picture, no limit on their number.
-    "xai": RequestLimits(picture_bytes=20 * MEBIBYTE),
-    # docs.fireworks.ai, "Vision models" (2025-11): 30 images, 10 MB of Base64 together.
-    "fireworks_ai": RequestLimits(pictures=30, request_bytes=10 * MEGABYTE),
-    # github.com/scaleway/docs-content (2024-11): 12 images a conversation.
-    "scaleway": RequestLimits(pictures=12),
+PROVIDER_LIMITS: dict[str, LimitRow] = {
+    "deepseek": LimitRow(
+        RequestLimits(
+            pictures=600,
+            side=8_192,
+            many=14,
+            many_side=4_096,
+            request_bytes=48 * MEBIBYTE,
+            picture_bytes=32 * MEBIBYTE,
+        ),
+        "api-docs.deepseek.com/guides/vision, 2026-09; refusals of 2026-09",
+    ),
+    "vertex_ai": LimitRow(
+        RequestLimits(pictures=3_000),
+        "docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/image-understanding, 2026-09",
+    ),
+    "groq": LimitRow(
+        RequestLimits(pictures=5, pixels=33_177_600, request_bytes=4 * MEGABYTE),
+        "console.groq.com/docs/vision, 2026-08",
+    ),
+    "xai": LimitRow(
+        RequestLimits(picture_bytes=20 * MEBIBYTE),
+        "docs.x.ai/developers/model-capabilities/images/understanding, 2026-09: no limit on their number",
+    ),
+    # The page says 30 pictures of 10 MB together; 60 pictures and 300 MB were taken, and the refusal of the 61st says 60.
+    "fireworks_ai": LimitRow(RequestLimits(pictures=60), "refusals of 2026-07 and 2026-09"),
+    "dashscope": LimitRow(
+        RequestLimits(pictures=250, picture_bytes=20 * MEBIBYTE),
+        "help.aliyun.com/zh/model-studio/rate-limit, 2026-09; refusals of 2026-09",
+    ),
+    "scaleway": LimitRow(
+        RequestLimits(pictures=12),
+        "github.com/scaleway/docs-content, generative-apis/how-to/query-vision-models, 2024-11",
+    ),
 }
 """Limits of providers that share a wire with others, by the prefix of their models."""
 
 
-def request_limits(provider: str, wire: Wire, family: Family) -> RequestLimits:
-    """Return what one request may hold: the limits of the server and those of the model, each where they are known."""
-    found = PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(wire, NO_LIMITS)
-    return found.stricter(FAMILY_LIMITS.get(family, NO_LIMITS))
+def request_limits(provider: str, wire: Wire, family: Family, window: int = 0) -> RequestLimits:
+    """Return what one request may hold: the limits of the server and those of the model, each where they are known.
+
+    ``window`` is the model's, in tokens; 0 where it is not known.
+    """
+    found = NO_LIMITS
+    for row in _rows(provider, wire, family, window):
+        found = found.stricter(row.limits)
+    return found
+
+
+def _rows(provider: str, wire: Wire, family: Family, window: int) -> Iterator[LimitRow]:
+    row = PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(wire)
+    if row is not None:
+        yield row
+    if family == "anthropic":
+        yield CLAUDE_LARGE if window > LARGE_WINDOW else CLAUDE
+        if provider != "anthropic":
+            yield CLAUDE_ELSEWHERE

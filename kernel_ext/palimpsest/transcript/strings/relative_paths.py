@@ -1,10 +1,15 @@
-"""Check names and paths from a log, a snapshot or an export: relative, and never leading out of their folder.
+r"""Check names and paths from a log, a snapshot or an export: relative, and never leading out of their folder.
+
+Names on a Unix disk are bytes. Python decodes them by the locale, and keeps what it cannot decode in a form that no log,
+request or page can hold. So a name is recorded in one form, whatever the locale of the kernel is: as UTF-8, in which bytes
+that are none stand as ``\xff``, and a backslash is doubled where it would be read as one of these. Windows has no such names.
 
 Border: pure text. The code that opens such a path chooses the folder it is put below, and checks
 whether a folder on the way is a link.
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Collection
 
@@ -14,6 +19,12 @@ DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 """Folders whose files only their own program writes, in the form of ``comparable_names``."""
 MOST_CHARS = 4_096
+BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
+KEPT = re.compile("[\udc80-\udcff]")
+"""Bytes of a name as Python keeps them where they are not UTF-8."""
+FIRST = 0xDC00
+ENCODING, KEEPING = sys.getfilesystemencoding(), "surrogateescape"
+"""How Python decodes the names on a disk in this process."""
 
 
 def comparable_path(path: str) -> str:
@@ -53,8 +64,39 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
     if path.startswith(("/", "\\")) or DRIVE.match(path):
         return "it is an absolute path"
     names = path.split("/")
+    if "\\" in path and recorded_name(disk_name(path)) != path:
+        return "it is no path"  # another way to write a name, which would not be compared with those below
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
     if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
         return "it lies in a folder that is never kept or brought back"
     return None
+
+
+def recorded_name(name: str) -> str:
+    """Return a name or path, as Python has it of the disk, as text that can be recorded and shown."""
+    if name.isascii() and "\\" not in name:
+        return name
+    if sys.platform == "win32":
+        return name
+    try:
+        text = name.encode(ENCODING, KEEPING).decode("utf-8", KEEPING)
+    except UnicodeEncodeError:  # no name of a file
+        return name.encode("utf-8", "replace").decode()
+    if KEPT.search(text) is None and BYTE.search(text) is None:
+        return text
+    text = text.replace("\\", "\\\\")
+    return KEPT.sub(lambda found: f"\\x{ord(found[0]) - FIRST:02x}", text)
+
+
+def disk_name(recorded: str) -> str:
+    """Return a recorded name or path as Python names it on the disk."""
+    if recorded.isascii() and "\\" not in recorded:
+        return recorded
+    if sys.platform == "win32":
+        return recorded
+    text = BYTE.sub(lambda found: chr(FIRST + int(found[1], 16)) if found[1] else "\\", recorded)
+    try:
+        return text.encode("utf-8", KEEPING).decode(ENCODING, KEEPING)
+    except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
+        return recorded

@@ -1,0 +1,154 @@
+"""Every function that writes to a disk tells what the disk refuses, or names the one that does.
+
+A new writer that is in neither group fails here: let it write by ``store/disk.py`` within ``storage_errors``, handle
+OSError in its own body, or add it to ``TOLD_BY`` with the function above it that does.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "kernel_ext" / "palimpsest"
+
+METHODS = {"write_text", "write_bytes", "mkdir", "rename", "symlink_to", "hardlink_to"}
+OF_OS = {"replace", "rename", "link", "symlink", "mkdir", "makedirs", "truncate", "ftruncate"}
+OURS = {"scratch_file", "write_atomically", "write_fully", "temporary_folder"}
+WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT"}
+HANDLERS = {"storage_errors", "suppress", "no_room"}
+ERRORS = {"OSError", "Exception", "BaseException"}
+
+TOLD_BY = {
+    "review/recordings/recording.py::open_recording": "store/disk.py::temporary_folder",
+    "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::keep",
+    "session/permissions/approved_code.py::_append": "session/permissions/approved_code.py::add",
+    "session/permissions/approved_code.py::_shorten": "session/permissions/approved_code.py::add",
+    "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_waiting",
+    "session/permissions/grants.py::alone": "session/permissions/grants.py::_write_waiting",
+    "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",
+    "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",
+    "store/blobs/blob_storage.py::put": "store/log/jsonl_store.py::put_blob",
+    "store/blobs/blob_storage.py::commit": "store/file_snapshots/snapshots.py::take",
+    "store/blobs/blob_storage.py::write_pack": "store/file_snapshots/snapshots.py::take",
+    "store/blobs/blob_sweep.py::_is_deleted": "session/open_sessions/workspace.py::_swept",
+    "store/exchange/json_export.py::_write": "session/sharing/exports.py::export_session",
+    "store/exchange/plain_database.py::opened_database": "store/disk.py::temporary_folder",
+    "store/file_snapshots/file_restore.py::_perform": "store/file_snapshots/file_restore.py::perform_restores",
+    "store/file_snapshots/file_restore.py::_link": "store/file_snapshots/file_restore.py::perform_restores",
+    "store/log/jsonl_store.py::_begin_fork": "store/log/jsonl_store.py::fork",
+    "store/log/jsonl_store.py::_remove": "store/log/jsonl_store.py::delete",
+    "store/log/segment_start.py::begin_segment": "store/log/jsonl_store.py::acquire",
+    "store/log/segment_writer.py::__init__": "store/log/jsonl_store.py::acquire",
+    "store/log/segment_writer.py::reopened": "store/log/segment_writer.py::_check_place",
+    "store/project_folder/layout.py::_make_folders": "store/log/store_factory.py::open_store",
+    "store/project_folder/layout.py::_make": "store/log/store_factory.py::open_store",
+    "store/project_folder/layout.py::_probe": "store/log/store_factory.py::open_store",
+    "store/project_folder/layout.py::make": "session/permissions/grants.py::_write_waiting",
+    "store/project_folder/layout_file.py::write_layout": "store/log/store_factory.py::open_store",
+    "store/project_folder/lease.py::create": "store/log/jsonl_store.py::acquire",
+    "store/project_folder/lease.py::write": "store/log/jsonl_store.py::acquire",
+    "store/project_folder/migration_run.py::_keep_layout": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_folder": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_make_empty": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_set_aside": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_copy": "store/project_folder/migration_run.py::migrate",
+    "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_save",
+    "tools/file_access/file_contents.py::_into": "tools/files/write_tools.py::_save",
+    "tools/file_access/file_contents.py::replace_real": "tools/files/write_tools.py::_save",
+}
+"""A function that writes and raises OSError, and the one above it that tells a person."""
+
+NO_DISK = {
+    "frontends/page_channel/channel.py::_rename": "it tells the workspace a notebook's new name",
+    "model/rehearsal/plans/data_plan.py::_repaired": "it names columns anew",
+    "store/disk.py::scratch_file": "it is what the others write by",
+    "store/disk.py::write_atomically": "it is what the others write by",
+    "testing/isolated_session.py::isolated_session": "a test's own folder for temporary files",
+    "tools/execution/shell_runner.py::main": "it opens /dev/null",
+    "tools/mcp/watchdog.py::main": "it opens /dev/null",
+}
+
+
+@cache
+def functions() -> dict[str, list[ast.AST]]:
+    """Return the functions of the package, those of one name in a file together."""
+    found: dict[str, list[ast.AST]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                name = f"{path.relative_to(PACKAGE).as_posix()}::{node.name}"
+                found.setdefault(name, []).append(node)
+    return found
+
+
+def writes(call: ast.Call) -> bool:
+    """Return whether a call may write to a disk."""
+    called = call.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    of = called.value.id if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""  # fmt: skip
+    flags = {one.attr for one in ast.walk(call) if isinstance(one, ast.Attribute)}
+    if name == "open" and of == "os":
+        return bool(flags & WRITING_FLAGS)
+    if name == "open":
+        values = [one.value for one in call.args if isinstance(one, ast.Constant)]
+        values += [
+            one.value.value for one in call.keywords
+            if one.arg == "mode" and isinstance(one.value, ast.Constant)
+        ]  # fmt: skip
+        return any(isinstance(v, str) and set(v) <= set("rwaxbt+") and set(v) & set("wax+") for v in values)  # fmt: skip
+    if of == "os":
+        return name in OF_OS
+    if of in {"tempfile", "shutil"}:
+        return name.startswith(("mk", "Temporary", "Named", "Spooled", "copy", "move"))
+    return name in METHODS | OURS
+
+
+def told(function: ast.AST) -> bool:
+    """Return whether a function handles what a disk refuses."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.ExceptHandler):
+            types = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
+            if any(getattr(one, "id", "") in ERRORS for one in types):
+                return True
+        if isinstance(node, ast.With | ast.AsyncWith):
+            calls = [item.context_expr for item in node.items]
+            if any(isinstance(one, ast.Call) and getattr(one.func, "id", "") in HANDLERS for one in calls):  # fmt: skip
+                return True
+    return False
+
+
+def writers() -> Iterator[str]:
+    for name, found in functions().items():
+        calls = [one for node in found for one in ast.walk(node) if isinstance(one, ast.Call)]
+        if any(writes(call) for call in calls):
+            yield name
+
+
+WRITERS = sorted(writers())
+
+
+def test_a_writer_is_found_by_each_way_to_write() -> None:
+    for code in (
+        "p.open('w')", "open(p, mode='ab')", "os.open(p, os.O_WRONLY)", "p.write_text('')", "os.replace(a, b)",
+        "shutil.copyfile(a, b)", "tempfile.mkdtemp()", "write_atomically(p, b'')", "p.mkdir()",
+    ):  # fmt: skip
+        assert writes(ast.parse(code).body[0].value), code  # type: ignore[attr-defined]
+    for code in ("p.open('rb')", "open(p)", "os.open(p, os.O_RDONLY)", "text.replace('a', 'b')"):
+        assert not writes(ast.parse(code).body[0].value), code  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_a_disk_refuses_is_told(name: str) -> None:
+    if name in NO_DISK:
+        return
+    teller = TOLD_BY.get(name, name)
+    assert teller in functions(), f"{name} names {teller}, which is not there"
+    assert all(map(told, functions()[teller])), (
+        f"{teller} lets through what the disk refuses to {name}"
+    )
+
+
+def test_the_tables_name_writers_only() -> None:
+    assert sorted({*TOLD_BY, *NO_DISK} - set(WRITERS)) == []
