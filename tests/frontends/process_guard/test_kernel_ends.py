@@ -180,3 +180,72 @@ def test_the_next_kernel_names_the_code_that_ran_when_the_kernel_ended(
     assert "The kernel ended" not in second.stream("stderr")
     logs = folder.glob(".palimpsest/sessions/**/*.jsonl")
     assert any("The kernel ended while this code ran" in log.read_text("utf-8") for log in logs)
+
+
+ENDS_LATER = {
+    "a thread": (
+        "import os, threading\nthreading.Timer(0.2, os._exit, (1,)).start()",
+        "the thread 'Thread-",
+    ),
+    "a thread that crashes": (
+        (
+            "import ctypes, threading\n"
+            "def f(): late.wait(); ctypes.string_at(0)\nthreading.Thread(target=f, name='crasher').start()"
+        ),
+        "the thread 'crasher'",
+    ),
+    "a low thread": (
+        "import _thread, os\n_ = _thread.start_new_thread(lambda: (late.wait(), os._exit(1)), ())",
+        "a thread",
+    ),
+    "a callback": (
+        "import asyncio, os\n_ = asyncio.get_event_loop().call_later(0.2, os.abort)",
+        "a callback for later",
+    ),
+    "a task": (
+        (
+            "import asyncio, os\nasync def f():\n    while not late.is_set(): await asyncio.sleep(0.01)\n"
+            "    os._exit(1)\ntask = asyncio.create_task(f(), name='ender')\nawait asyncio.sleep(0)"
+        ),
+        "the task 'ender'",
+    ),
+    "a timer of the system": (
+        (
+            "import os, signal\n_ = signal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n"
+            "_ = signal.setitimer(signal.ITIMER_REAL, 0.2)"
+        ),
+        "a timer (SIGALRM)",
+    ),
+    "a worker": (
+        (
+            "import os\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor()\n"
+            "_ = pool.submit(lambda: (late.wait(), os._exit(1)))"
+        ),
+        "the thread 'ThreadPoolExecutor",
+    ),
+}
+LATE = "import threading; late = threading.Event()"
+
+
+@pytest.mark.parametrize(("code", "what"), ENDS_LATER.values(), ids=ENDS_LATER.keys())
+def test_the_next_kernel_names_the_code_that_had_left_something_running(
+    folder: Path, code: str, what: str
+) -> None:
+    environment = {"JPY_SESSION_NAME": str(folder / "a.ipynb"), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    with Kernel(cwd=folder, env=environment) as kernel:
+        assert kernel.run("%load_ext palimpsest").status == "ok"
+        kernel.run(SCENARIO.format(code=code) + LATE)
+        kernel.run("%agent -y --model rehearsal/ends go on")
+        kernel.client.send("late.set()")
+        kernel.process.wait(LAST_RESORT_SECONDS)
+    with Kernel(cwd=folder, env=environment) as kernel:
+        kernel.run("%load_ext palimpsest")
+        first = kernel.run("%agent --model rehearsal/rehearsal hello")
+        second = kernel.run("%agent --model rehearsal/rehearsal hello")
+
+    told = first.stream("stderr")
+    assert "The kernel ended, and every variable is gone" in told
+    assert "may have ended it" in told
+    assert what in told
+    assert code.split("\n")[0] in told
+    assert "The kernel ended" not in second.stream("stderr")

@@ -19,6 +19,7 @@ from palimpsest.frontends.process_guard.agent_pieces import late_sentences
 from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
 from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
 from palimpsest.frontends.process_guard.lasting_guards import guard
+from palimpsest.frontends.process_guard.left_running import left_running
 from palimpsest.frontends.process_guard.process_changes import ProcessState
 from palimpsest.frontends.process_guard.unanswered_input import nobody_answers
 from palimpsest.tools.tool import PythonOutcome
@@ -94,6 +95,7 @@ class Execution:
         finally:
             self._piece.ended = True
             self._capture.notes += before.changes()
+            self._capture.left_running = left_running(self._piece)
 
     def _end_child(self) -> None:
         """End a process that the code forked, at the end of the code: it would go on as a second kernel."""
@@ -128,6 +130,7 @@ class Execution:
             images=tuple(capture.images),
             rich=tuple(capture.rich),
             notes=tuple(capture.notes),
+            left_running=capture.left_running,
         )
 
 

@@ -25,8 +25,8 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     Kept,
     Piece,
     current_piece,
-    enter_thread,
     on_main_thread,
+    piece_thread,
 )
 from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
@@ -130,9 +130,11 @@ def _guard_threads() -> None:
 
     @functools.wraps(begin)
     def begun(self: threading.Thread) -> None:
-        if (piece := getattr(self, _PIECE_OF_THREAD, None)) is not None:
-            enter_thread(piece)
-        begin(self)
+        if (piece := getattr(self, _PIECE_OF_THREAD, None)) is None:
+            begin(self)
+            return
+        with piece_thread(piece, self):
+            begin(self)
 
     @functools.wraps(start_new)
     def started_new(function: Any, *arguments: Any) -> int:
@@ -140,9 +142,13 @@ def _guard_threads() -> None:
         if piece is None or not callable(function):
             return start_new(function, *arguments)
 
+        token = object()
+
         def run(*given: Any, **named: Any) -> None:
-            enter_thread(piece)
-            function(*given, **named)
+            with piece_thread(piece, token):
+                function(*given, **named)
+
+        piece.threads.add(token)  # from now on: the thread may not have begun when the piece ends
 
         return start_new(run, *arguments)
 

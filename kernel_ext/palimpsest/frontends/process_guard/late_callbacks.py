@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    LATE_LOOKS,
     PIECE,
     Kept,
     Piece,
@@ -43,11 +44,17 @@ def guard_callbacks() -> None:
             return run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
             return run(self)
+        task = getattr(self._callback, "__self__", None)
+        if isinstance(task, asyncio.Task):
+            piece.tasks.add(task)
         try:
             with surviving(self._loop, piece.refuse):
                 return run(self)
         except (SystemExit, KeyboardInterrupt) as raised:
             _say(piece, raised)
+        finally:
+            for look in LATE_LOOKS:
+                look(piece)
         return None
 
     asyncio.Handle._run = guarded  # type: ignore[method-assign]  # noqa: SLF001
@@ -95,6 +102,11 @@ class LateHandler:
     def __init__(self, handler: Callable[[int, Any], Any], piece: Piece) -> None:
         self._handler = handler
         self._piece = piece
+
+    @property
+    def piece(self) -> Piece:
+        """The piece that left it."""
+        return self._piece
 
     def __call__(self, number: int, frame: Any) -> None:
         """Call the handler as the piece's code."""

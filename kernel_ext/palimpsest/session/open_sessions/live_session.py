@@ -52,6 +52,7 @@ from palimpsest.session.runs.child_sessions import (
     is_child,
     refuse_prompt_in_child,
 )
+from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
@@ -139,6 +140,7 @@ class LiveSession:
             self._prompt_resolver.recovery,
             self._turn_ended,
         )
+        self._left_running = LeftRunningCalls(journal)
         self.title_writer = TitleWriter(services, self.log)
         self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
         self.auto_share = AutoShare(services, journal, self.log, loop)
@@ -425,6 +427,7 @@ class LiveSession:
         if deleted:
             session = self.log.state.session
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
+        self._left_running.close()
         await off_loop(self.journal.close)
         services, known_as = self._services, self._first_id
         if services.spending_limits.get(known_as) is self.spending_limit:
@@ -499,7 +502,7 @@ class LiveSession:
             request_cache=self._request_cache,
             postponed=self._postponed,
             refused_tools=self._prompt_resolver.refused_tools,
-            python=services.python(self.id) if services.python else None,
+            python=self._left_running.watch(services.python(self.id)) if services.python else None,
             namespace=self._prompt_resolver.namespace(),
             notebook=services.notebook,
             compactions=self.runner.compactions,
