@@ -131,6 +131,77 @@ def test_the_kernel_lives_and_user_and_model_are_told(folder: Path, code: str, w
         assert words not in later.output
 
 
+BROKEN = {
+    "None": "sys.stdout = None",
+    "errors to None": "sys.stderr = None",
+    "both": "sys.stdout = sys.stderr = None",
+    "a closed file": "sys.stdout = io.StringIO(); sys.stdout.close()",
+    "the kernel's own, closed": "sys.stdout.close()",
+    "no stream": "sys.stdout = object()",
+    "a stream whose questions raise": "sys.stdout = type('S', (), {'closed': property(lambda s: 1 / 0)})()",
+    "deleted": "del sys.stdout",
+}
+
+
+@pytest.mark.parametrize("moment", ["in a cell", "between cells", "and goes on"])
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
+    folder: Path, broken: str, moment: str
+) -> None:
+    goes_on = "\n    threading.Event().wait()" if moment == "and goes on" else ""
+    code = (
+        f"import io, sys, threading\ndef f():\n    late.wait()\n    {broken}\n    done.set(){goes_on}\n"
+        "threading.Thread(target=f, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("import threading\nkept, late, done = 41, threading.Event(), threading.Event()")
+        call_python(kernel, code)
+        if moment == "between cells":
+            kernel.run("threading.Timer(0.05, late.set).start()")
+            kernel.run("", stdin=False)
+            kernel.run("done.wait()")
+        else:
+            kernel.run("late.set(); done.wait()")
+
+        run = kernel.run("print(kept)\nkept + 1")
+        told = call_python(kernel, "1 + 1").section("left behind")
+
+    assert run.stream() == "41\n"
+    assert run.outputs()[-1]["data"]["text/plain"] == "42"
+    assert "unusable" in told
+
+
+def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path) -> None:
+    code = (
+        "import io, sys, threading\ndef f():\n    late.wait()\n    sys.stdout = io.StringIO()\n    done.set()\n"
+        "    threading.Event().wait()\n_ = threading.Thread(target=f, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("import threading\nlate, done = threading.Event(), threading.Event()")
+        call_python(kernel, code)
+        kernel.run("_ = threading.Timer(0.2, late.set).start()")
+        eventually(lambda: kernel.value("done.is_set()") == "True")
+
+        assert kernel.run("print(41)").stream() == "41\n"
+
+
+def test_a_stream_that_the_user_replaces_stays(folder: Path) -> None:
+    code = (
+        "import threading\n_ = threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        call_python(kernel, code)
+        kernel.run("import io, sys\nold, sys.stdout = sys.stdout, io.StringIO()")
+
+        kernel.run("print('mine')")
+
+        assert kernel.value("sys.stdout.getvalue()") == repr("mine\n")
+        assert "put back" not in call_python(kernel, "1").section("left behind")
+
+
 def test_a_listener_of_cells_ends_neither_cells_nor_kernel(folder: Path) -> None:
     code = "import sys\ndef f(*a): sys.exit(3)\nget_ipython().events.register('pre_run_cell', f)\n"
     with Kernel(cwd=folder) as kernel:

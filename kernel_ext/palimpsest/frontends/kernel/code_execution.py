@@ -17,8 +17,10 @@ from IPython.core.displayhook import DisplayHook
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
 from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
+from palimpsest.frontends.process_guard.excepthook import excepthook_watched
 from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
 from palimpsest.frontends.process_guard.lasting_guards import guard
+from palimpsest.frontends.process_guard.late_streams import guard_streams
 from palimpsest.frontends.process_guard.left_running import left_running
 from palimpsest.frontends.process_guard.process_changes import ProcessState
 from palimpsest.frontends.process_guard.unanswered_input import nobody_answers
@@ -83,6 +85,7 @@ class Execution:
         """Capture the code's outputs, keep it from ending the kernel, and note what it leaves changed."""
         self._capture.notes += late_sentences()
         guard(self._shell)
+        guard_streams(self._shell)
         self._piece.loop = running_loop()
         before = ProcessState()
         try:
@@ -90,6 +93,7 @@ class Execution:
                 self._capture.installed(self._shell),
                 self._ends.installed(self._shell),
                 nobody_answers(self._capture.notes.append),
+                excepthook_watched(self._shell, self._piece, self._capture.notes.append),
             ):
                 yield
         finally:

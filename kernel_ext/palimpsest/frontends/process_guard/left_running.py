@@ -51,17 +51,13 @@ def look_again(*pieces: Piece) -> None:
                 over.set_result(None)
 
 
-def something_runs() -> bool:
-    """Tell whether anything goes on of a piece that has ended."""
-    return bool(_LEFT)
+def pieces_that_run() -> tuple[Piece, ...]:
+    """Return the pieces of which something goes on after their end, the newest last."""
+    return tuple(_LEFT)
 
 
 def _running(piece: Piece) -> Iterator[str]:
-    for one in tuple(piece.threads):
-        if not isinstance(one, threading.Thread):
-            yield "a thread"
-        elif not _waits_for_work(one):
-            yield f"the thread {one.name[:NAME_CHARS]!r}"
+    yield from _threads(piece)
     for task in tuple(piece.tasks):
         if not task.done():
             yield f"the task {task.get_name()[:NAME_CHARS]!r}"
@@ -74,6 +70,14 @@ def _running(piece: Piece) -> Iterator[str]:
             handler = signal.getsignal(getattr(signal, name))
             if isinstance(handler, LateHandler) and handler.piece is piece:
                 yield f"a timer ({name})"
+
+
+def _threads(piece: Piece) -> Iterator[str]:
+    for one in tuple(piece.threads):
+        if not isinstance(one, threading.Thread):
+            yield "a thread"
+        elif not _waits_for_work(one):
+            yield f"the thread {one.name[:NAME_CHARS]!r}"
 
 
 def _waits_for_work(thread: threading.Thread) -> bool:
