@@ -187,6 +187,20 @@ def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path)
         assert kernel.run("print(41)").stream() == "41\n"
 
 
+@pytest.mark.parametrize(
+    "replaced", ["max = builtins.min = len", "isinstance = lambda *a: False", "hasattr = None"]
+)
+def test_the_loops_go_on_while_a_builtin_is_replaced(kernel: Kernel, replaced: str) -> None:
+    name = replaced.partition(" ")[0]
+    code = (
+        f"import builtins, threading\nold = builtins.{name}, builtins.min\nbuiltins.{replaced}\n"
+        f"threading.Event().wait(0.2)\nbuiltins.{name}, builtins.min = old\n6 * 7"
+    )
+
+    assert call_python(kernel, code).section("result") == "42"
+    assert kernel.run("print(6 * 7)").stream() == "42\n"
+
+
 def test_a_stream_that_the_user_replaces_stays(folder: Path) -> None:
     code = (
         "import threading\n_ = threading.Thread(target=threading.Event().wait, daemon=True).start()"

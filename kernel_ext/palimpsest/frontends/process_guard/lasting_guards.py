@@ -8,14 +8,11 @@ threads and of an event loop's callbacks. What leaves no chance (``os._exit``, `
 """
 
 import _thread
-import builtins
 import faulthandler
 import functools
 import os
 import signal
-import sys
 import threading
-import types
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -28,6 +25,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     on_main_thread,
     piece_thread,
 )
+from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
 from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
@@ -69,10 +67,6 @@ STAND_INS: list[Any] = []
 """The handlers that stand in for a default one while code runs."""
 
 _PIECE_OF_THREAD = "_palimpsest_piece"
-KEEPING = ("selectors", "asyncio", "zmq", "tornado", "ipykernel", "jupyter_client", "palimpsest")
-"""Libraries that run the kernel's loop and the turn; they keep ``max`` and others where code replaces those."""
-KEPT_NAMES = ("abs", "all", "any", "len", "max", "min", "next", "round", "sorted", "sum")
-
 _guarded: set[str] = set()
 """What is guarded in this process: ``process``, and the numbers of shells."""
 
@@ -86,9 +80,9 @@ class OwnInterrupt(KeyboardInterrupt):
 
 def guard(shell: Any) -> None:
     """Set the guards of the process and of a shell, once."""
+    keep_builtins()
     if "process" not in _guarded:
         _guarded.add("process")
-        _keep_builtins()
         _guard_threads()
         _guard_signals()
         guard_callbacks()
@@ -107,14 +101,6 @@ def end(piece: Piece, words: str) -> NoReturn:
     if piece.ended:
         piece.refuse(words)
     raise Kept(words)
-
-
-def _keep_builtins() -> None:
-    """Give what runs the loop names of its own, since a replaced ``max`` ends every loop of the process."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in KEEPING and isinstance(module, types.ModuleType):
-            for kept in KEPT_NAMES:
-                vars(module).setdefault(kept, getattr(builtins, kept))
 
 
 def _guard_threads() -> None:
