@@ -225,6 +225,23 @@ ENDS_LATER = {
     ),
 }
 LATE = "import threading; late = threading.Event()"
+NOT_TOLD = {
+    "a kernel that ends as it should": (
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "exit()",
+    ),
+    "what was over": (
+        "import threading\nt = threading.Thread(target=late.wait)\nt.start()",
+        "import os; late.set(); t.join(); threading.Timer(0.5, os._exit, (1,)).start()",
+    ),
+    "workers that wait for work": (
+        (
+            "import asyncio\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor()\n"
+            "found = list(pool.map(abs, range(9))), await asyncio.to_thread(abs, 1)"
+        ),
+        "import os; os._exit(1)",
+    ),
+}
 
 
 @pytest.mark.parametrize(("code", "what"), ENDS_LATER.values(), ids=ENDS_LATER.keys())
@@ -249,3 +266,21 @@ def test_the_next_kernel_names_the_code_that_had_left_something_running(
     assert what in told
     assert code.split("\n")[0] in told
     assert "The kernel ended" not in second.stream("stderr")
+
+
+@pytest.mark.parametrize(("code", "end"), NOT_TOLD.values(), ids=NOT_TOLD.keys())
+def test_what_did_not_run_when_the_kernel_ended_is_not_named(
+    folder: Path, code: str, end: str
+) -> None:
+    environment = {"JPY_SESSION_NAME": str(folder / "a.ipynb"), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    # A forked kernel leaves out what is done at the end of a process.
+    with Kernel(cwd=folder, env=environment, fresh=end == "exit()") as kernel:
+        kernel.run("%load_ext palimpsest")
+        kernel.run(SCENARIO.format(code=code) + LATE)
+        kernel.run("%agent -y --model rehearsal/ends go on")
+        kernel.client.send(end)
+        kernel.process.wait(LAST_RESORT_SECONDS)
+    with Kernel(cwd=folder, env=environment) as kernel:
+        kernel.run("%load_ext palimpsest")
+
+        assert kernel.run("%agent --model rehearsal/rehearsal hello").stream("stderr") == ""

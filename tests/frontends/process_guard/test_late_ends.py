@@ -1,5 +1,9 @@
 """What a piece of the agent's Python leaves running does not end the kernel, and both are told what was refused."""
 
+import os
+import pty
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -141,6 +145,48 @@ BROKEN = {
     "a stream whose questions raise": "sys.stdout = type('S', (), {'closed': property(lambda s: 1 / 0)})()",
     "deleted": "del sys.stdout",
 }
+
+
+@pytest.mark.parametrize("asks", ["input('? ')", "getpass.getpass()", "sys.stdin.readline()"])
+def test_a_thread_that_asks_later_takes_no_keys_of_a_terminal(tmp_path: Path, asks: str) -> None:
+    code = (
+        "import getpass, sys, threading\ndef f():\n    late.wait()\n    try: got.append("
+        + asks
+        + ")\n"
+        "    except BaseException as e: got.append(type(e).__name__)\n"
+        "t = threading.Thread(target=f); t.start()"
+    )
+    begin = (
+        f"import sys, threading; sys.path.insert(0, {str(Path(__file__).resolve().parents[3])!r})\n"
+        "late, got = threading.Event(), []\n"
+        "from tests.harness.kernel_application import load\n"
+        "from palimpsest.testing import calls, says\n"
+        f"load(get_ipython()).script(calls('python', code={code!r}), says('Over.'))\n"
+        "get_ipython().run_line_magic('agent', '-y --new go')\n"
+        "late.set(); t.join(); print('GOT', got)\n"
+        "print('MINE', input('mine: '))\n"
+    )
+    (tmp_path / "begin.py").write_text(begin)
+    process, ours = pty.fork()
+    if process == 0:  # the child
+        os.chdir(tmp_path)
+        os.environ |= {"IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb"}
+        options = ["--no-banner", "--simple-prompt", "--colors=nocolor", "--ignore-cwd"]
+        python = [sys.executable, "-m", "IPython", *options, "-c", "%run -i begin.py"]
+        os.execv(sys.executable, python)
+
+    os.write(ours, b"a key\n")
+    shown = b""
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    os.waitpid(process, 0)
+
+    text = shown.decode()
+    assert "GOT ['NobodyAnswers']" in text
+    assert "nobody can answer there" in text
+    assert "MINE a key" in text
 
 
 @pytest.mark.parametrize("moment", ["in a cell", "between cells", "and goes on"])

@@ -87,6 +87,7 @@ class Execution:
         guard(self._shell)
         guard_streams(self._shell)
         self._piece.loop = running_loop()
+        self._piece.waiting_task = asyncio.current_task() if self._piece.loop else None
         before = ProcessState()
         try:
             with (

@@ -46,6 +46,10 @@ class Piece:
         """The threads that it started and that run: a ``Thread``, or a token of a low one."""
         self.tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
         """The tasks that it made, from their first step on."""
+        self.waiting_task: asyncio.Task[Any] | None = None
+        """The task of the cell or of the kernel that waits for it, which is none of its own."""
+        self.listeners: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Its listeners of IPython's events that are registered."""
         self._late: set[str] = set()
         self._pid = os.getpid()
 

@@ -45,7 +45,7 @@ def guard_callbacks() -> None:
         if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
             return run(self)
         task = getattr(self._callback, "__self__", None)
-        if isinstance(task, asyncio.Task):
+        if isinstance(task, asyncio.Task) and task is not piece.waiting_task:
             piece.tasks.add(task)
         try:
             with surviving(self._loop, piece.refuse):
@@ -72,6 +72,7 @@ class LateListener:
         functools.update_wrapper(self, function)
         self._function = function
         self._piece = piece
+        piece.listeners.add(self)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Call the listener as the piece's code; IPython shows errors, and what would end the kernel is a sentence.

@@ -65,6 +65,8 @@ def _running(piece: Piece) -> Iterator[str]:
     for what, handle in _handles(loop):
         if not handle.cancelled() and handle._context.get(PIECE) is piece:  # noqa: SLF001  # no public way
             yield what
+    for _ in tuple(piece.listeners):
+        yield "a listener of cells"
     for name, timer in TIMERS:
         if hasattr(signal, name) and signal.getitimer(getattr(signal, timer))[0]:
             handler = signal.getsignal(getattr(signal, name))

@@ -67,7 +67,7 @@ class LeftRunningCalls:
         with suppress(StorageFailed):  # the session was closed, or another kernel took it over
             newest = self._journal.read_state(lambda state: state.part(part.message_id, part.id))
             if isinstance(newest, ToolPart) and left_running(newest):
-                self._journal.append(PartUpdated(part=without_left_running(newest)))
+                self._journal.append(PartUpdated(part=without_left_running(newest)), sync=True)
 
 
 class _WatchedRunner:
