@@ -75,6 +75,10 @@ LATE = {
         + TIMER.format("lambda: loop.call_soon_threadsafe(loop.stop)"),
         "stopped the kernel's event loop",
     ),
+    "loop.stop of a thread": (
+        "loop = asyncio.get_event_loop()\n" + TIMER.format("loop.stop"),
+        "stopped the kernel's event loop",
+    ),
     "a handler that exits": (
         (
             "def f(*a):\n    if late.is_set(): signal.setitimer(signal.ITIMER_REAL, 0); sys.exit(1)\n"

@@ -8,6 +8,7 @@ threads and of an event loop's callbacks. What leaves no chance (``os._exit``, `
 """
 
 import _thread
+import asyncio
 import faulthandler
 import functools
 import os
@@ -25,6 +26,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     on_main_thread,
     piece_thread,
 )
+from palimpsest.frontends.process_guard.event_loop import STOPPED
 from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
 from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
@@ -85,6 +87,7 @@ def guard(shell: Any) -> None:
         _guarded.add("process")
         _guard_threads()
         _guard_signals()
+        _guard_loop()
         guard_callbacks()
         guard_debuggers()
     if str(id(shell)) not in _guarded:
@@ -169,6 +172,21 @@ def _guard_signals() -> None:
             dump(*arguments, **options)
 
     faulthandler.dump_traceback_later = dumped
+
+
+def _guard_loop() -> None:
+    """Have the kernel's loop go on where the agent's code stops it, from any thread."""
+    stop = asyncio.BaseEventLoop.stop
+
+    @functools.wraps(stop)
+    def stopped(self: asyncio.BaseEventLoop) -> None:
+        piece = current_piece()
+        if piece is not None and self is piece.loop:
+            piece.refuse(STOPPED)
+        else:
+            stop(self)
+
+    asyncio.BaseEventLoop.stop = stopped  # type: ignore[method-assign]
 
 
 def _is_own_process(pid: Any) -> bool:

@@ -37,7 +37,7 @@ def guard_streams(shell: Any) -> None:
     _remember()
     shell.events.register("pre_run_cell", lambda *_: _cell_begins(shell))
     shell.events.register("post_run_cell", _cell_ended)
-    kernel = getattr(shell, "kernel", None)
+    kernel: Any = getattr(shell, "kernel", None)
     hook = getattr(kernel, "post_handler_hook", None)
     if hook is not None:
 

@@ -172,8 +172,8 @@ def _closed(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
         case ToolPart(state=ToolPending() | ToolRunning()):
             return part.model_copy(update={"state": _failed(part.state, now_ms)})
         case ToolPart() if words := left_running(part):
-            told = {RUNNING_AT_THE_END: list(words)} if ended else {}
-            return without_left_running(part, **told)
+            marks = {RUNNING_AT_THE_END: list(words)} if ended else {}
+            return without_left_running(part, **marks)
         case TextPart() | ReasoningPart() if part.time is not None and part.time.end is None:
             time = part.time.model_copy(update={"end": now_ms})
             return part.model_copy(update={"time": time})
