@@ -45,6 +45,14 @@ ENDS = {
         "import signal, threading\nsignal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)"
     ),
     "a timer": "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.05)",
+    "a timer with its default again": (
+        "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.05)"
+    ),
+    "a timer whose default comes later": (
+        "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0.03)\n"
+        "signal.signal(signal.SIGALRM, signal.SIG_DFL)\ntime.sleep(0.06)"
+    ),
     "a timer for later": "import signal\nsignal.alarm(1000)",
     "a timer of CPU time": (
         "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.01)\nfor _ in range(10**7): pass"

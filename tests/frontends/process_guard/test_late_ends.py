@@ -75,6 +75,14 @@ LATE = {
         + TIMER.format("lambda: loop.call_soon_threadsafe(loop.stop)"),
         "stopped the kernel's event loop",
     ),
+    "a handler of the loop's errors": (
+        (
+            "loop = asyncio.get_event_loop()\nloop.set_exception_handler(lambda *a: exit())\n"
+            "def f(): 1 / 0\ndef go(f): f() if late.is_set() else loop.call_later(0.01, go, f)\n"
+            "loop.call_later(0.01, go, f);"
+        ),
+        "asked the kernel to end",
+    ),
     "loop.stop of a thread": (
         "loop = asyncio.get_event_loop()\n" + TIMER.format("loop.stop"),
         "stopped the kernel's event loop",

@@ -34,11 +34,12 @@ class _WatchedSys:
 @contextmanager
 def excepthook_watched(shell: Any, piece: Piece, tell: Callable[[str], object]) -> Iterator[None]:
     """Tell once, in the code of the block, that it replaced the hook and that it was put back."""
-    known = [sys.excepthook, getattr(shell, NAME, None)]
+    known = [getattr(sys, NAME, None), getattr(shell, NAME, None)]
 
     def look() -> None:
-        if PIECE.get() is piece and sys.excepthook not in known:
-            known.append(sys.excepthook)
+        now = getattr(sys, NAME, None)
+        if PIECE.get() is piece and now not in known:
+            known.append(now)
             if len(known) == 3:  # the first that is not known
                 tell(PUT_BACK.format(name=f"sys.{NAME}"))
 

@@ -28,7 +28,11 @@ from palimpsest.frontends.process_guard.agent_pieces import (
 )
 from palimpsest.frontends.process_guard.event_loop import STOPPED
 from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
-from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
+from palimpsest.frontends.process_guard.late_callbacks import (
+    LateFunction,
+    LateListener,
+    guard_callbacks,
+)
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
 
@@ -65,6 +69,8 @@ TIMERS = (
     ("SIGVTALRM", "ITIMER_VIRTUAL"),
     ("SIGPROF", "ITIMER_PROF"),
 )
+SET_HANDLER = signal.signal
+"""The function itself, for the guards: the agent's code gets another one."""
 STAND_INS: list[Any] = []
 """The handlers that stand in for a default one while code runs."""
 
@@ -161,6 +167,7 @@ def _guard_signals() -> None:
     for name in ("alarm", "setitimer"):
         if hasattr(signal, name):
             setattr(signal, name, _timer(getattr(signal, name)))
+    signal.signal = _handler_setter(signal.signal)
     dump = faulthandler.dump_traceback_later
 
     @functools.wraps(dump)
@@ -176,6 +183,17 @@ def _guard_signals() -> None:
 
 def _guard_loop() -> None:
     """Have the kernel's loop go on where the agent's code stops it, from any thread."""
+    set_handler = asyncio.BaseEventLoop.set_exception_handler
+
+    @functools.wraps(set_handler)
+    def handler_set(self: asyncio.BaseEventLoop, handler: Any) -> None:
+        piece = current_piece()
+        is_late = piece is not None and self is piece.loop and callable(handler)
+        set_handler(
+            self, LateFunction(handler, piece) if is_late and piece is not None else handler
+        )
+
+    asyncio.BaseEventLoop.set_exception_handler = handler_set  # type: ignore[method-assign,assignment]
     stop = asyncio.BaseEventLoop.stop
 
     @functools.wraps(stop)
@@ -237,6 +255,21 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
             raise OwnInterrupt
         if handler in (signal.SIG_DFL, *STAND_INS) and one.name not in LASTING:
             end(piece, SIGNALLED.format(name=one.name))
+
+
+def _handler_setter(set_handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave the stand-in in its place where a piece asks for the default end by a timer."""
+    names = {getattr(signal, name) for name, _ in TIMERS if hasattr(signal, name)}
+
+    @functools.wraps(set_handler)
+    def checked(signalnum: Any, handler: Any) -> Any:
+        piece = current_piece()
+        is_end = handler in (signal.SIG_DFL, int(signal.SIG_DFL)) and signalnum in names
+        if piece is not None and is_end and not piece.ended and STAND_INS:
+            handler = STAND_INS[-1]
+        return set_handler(signalnum, handler)
+
+    return checked
 
 
 def _timer(set_timer: Callable[..., Any]) -> Callable[..., Any]:

@@ -65,17 +65,16 @@ def _say(piece: Piece, raised: BaseException) -> None:
     piece.refuse(str(raised) if isinstance(raised, Kept) else named)
 
 
-class LateListener:
-    """A listener of IPython's events that a piece registered; it is equal to the function, which unregisters it."""
+class LateFunction:
+    """A function of a piece that others call, in any context; it is equal to the function itself."""
 
     def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._piece = piece
-        piece.listeners.add(self)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the listener as the piece's code; IPython shows errors, and what would end the kernel is a sentence.
+        """Call the function as the piece's code; errors are the caller's, and what would end the kernel is a sentence.
 
         While another piece runs it is called for that one, so that what it shows, such as a figure, is that one's.
         """
@@ -90,11 +89,19 @@ class LateListener:
             PIECE.reset(token)
 
     def __eq__(self, other: object) -> bool:
-        function = other._function if isinstance(other, LateListener) else other
+        function = other._function if isinstance(other, LateFunction) else other
         return bool(self._function == function)
 
     def __hash__(self) -> int:
         return hash(self._function)
+
+
+class LateListener(LateFunction):
+    """A listener of IPython's events that a piece registered; as it is equal to the function, that unregisters it."""
+
+    def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
+        super().__init__(function, piece)
+        piece.listeners.add(self)
 
 
 class LateHandler:
