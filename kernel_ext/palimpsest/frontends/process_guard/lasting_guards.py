@@ -193,7 +193,7 @@ def _guard_loop() -> None:
             self, LateFunction(handler, piece) if is_late and piece is not None else handler
         )
 
-    asyncio.BaseEventLoop.set_exception_handler = handler_set  # type: ignore[method-assign,assignment]
+    asyncio.BaseEventLoop.set_exception_handler = handler_set  # type: ignore[method-assign]
     stop = asyncio.BaseEventLoop.stop
 
     @functools.wraps(stop)
