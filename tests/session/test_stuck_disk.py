@@ -155,29 +155,3 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
     store.free.set()
     await turn
     feed.detach()
-
-
-async def test_a_disk_that_does_not_answer_before_a_prompt_holds_up_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "LOOK_AT_DISK_SECONDS", 0.05)
-    made = SessionHarness(tmp_path, ScriptedModel(says("One."), says("Two.")))
-    session = await made.session()
-    hangs, asked = threading.Event(), threading.Event()
-
-    def missing() -> str:
-        asked.set()
-        hangs.wait()
-        return ""
-
-    monkeypatch.setattr(session.journal._writer, "missing", missing)
-    prompt = asyncio.ensure_future(ask(session, "hello"))
-    try:
-        await until(asked.is_set)  # the loop goes on while the disk is asked
-        asked.clear()
-
-        assert (await prompt).text == "One."
-        assert (await ask(session, "again")).text == "Two."
-        assert not asked.is_set()  # a question that hangs is not asked twice
-    finally:
-        hangs.set()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
@@ -34,8 +34,6 @@ T = TypeVar("T")
 
 KEPT_SECONDS = 30.0
 """How long ``kept`` waits for a disk that does not respond."""
-LOOK_AT_DISK_SECONDS = 3.0
-"""How long a look at the disk is waited for before a prompt; what follows it says if the disk hangs."""
 LOOK_SECONDS = 0.2
 """How often a wait for a stuck disk checks whether the turn was stopped."""
 
@@ -48,32 +46,6 @@ async def off_loop(call: Callable[[], T]) -> T:
     if threading.main_thread().is_alive():
         return await asyncio.to_thread(call)
     return call()
-
-
-class DiskQuestion(Generic[T]):
-    """A question to a disk that may not answer: a network folder that hangs.
-
-    Contract: asks on a daemon thread, one at a time; the loop that awaits it goes on, and so does the kernel's end.
-    """
-
-    def __init__(self, ask: Callable[[], T]) -> None:
-        self._ask = ask
-        self._asked: Future[T] | None = None
-
-    async def answer(self) -> T | None:
-        """Return the answer; None where none came in time."""
-        if self._asked is None or self._asked.done():
-            self._asked = Future()
-            threading.Thread(target=self._run, args=(self._asked,), daemon=True).start()
-        asked = asyncio.wrap_future(self._asked)
-        done, _ = await asyncio.wait({asked}, timeout=LOOK_AT_DISK_SECONDS)
-        return asked.result() if done else None
-
-    def _run(self, asked: "Future[T]") -> None:
-        try:
-            asked.set_result(self._ask())
-        except Exception as problem:  # noqa: BLE001  # passed to whoever waits
-            asked.set_exception(problem)
 
 
 CLOSED = "This agent was closed. Load the extension again, or make a new App."

@@ -33,7 +33,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, DiskQuestion, Run, SessionLog, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, SessionLog, Snapshot, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
@@ -113,7 +113,6 @@ class LiveSession:
         """A child session: only its parent's agent sends prompts here."""
         self._moved = False
         self.log = SessionLog(journal)
-        self._log_missing = DiskQuestion(journal.missing)
         effective_rules = services.effective_rules
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
@@ -198,7 +197,7 @@ class LiveSession:
         check_prompt(text, options)
         refuse_in_recording(self.log.state.session)
         refuse_prompt_in_child(self.log.state.session, options.origin)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
         await self.reverts.settle()
@@ -218,25 +217,22 @@ class LiveSession:
             one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
         )
 
-    async def _refuse_without_log(self) -> None:
-        """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened.
-
-        Where the disk does not answer, the prompt goes on: its write says so.
-        """
-        if why := await self._log_missing.answer():
+    def _refuse_without_log(self) -> None:
+        """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened."""
+        if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.loop()
 
@@ -250,7 +246,7 @@ class LiveSession:
     ) -> Answer:
         """Compact the session and await the summary; joins a compaction that runs."""
         refuse_in_recording(self.log.state.session)
-        await self._refuse_without_log()
+        self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
