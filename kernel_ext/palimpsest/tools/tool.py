@@ -7,6 +7,7 @@ asking the user and showing progress are provided by ``ToolContext``.
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -82,6 +83,16 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftRunning:
+    """What a piece of the agent's Python started and left running at its end."""
+
+    words: tuple[str, ...]
+    """Each of it, such as ``the thread 'Thread-5 (f)'``."""
+    over: Future[None]
+    """Done when nothing of it runs any more; from any thread."""
+
+
+@dataclass(frozen=True, slots=True)
 class PythonOutcome:
     """The result of running Python in the user's namespace."""
 
@@ -100,6 +111,8 @@ class PythonOutcome:
     """Checksums of the variables that the code reads, as they were before it ran, by name."""
     notes: tuple[str, ...] = ()
     """What the code leaves changed in the process, a sentence each, with the way back."""
+    left_running: LeftRunning | None = None
+    """None where nothing of the code goes on after its end."""
 
 
 class PythonRunner(Protocol):

@@ -97,7 +97,7 @@ def signalled(rng: random.Random) -> str:
     )
     timer = (
         "old = signal.signal(signal.SIGALRM, lambda n, f: found.append(n))\n"
-        "signal.setitimer(signal.ITIMER_REAL, 0.001)\nsignal.pause()\nsignal.signal(signal.SIGALRM, old)"
+        "signal.setitimer(signal.ITIMER_REAL, 0.001)\nwhile not found: time.sleep(0.001)\nsignal.signal(signal.SIGALRM, old)"
     )
     return rng.choice([f"{take}{send}\n_ = signal.signal(signal.{one}, old)", timer])
 

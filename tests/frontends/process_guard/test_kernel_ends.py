@@ -45,6 +45,14 @@ ENDS = {
         "import signal, threading\nsignal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)"
     ),
     "a timer": "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.05)",
+    "a timer with its default again": (
+        "import signal, time\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.01)\ntime.sleep(0.05)"
+    ),
+    "a timer whose default comes later": (
+        "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0.03)\n"
+        "signal.signal(signal.SIGALRM, signal.SIG_DFL)\ntime.sleep(0.06)"
+    ),
     "a timer for later": "import signal\nsignal.alarm(1000)",
     "a timer of CPU time": (
         "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0.01)\nfor _ in range(10**7): pass"
@@ -180,3 +188,107 @@ def test_the_next_kernel_names_the_code_that_ran_when_the_kernel_ended(
     assert "The kernel ended" not in second.stream("stderr")
     logs = folder.glob(".palimpsest/sessions/**/*.jsonl")
     assert any("The kernel ended while this code ran" in log.read_text("utf-8") for log in logs)
+
+
+ENDS_LATER = {
+    "a thread": (
+        "import os, threading\nthreading.Timer(0.2, os._exit, (1,)).start()",
+        "the thread 'Thread-",
+    ),
+    "a thread that crashes": (
+        (
+            "import ctypes, threading\n"
+            "def f(): late.wait(); ctypes.string_at(0)\nthreading.Thread(target=f, name='crasher').start()"
+        ),
+        "the thread 'crasher'",
+    ),
+    "a low thread": (
+        "import _thread, os\n_ = _thread.start_new_thread(lambda: (late.wait(), os._exit(1)), ())",
+        "a thread",
+    ),
+    "a callback": (
+        "import asyncio, os\n_ = asyncio.get_event_loop().call_later(0.2, os.abort)",
+        "a callback for later",
+    ),
+    "a task": (
+        (
+            "import asyncio, os\nasync def f():\n    while not late.is_set(): await asyncio.sleep(0.01)\n"
+            "    os._exit(1)\ntask = asyncio.create_task(f(), name='ender')\nawait asyncio.sleep(0)"
+        ),
+        "the task 'ender'",
+    ),
+    "a timer of the system": (
+        (
+            "import os, signal\n_ = signal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n"
+            "_ = signal.setitimer(signal.ITIMER_REAL, 0.2)"
+        ),
+        "a timer (SIGALRM)",
+    ),
+    "a worker": (
+        (
+            "import os\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor()\n"
+            "_ = pool.submit(lambda: (late.wait(), os._exit(1)))"
+        ),
+        "the thread 'ThreadPoolExecutor",
+    ),
+}
+LATE = "import threading; late = threading.Event()"
+NOT_TOLD = {
+    "a kernel that ends as it should": (
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "exit()",
+    ),
+    "what was over": (
+        "import threading\nt = threading.Thread(target=late.wait)\nt.start()",
+        "import os; late.set(); t.join(); threading.Timer(0.5, os._exit, (1,)).start()",
+    ),
+    "workers that wait for work": (
+        (
+            "import asyncio\nfrom concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor()\n"
+            "found = list(pool.map(abs, range(9))), await asyncio.to_thread(abs, 1)"
+        ),
+        "import os; os._exit(1)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "what"), ENDS_LATER.values(), ids=ENDS_LATER.keys())
+def test_the_next_kernel_names_the_code_that_had_left_something_running(
+    folder: Path, code: str, what: str
+) -> None:
+    environment = {"JPY_SESSION_NAME": str(folder / "a.ipynb"), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    with Kernel(cwd=folder, env=environment) as kernel:
+        assert kernel.run("%load_ext palimpsest").status == "ok"
+        kernel.run(SCENARIO.format(code=code) + LATE)
+        kernel.run("%agent -y --model rehearsal/ends go on")
+        kernel.client.send("late.set()")
+        kernel.process.wait(LAST_RESORT_SECONDS)
+    with Kernel(cwd=folder, env=environment) as kernel:
+        kernel.run("%load_ext palimpsest")
+        first = kernel.run("%agent --model rehearsal/rehearsal hello")
+        second = kernel.run("%agent --model rehearsal/rehearsal hello")
+
+    told = first.stream("stderr")
+    assert "The kernel ended, and every variable is gone" in told
+    assert "may have ended it" in told
+    assert what in told
+    assert code.split("\n")[0] in told
+    assert "The kernel ended" not in second.stream("stderr")
+
+
+@pytest.mark.parametrize(("code", "end"), NOT_TOLD.values(), ids=NOT_TOLD.keys())
+def test_what_did_not_run_when_the_kernel_ended_is_not_named(
+    folder: Path, code: str, end: str
+) -> None:
+    environment = {"JPY_SESSION_NAME": str(folder / "a.ipynb"), "PALIMPSEST_REHEARSAL_DELAY": "0"}
+    # A forked kernel leaves out what is done at the end of a process.
+    with Kernel(cwd=folder, env=environment, fresh=end == "exit()") as kernel:
+        kernel.run("%load_ext palimpsest")
+        kernel.run(SCENARIO.format(code=code) + LATE)
+        kernel.run("%agent -y --model rehearsal/ends go on")
+        kernel.client.send(end)
+        kernel.process.wait(LAST_RESORT_SECONDS)
+    with Kernel(cwd=folder, env=environment) as kernel:
+        kernel.run("%load_ext palimpsest")
+
+        assert kernel.run("%agent --model rehearsal/rehearsal hello").stream("stderr") == ""

@@ -1,5 +1,9 @@
 """What a piece of the agent's Python leaves running does not end the kernel, and both are told what was refused."""
 
+import os
+import pty
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -71,6 +75,18 @@ LATE = {
         + TIMER.format("lambda: loop.call_soon_threadsafe(loop.stop)"),
         "stopped the kernel's event loop",
     ),
+    "a handler of the loop's errors": (
+        (
+            "loop = asyncio.get_event_loop()\nloop.set_exception_handler(lambda *a: exit())\n"
+            "def f(): 1 / 0\ndef go(f): f() if late.is_set() else loop.call_later(0.01, go, f)\n"
+            "loop.call_later(0.01, go, f);"
+        ),
+        "asked the kernel to end",
+    ),
+    "loop.stop of a thread": (
+        "loop = asyncio.get_event_loop()\n" + TIMER.format("loop.stop"),
+        "stopped the kernel's event loop",
+    ),
     "a handler that exits": (
         (
             "def f(*a):\n    if late.is_set(): signal.setitimer(signal.ITIMER_REAL, 0); sys.exit(1)\n"
@@ -129,6 +145,133 @@ def test_the_kernel_lives_and_user_and_model_are_told(folder: Path, code: str, w
         assert not next_call.failed
         assert words in next_call.section("left behind")
         assert words not in later.output
+
+
+BROKEN = {
+    "None": "sys.stdout = None",
+    "errors to None": "sys.stderr = None",
+    "both": "sys.stdout = sys.stderr = None",
+    "a closed file": "sys.stdout = io.StringIO(); sys.stdout.close()",
+    "the kernel's own, closed": "sys.stdout.close()",
+    "no stream": "sys.stdout = object()",
+    "a stream whose questions raise": "sys.stdout = type('S', (), {'closed': property(lambda s: 1 / 0)})()",
+    "deleted": "del sys.stdout",
+}
+
+
+@pytest.mark.parametrize("asks", ["input('? ')", "getpass.getpass()", "sys.stdin.readline()"])
+def test_a_thread_that_asks_later_takes_no_keys_of_a_terminal(tmp_path: Path, asks: str) -> None:
+    code = (
+        "import getpass, sys, threading\ndef f():\n    late.wait()\n    try: got.append("
+        + asks
+        + ")\n"
+        "    except BaseException as e: got.append(type(e).__name__)\n"
+        "t = threading.Thread(target=f); t.start()"
+    )
+    begin = (
+        f"import sys, threading; sys.path.insert(0, {str(Path(__file__).resolve().parents[3])!r})\n"
+        "late, got = threading.Event(), []\n"
+        "from tests.harness.kernel_application import load\n"
+        "from palimpsest.testing import calls, says\n"
+        f"load(get_ipython()).script(calls('python', code={code!r}), says('Over.'))\n"
+        "get_ipython().run_line_magic('agent', '-y --new go')\n"
+        "late.set(); t.join(); print('GOT', got)\n"
+        "print('MINE', input('mine: '))\n"
+    )
+    (tmp_path / "begin.py").write_text(begin)
+    process, ours = pty.fork()
+    if process == 0:  # the child
+        os.chdir(tmp_path)
+        os.environ |= {"IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb"}
+        options = ["--no-banner", "--simple-prompt", "--colors=nocolor", "--ignore-cwd"]
+        python = [sys.executable, "-m", "IPython", *options, "-c", "%run -i begin.py"]
+        os.execv(sys.executable, python)
+
+    os.write(ours, b"a key\n")
+    shown = b""
+    with suppress(OSError):  # the other end is closed
+        while piece := os.read(ours, 4096):
+            shown += piece
+    os.close(ours)
+    os.waitpid(process, 0)
+
+    text = shown.decode()
+    assert "GOT ['NobodyAnswers']" in text
+    assert "nobody can answer there" in text
+    assert "MINE a key" in text
+
+
+@pytest.mark.parametrize("moment", ["in a cell", "between cells", "and goes on"])
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
+    folder: Path, broken: str, moment: str
+) -> None:
+    goes_on = "\n    threading.Event().wait()" if moment == "and goes on" else ""
+    code = (
+        f"import io, sys, threading\ndef f():\n    late.wait()\n    {broken}\n    done.set(){goes_on}\n"
+        "threading.Thread(target=f, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("import threading\nkept, late, done = 41, threading.Event(), threading.Event()")
+        call_python(kernel, code)
+        if moment == "between cells":
+            kernel.run("threading.Timer(0.05, late.set).start()")
+            kernel.run("", stdin=False)
+            kernel.run("done.wait()")
+        else:
+            kernel.run("late.set(); done.wait()")
+
+        run = kernel.run("print(kept)\nkept + 1")
+        told = call_python(kernel, "1 + 1").section("left behind")
+
+    assert run.stream() == "41\n"
+    assert run.outputs()[-1]["data"]["text/plain"] == "42"
+    assert "unusable" in told
+
+
+def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path) -> None:
+    code = (
+        "import io, sys, threading\ndef f():\n    late.wait()\n    sys.stdout = io.StringIO()\n    done.set()\n"
+        "    threading.Event().wait()\n_ = threading.Thread(target=f, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        kernel.run("import threading\nlate, done = threading.Event(), threading.Event()")
+        call_python(kernel, code)
+        kernel.run("_ = threading.Timer(0.2, late.set).start()")
+        eventually(lambda: kernel.value("done.is_set()") == "True")
+
+        assert kernel.run("print(41)").stream() == "41\n"
+
+
+@pytest.mark.parametrize(
+    "replaced", ["max = builtins.min = len", "isinstance = lambda *a: False", "hasattr = None"]
+)
+def test_the_loops_go_on_while_a_builtin_is_replaced(kernel: Kernel, replaced: str) -> None:
+    name = replaced.partition(" ")[0]
+    code = (
+        f"import builtins, threading\nold = builtins.{name}, builtins.min\nbuiltins.{replaced}\n"
+        f"threading.Event().wait(0.2)\nbuiltins.{name}, builtins.min = old\n6 * 7"
+    )
+
+    assert call_python(kernel, code).section("result") == "42"
+    assert kernel.run("print(6 * 7)").stream() == "42\n"
+
+
+def test_a_stream_that_the_user_replaces_stays(folder: Path) -> None:
+    code = (
+        "import threading\n_ = threading.Thread(target=threading.Event().wait, daemon=True).start()"
+    )
+    with Kernel(cwd=folder) as kernel:
+        kernel.load_scripted_model()
+        call_python(kernel, code)
+        kernel.run("import io, sys\nold, sys.stdout = sys.stdout, io.StringIO()")
+
+        kernel.run("print('mine')")
+
+        assert kernel.value("sys.stdout.getvalue()") == repr("mine\n")
+        assert "put back" not in call_python(kernel, "1").section("left behind")
 
 
 def test_a_listener_of_cells_ends_neither_cells_nor_kernel(folder: Path) -> None:

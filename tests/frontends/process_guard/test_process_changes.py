@@ -111,6 +111,7 @@ PUT_BACK = {
     "sys.stdin": "import sys, io\nsys.stdin = io.StringIO('a')",
     "sys.displayhook": "import sys\nsys.displayhook = lambda value: None\n1",
     "builtins.input": "import builtins\nbuiltins.input = lambda *a: 'yes'\ninput()",
+    "sys.excepthook": "import sys\nsys.excepthook = lambda *a: None\n1",
     "getpass.getpass": "import getpass\ngetpass.getpass = lambda *a: 'yes'",
 }
 

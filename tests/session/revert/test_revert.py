@@ -481,17 +481,42 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
     assert "Third." not in words(session)
 
 
-async def test_a_whitelist_in_gitignore_hides_no_folder_from_a_revert(tmp_path: Path) -> None:
-    (tmp_path / ".gitignore").write_text("*\n!*/\n!*.py\n!.gitignore\n")
+WHITELISTS: dict[str, dict[str, str]] = {
+    "by suffix": {".gitignore": "*\n!*/\n!*.py\n"},
+    "a folder": {".gitignore": "*\n!/lesson/\n!/lesson/**\n"},
+    "only what lies above": {".gitignore": "/*\n!/lesson/\n"},
+    "without a slash": {".gitignore": "/*\n!lesson\n"},
+    "a file in a folder": {".gitignore": "/*\n!/lesson\n/lesson/*\n!/lesson/a.py\n"},
+    "nested": {".gitignore": "lesson/*\n", "lesson/.gitignore": "!*.py\n"},
+    "nested, of all": {"lesson/.gitignore": "*\n!*/\n!a.py\n"},
+    "with a BOM": {".gitignore": "\ufeff*\n!*/\n!*.py\n"},
+    "with CRLF": {".gitignore": "*\r\n!*/\r\n!*.py\r\n"},
+    "with BOM and CRLF": {".gitignore": "\ufeff*\r\n!*/\r\n!*.py\r\n"},
+    "with escapes": {".gitignore": "*\n!*/\n!\\a.p\\y\n"},
+    "with blanks behind": {".gitignore": "*\n!*/\n!*.py   \n"},
+    "with a range": {".gitignore": "*\n!*/\n![a-c].py\n"},
+    "with two stars": {".gitignore": "*\n!*/\n!**/lesson/**\n"},
+    "with broken lines": {".gitignore": "[\n*\n!*/\n![z-\n!*.py\n"},
+    "the last line without an end": {".gitignore": "*\n!*/\n!*.py"},
+}
+
+
+@pytest.mark.parametrize("rules", WHITELISTS.values(), ids=WHITELISTS.keys())
+async def test_what_a_whitelist_does_not_ignore_is_reverted(
+    tmp_path: Path, rules: dict[str, str]
+) -> None:
     (tmp_path / "lesson").mkdir()
     (tmp_path / "lesson/a.py").write_text("one\n")
+    for name, text in rules.items():
+        (tmp_path / name).write_bytes(text.encode())
     made = make_harness(tmp_path, writes("lesson/a.py", "two\n"), says("Done."))
     session = await made.session()
     await ask(session, "change it", yes=True)
 
     assert [one.file for one in await session.reverts.diff()] == ["lesson/a.py"]
-    await session.reverts.revert()
+    done = await session.reverts.revert()
 
+    assert [(one.file, one.action) for one in done.files] == [("lesson/a.py", "restore")]
     assert (tmp_path / "lesson/a.py").read_text() == "one\n"
 
 

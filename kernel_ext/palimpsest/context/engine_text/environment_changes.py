@@ -19,6 +19,7 @@ from palimpsest.context.engine_text.reminders import (
     agent_note,
     is_prompt,
 )
+from palimpsest.transcript.call_outcomes import RUNNING_AT_THE_END
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
@@ -35,6 +36,11 @@ CHANGED = " (its contents changed)"
 MAY_BE_CHANGED = (
     " (a cell changes it; its contents were not compared, so look before you rely on them)"
 )
+ENDED = (
+    "<note>The kernel ended, and every variable is gone. Something that your code had left running was still at work "
+    "and may have ended it: {what}. Do not start it again before that is clear.</note>"
+)
+CODE_CHARS = 80
 CHANGES = "Since your last turn, outside of your own code:"
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -81,6 +87,7 @@ def environment_changes(
         _date(messages, now) if policy.news else None,
         _mode(messages, now, policy),
         _plan(messages, now),
+        _ended_kernel(messages) if policy.news else None,
         _variables(messages, now) if policy.news else None,
     ]
     return tuple(item for item in found if item is not None)
@@ -125,6 +132,34 @@ def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None
     if now.agent == PLAN or (told[-1] if told else False) == now.plan:
         return None
     return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
+
+
+def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
+    """Return a note that the kernel ended while something ran that a call had left; None where it was told."""
+    told = {
+        call
+        for message in messages
+        for part in message.parts
+        if isinstance(part, TextPart) and _told(part) == "ended"
+        for call in (part.metadata or {}).get("calls", ())
+    }
+    found = {
+        part.call_id: f"{', '.join(map(str, left))}, started by {_first_line(part)!r}"
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolPart)
+        and (left := (getattr(part.state, "metadata", None) or {}).get(RUNNING_AT_THE_END))
+        and part.call_id not in told
+    }
+    if not found:
+        return None
+    text = ENDED.format(what="; ".join(found.values()))
+    return EnvironmentChange(text, {NEWS: "ended", "calls": list(found)})
+
+
+def _first_line(part: ToolPart) -> str:
+    lines = [line.strip() for line in str(part.state.input.get("code", "")).splitlines()]
+    return next(filter(None, lines), "")[:CODE_CHARS]
 
 
 def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:

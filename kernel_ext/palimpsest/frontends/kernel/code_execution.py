@@ -17,8 +17,11 @@ from IPython.core.displayhook import DisplayHook
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
 from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
+from palimpsest.frontends.process_guard.excepthook import excepthook_watched
 from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
 from palimpsest.frontends.process_guard.lasting_guards import guard
+from palimpsest.frontends.process_guard.late_streams import guard_streams
+from palimpsest.frontends.process_guard.left_running import left_running
 from palimpsest.frontends.process_guard.process_changes import ProcessState
 from palimpsest.frontends.process_guard.unanswered_input import nobody_answers
 from palimpsest.tools.tool import PythonOutcome
@@ -82,18 +85,22 @@ class Execution:
         """Capture the code's outputs, keep it from ending the kernel, and note what it leaves changed."""
         self._capture.notes += late_sentences()
         guard(self._shell)
+        guard_streams(self._shell)
         self._piece.loop = running_loop()
+        self._piece.waiting_task = asyncio.current_task() if self._piece.loop else None
         before = ProcessState()
         try:
             with (
                 self._capture.installed(self._shell),
                 self._ends.installed(self._shell),
                 nobody_answers(self._capture.notes.append),
+                excepthook_watched(self._shell, self._piece, self._capture.notes.append),
             ):
                 yield
         finally:
             self._piece.ended = True
             self._capture.notes += before.changes()
+            self._capture.left_running = left_running(self._piece)
 
     def _end_child(self) -> None:
         """End a process that the code forked, at the end of the code: it would go on as a second kernel."""
@@ -128,6 +135,7 @@ class Execution:
             images=tuple(capture.images),
             rich=tuple(capture.rich),
             notes=tuple(capture.notes),
+            left_running=capture.left_running,
         )
 
 

@@ -25,6 +25,7 @@ from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
 from palimpsest.frontends.process_guard.attribute_patches import patch, swap
 from palimpsest.frontends.process_guard.kernel_ends import exit_text
 from palimpsest.tools.calls.images import fit_image
+from palimpsest.tools.tool import LeftRunning
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
@@ -105,6 +106,8 @@ class Capture:
         self.rich: list[str] = []
         self.notes: list[str] = []
         """What the code leaves changed in the process, a sentence each."""
+        self.left_running: LeftRunning | None = None
+        """What of the code goes on after its end."""
         self.quiet = False
         """The value of the last expression is not shown: the code ends in a semicolon."""
         self.piece = Piece(code)

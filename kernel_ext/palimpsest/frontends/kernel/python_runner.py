@@ -112,4 +112,5 @@ def _interrupted(job: CodeJob, error: str | None = None) -> PythonOutcome:
         images=tuple(capture.images),
         rich=tuple(capture.rich),
         notes=tuple(capture.notes),
+        left_running=capture.left_running,
     )

@@ -6,9 +6,14 @@ engine's loop runs on a thread of ours: what the main thread hands to it while a
 Border: says and collects; refuses nothing.
 """
 
+import asyncio
 import os
 import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from palimpsest.frontends import terminal
 
@@ -37,6 +42,14 @@ class Piece:
         self.loop: object = None
         """The event loop in which the kernel runs the piece, if there is one."""
         self._code = code
+        self.threads: set[object] = set()
+        """The threads that it started and that run: a ``Thread``, or a token of a low one."""
+        self.tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        """The tasks that it made, from their first step on."""
+        self.waiting_task: asyncio.Task[Any] | None = None
+        """The task of the cell or of the kernel that waits for it, which is none of its own."""
+        self.listeners: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Its listeners of IPython's events that are registered."""
         self._late: set[str] = set()
         self._pid = os.getpid()
 
@@ -75,10 +88,22 @@ def current_piece() -> Piece | None:
 _OF_THREAD = threading.local()
 
 
-def enter_thread(piece: Piece) -> None:
-    """Have the thread that calls belong to a piece whose code started it."""
+@contextmanager
+def piece_thread(piece: Piece, thread: object) -> Iterator[None]:
+    """Have the thread that calls belong to a piece whose code started it, until the end of the block."""
     _OF_THREAD.piece = piece
     PIECE.set(piece)
+    piece.threads.add(thread)
+    try:
+        yield
+    finally:
+        piece.threads.discard(thread)
+        for look in LATE_LOOKS:
+            look(piece)
+
+
+LATE_LOOKS: list[Callable[[Piece], object]] = []
+"""Called when a thread or a callback of a piece has ended, on its thread."""
 
 
 def is_piece_thread() -> bool:

@@ -19,6 +19,7 @@ from palimpsest.frontends.process_guard.agent_pieces import Kept, Piece
 from palimpsest.frontends.process_guard.attribute_patches import patch
 from palimpsest.frontends.process_guard.lasting_guards import (
     KEPT,
+    SET_HANDLER,
     SHUT_DOWN,
     STAND_INS,
     TIMERS,
@@ -97,7 +98,7 @@ class KernelEnds:
         for name, timer in TIMERS:
             one = getattr(signal, name, None)
             if one is not None and signal.getsignal(one) is signal.SIG_DFL:
-                signal.signal(one, gone_off)
+                SET_HANDLER(one, gone_off)
                 STAND_INS.append(gone_off)
                 taken.append((one, getattr(signal, timer)))
         return taken
@@ -108,7 +109,7 @@ class KernelEnds:
                 if signal.getitimer(timer)[0]:
                     signal.setitimer(timer, 0)
                     self._piece.refuse(CANCELLED.format(name=one.name))
-                signal.signal(one, signal.SIG_DFL)
+                SET_HANDLER(one, signal.SIG_DFL)
         if taken:
             STAND_INS.clear()
 

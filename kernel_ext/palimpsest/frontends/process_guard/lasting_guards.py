@@ -8,14 +8,12 @@ threads and of an event loop's callbacks. What leaves no chance (``os._exit``, `
 """
 
 import _thread
-import builtins
+import asyncio
 import faulthandler
 import functools
 import os
 import signal
-import sys
 import threading
-import types
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -25,10 +23,16 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     Kept,
     Piece,
     current_piece,
-    enter_thread,
     on_main_thread,
+    piece_thread,
 )
-from palimpsest.frontends.process_guard.late_callbacks import LateListener, guard_callbacks
+from palimpsest.frontends.process_guard.event_loop import STOPPED
+from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
+from palimpsest.frontends.process_guard.late_callbacks import (
+    LateFunction,
+    LateListener,
+    guard_callbacks,
+)
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
 
@@ -65,14 +69,12 @@ TIMERS = (
     ("SIGVTALRM", "ITIMER_VIRTUAL"),
     ("SIGPROF", "ITIMER_PROF"),
 )
+SET_HANDLER = signal.signal
+"""The function itself, for the guards: the agent's code gets another one."""
 STAND_INS: list[Any] = []
 """The handlers that stand in for a default one while code runs."""
 
 _PIECE_OF_THREAD = "_palimpsest_piece"
-KEEPING = ("selectors", "asyncio", "zmq", "tornado", "ipykernel", "jupyter_client", "palimpsest")
-"""Libraries that run the kernel's loop and the turn; they keep ``max`` and others where code replaces those."""
-KEPT_NAMES = ("abs", "all", "any", "len", "max", "min", "next", "round", "sorted", "sum")
-
 _guarded: set[str] = set()
 """What is guarded in this process: ``process``, and the numbers of shells."""
 
@@ -86,11 +88,12 @@ class OwnInterrupt(KeyboardInterrupt):
 
 def guard(shell: Any) -> None:
     """Set the guards of the process and of a shell, once."""
+    keep_builtins()
     if "process" not in _guarded:
         _guarded.add("process")
-        _keep_builtins()
         _guard_threads()
         _guard_signals()
+        _guard_loop()
         guard_callbacks()
         guard_debuggers()
     if str(id(shell)) not in _guarded:
@@ -109,14 +112,6 @@ def end(piece: Piece, words: str) -> NoReturn:
     raise Kept(words)
 
 
-def _keep_builtins() -> None:
-    """Give what runs the loop names of its own, since a replaced ``max`` ends every loop of the process."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in KEEPING and isinstance(module, types.ModuleType):
-            for kept in KEPT_NAMES:
-                vars(module).setdefault(kept, getattr(builtins, kept))
-
-
 def _guard_threads() -> None:
     """Have a thread belong to the piece whose code starts it."""
     start, begin = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
@@ -130,9 +125,11 @@ def _guard_threads() -> None:
 
     @functools.wraps(begin)
     def begun(self: threading.Thread) -> None:
-        if (piece := getattr(self, _PIECE_OF_THREAD, None)) is not None:
-            enter_thread(piece)
-        begin(self)
+        if (piece := getattr(self, _PIECE_OF_THREAD, None)) is None:
+            begin(self)
+            return
+        with piece_thread(piece, self):
+            begin(self)
 
     @functools.wraps(start_new)
     def started_new(function: Any, *arguments: Any) -> int:
@@ -140,9 +137,13 @@ def _guard_threads() -> None:
         if piece is None or not callable(function):
             return start_new(function, *arguments)
 
+        token = object()
+
         def run(*given: Any, **named: Any) -> None:
-            enter_thread(piece)
-            function(*given, **named)
+            with piece_thread(piece, token):
+                function(*given, **named)
+
+        piece.threads.add(token)  # from now on: the thread may not have begun when the piece ends
 
         return start_new(run, *arguments)
 
@@ -166,6 +167,7 @@ def _guard_signals() -> None:
     for name in ("alarm", "setitimer"):
         if hasattr(signal, name):
             setattr(signal, name, _timer(getattr(signal, name)))
+    signal.signal = _handler_setter(signal.signal)
     dump = faulthandler.dump_traceback_later
 
     @functools.wraps(dump)
@@ -177,6 +179,32 @@ def _guard_signals() -> None:
             dump(*arguments, **options)
 
     faulthandler.dump_traceback_later = dumped
+
+
+def _guard_loop() -> None:
+    """Have the kernel's loop go on where the agent's code stops it, from any thread."""
+    set_handler = asyncio.BaseEventLoop.set_exception_handler
+
+    @functools.wraps(set_handler)
+    def handler_set(self: asyncio.BaseEventLoop, handler: Any) -> None:
+        piece = current_piece()
+        is_late = piece is not None and self is piece.loop and callable(handler)
+        set_handler(
+            self, LateFunction(handler, piece) if is_late and piece is not None else handler
+        )
+
+    asyncio.BaseEventLoop.set_exception_handler = handler_set  # type: ignore[method-assign]
+    stop = asyncio.BaseEventLoop.stop
+
+    @functools.wraps(stop)
+    def stopped(self: asyncio.BaseEventLoop) -> None:
+        piece = current_piece()
+        if piece is not None and self is piece.loop:
+            piece.refuse(STOPPED)
+        else:
+            stop(self)
+
+    asyncio.BaseEventLoop.stop = stopped  # type: ignore[method-assign]
 
 
 def _is_own_process(pid: Any) -> bool:
@@ -227,6 +255,21 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
             raise OwnInterrupt
         if handler in (signal.SIG_DFL, *STAND_INS) and one.name not in LASTING:
             end(piece, SIGNALLED.format(name=one.name))
+
+
+def _handler_setter(set_handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave the stand-in in its place where a piece asks for the default end by a timer."""
+    names = {getattr(signal, name) for name, _ in TIMERS if hasattr(signal, name)}
+
+    @functools.wraps(set_handler)
+    def checked(signalnum: Any, handler: Any) -> Any:
+        piece = current_piece()
+        is_end = handler in (signal.SIG_DFL, int(signal.SIG_DFL)) and signalnum in names
+        if piece is not None and is_end and not piece.ended and STAND_INS:
+            handler = STAND_INS[-1]
+        return set_handler(signalnum, handler)
+
+    return checked
 
 
 def _timer(set_timer: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from palimpsest.frontends.process_guard.agent_pieces import (
+    LATE_LOOKS,
     PIECE,
     Kept,
     Piece,
@@ -43,11 +44,17 @@ def guard_callbacks() -> None:
             return run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
             return run(self)
+        task = getattr(self._callback, "__self__", None)
+        if isinstance(task, asyncio.Task) and task is not piece.waiting_task:
+            piece.tasks.add(task)
         try:
             with surviving(self._loop, piece.refuse):
                 return run(self)
         except (SystemExit, KeyboardInterrupt) as raised:
             _say(piece, raised)
+        finally:
+            for look in LATE_LOOKS:
+                look(piece)
         return None
 
     asyncio.Handle._run = guarded  # type: ignore[method-assign]  # noqa: SLF001
@@ -58,8 +65,8 @@ def _say(piece: Piece, raised: BaseException) -> None:
     piece.refuse(str(raised) if isinstance(raised, Kept) else named)
 
 
-class LateListener:
-    """A listener of IPython's events that a piece registered; it is equal to the function, which unregisters it."""
+class LateFunction:
+    """A function of a piece that others call, in any context; it is equal to the function itself."""
 
     def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
         functools.update_wrapper(self, function)
@@ -67,7 +74,7 @@ class LateListener:
         self._piece = piece
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the listener as the piece's code; IPython shows errors, and what would end the kernel is a sentence.
+        """Call the function as the piece's code; errors are the caller's, and what would end the kernel is a sentence.
 
         While another piece runs it is called for that one, so that what it shows, such as a figure, is that one's.
         """
@@ -82,11 +89,19 @@ class LateListener:
             PIECE.reset(token)
 
     def __eq__(self, other: object) -> bool:
-        function = other._function if isinstance(other, LateListener) else other
+        function = other._function if isinstance(other, LateFunction) else other
         return bool(self._function == function)
 
     def __hash__(self) -> int:
         return hash(self._function)
+
+
+class LateListener(LateFunction):
+    """A listener of IPython's events that a piece registered; as it is equal to the function, that unregisters it."""
+
+    def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
+        super().__init__(function, piece)
+        piece.listeners.add(self)
 
 
 class LateHandler:
@@ -95,6 +110,11 @@ class LateHandler:
     def __init__(self, handler: Callable[[int, Any], Any], piece: Piece) -> None:
         self._handler = handler
         self._piece = piece
+
+    @property
+    def piece(self) -> Piece:
+        """The piece that left it."""
+        return self._piece
 
     def __call__(self, number: int, frame: Any) -> None:
         """Call the handler as the piece's code."""

@@ -16,7 +16,7 @@ import os
 import pdb
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from IPython.core.error import StdinNotImplementedError
@@ -56,11 +56,20 @@ def _checked(call: Callable[..., Any], name: str, instead: str = ASK) -> Callabl
 
 
 def guard_questions(shell: Any) -> None:
-    """Guard a kernel's two ways to ask, also for code that kept them."""
+    """Guard a kernel's two ways to ask, also for code that kept them, and what reads a terminal's keys."""
     kernel = getattr(shell, "kernel", None)
     for name, shown in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
             setattr(kernel, name, _checked(getattr(kernel, name), shown))
+    if (
+        kernel is None
+    ):  # a terminal, whose keys the functions themselves read, also after the end of a piece
+        for module, name, _, called in _asking():
+            setattr(module, name, _checked(getattr(module, name), called))
+        for name in ("read", "readline", "readlines"):
+            with suppress(AttributeError):  # a stream whose methods cannot be set, or none
+                method = getattr(sys.stdin, name)
+                setattr(sys.stdin, name, _checked(method, f"sys.stdin.{name}()"))
 
 
 def guard_debuggers() -> None:
@@ -91,6 +100,15 @@ def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, *arguments, **options)
 
     return checked
+
+
+def _asking() -> list[tuple[Any, str, str, str]]:
+    """Return the functions that read keys: module, name, dotted name, and how it is called."""
+    return [(builtins, "input", "builtins.input", "input()")] + [
+        (getpass, name, f"getpass.{name}", "getpass()")
+        for name in ("getpass", "unix_getpass", "win_getpass", "fallback_getpass")
+        if hasattr(getpass, name)
+    ]
 
 
 class _NoKeys(io.TextIOBase):
@@ -135,14 +153,9 @@ class _NoKeys(io.TextIOBase):
 @contextmanager
 def nobody_answers(tell: Callable[[str], object]) -> Iterator[None]:
     """Refuse the functions that read keys in the code of the block; ``tell`` gets a sentence for each that it replaced."""
-    asking = [(builtins, "input", "builtins.input", "input()")] + [
-        (getpass, name, f"getpass.{name}", "getpass()")
-        for name in ("getpass", "unix_getpass", "win_getpass", "fallback_getpass")
-        if hasattr(getpass, name)
-    ]
     swaps = [
         swap(module, name, shown, _checked(getattr(module, name), called))
-        for module, name, shown, called in asking
+        for module, name, shown, called in _asking()
     ]
     if sys.stdin is not None:
         swaps.append(swap(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin)))

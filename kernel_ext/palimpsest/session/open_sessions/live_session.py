@@ -52,6 +52,7 @@ from palimpsest.session.runs.child_sessions import (
     is_child,
     refuse_prompt_in_child,
 )
+from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
@@ -61,7 +62,7 @@ from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.tool import Abort
+from palimpsest.tools.tool import Abort, PythonRunner
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
@@ -139,6 +140,7 @@ class LiveSession:
             self._prompt_resolver.recovery,
             self._turn_ended,
         )
+        self._left_running = LeftRunningCalls(journal) if services.python else None
         self.title_writer = TitleWriter(services, self.log)
         self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
         self.auto_share = AutoShare(services, journal, self.log, loop)
@@ -425,6 +427,8 @@ class LiveSession:
         if deleted:
             session = self.log.state.session
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
+        if self._left_running is not None:
+            self._left_running.close()
         await off_loop(self.journal.close)
         services, known_as = self._services, self._first_id
         if services.spending_limits.get(known_as) is self.spending_limit:
@@ -499,7 +503,7 @@ class LiveSession:
             request_cache=self._request_cache,
             postponed=self._postponed,
             refused_tools=self._prompt_resolver.refused_tools,
-            python=services.python(self.id) if services.python else None,
+            python=self._python(),
             namespace=self._prompt_resolver.namespace(),
             notebook=services.notebook,
             compactions=self.runner.compactions,
@@ -523,6 +527,12 @@ class LiveSession:
         if services.turn_summaries:
             return self.turn_summaries.watch(run_context)
         return run_context
+
+    def _python(self) -> PythonRunner | None:
+        services, left_running = self._services, self._left_running
+        if services.python is None or left_running is None:
+            return None
+        return left_running.watch(services.python(self.id))
 
     def _keep_postponed(self, until: str) -> None:
         """Keep, beside the switch of step mode, where a postponed pruning ends; a restarted kernel goes on with it."""

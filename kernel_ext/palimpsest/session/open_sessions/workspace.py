@@ -219,7 +219,7 @@ class Workspace:
                 request=request,
                 notebook=self._name(notebook),
             )
-            opened = await self._opened(session.id, session.notebook)
+            opened = await self._opened(session.id, session.notebook, is_new=True)
             if model is not None and isinstance(opened, LiveSession):
                 opened.answer_with(model)
             return opened
@@ -634,7 +634,9 @@ class Workspace:
             else:
                 await asyncio.to_thread(writer.close)
 
-    async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
+    async def _opened(
+        self, session_id: str, notebook: str | None, *, is_new: bool = False
+    ) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)
         if known is not None and known.id != session_id:
             # Another kernel took it over; what this one wrote since continues as a fork.
@@ -663,7 +665,7 @@ class Workspace:
         journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
         if known is not None:
             known.hand_over(journal)
-        ended = self._close_what_was_left(journal, state)
+        ended = self._close_what_was_left(journal, state, ended=not is_new)
         withheld = await self._settle(journal)
         live = LiveSession(self._services, journal, loop)
         live.withheld = "\n".join(filter(None, (ended, withheld)))
@@ -685,16 +687,16 @@ class Workspace:
             return found
         raise SessionHeld(found.reason)
 
-    def _close_what_was_left(self, journal: Journal, state: State) -> str:
+    def _close_what_was_left(self, journal: Journal, state: State, *, ended: bool) -> str:
         """Close what a kernel that ended left open; returns a sentence about the code that ran then, or ""."""
-        ended = code_at_the_end(state)
-        left = close_interrupted(state, self._services.clock())
-        if ended:
-            left.append(SessionError(error=UnknownError(message=ended, explained=True)))
+        words = code_at_the_end(state) if ended else ""
+        left = close_interrupted(state, self._services.clock(), ended=ended)
+        if words:
+            left.append(SessionError(error=UnknownError(message=words, explained=True)))
         left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
         if left:
             journal.append(*left, sync=True)
-        return ended
+        return words
 
     async def _settle(self, journal: Journal) -> str:
         """Reduce a session's record to the rights that apply here; returns a sentence for the user, or ""."""

@@ -5,10 +5,10 @@ Nothing that was written is removed; partial outputs and answers stay, marked as
 """
 
 from collections.abc import Iterator
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.call_outcomes import ABORTED
+from palimpsest.transcript.call_outcomes import ABORTED, LEFT_RUNNING, RUNNING_AT_THE_END
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -48,17 +48,26 @@ ENDED_FOR_USER = (
     "The kernel ended while the agent's Python ran, and every variable is gone. It was running: {line} "
     "Whether it ended the kernel is not known."
 )
+ENDED_AFTER = (
+    "The kernel ended, and every variable is gone. Something that the agent's Python had left running was still at "
+    "work and may have ended it: {what}, started by {line}"
+)
 LINE_CHARS = 80
 MOST_LINES = 3
 """How much of the code the sentence for the user quotes; the whole stands in the call."""
+MOST_LEFT = 3
+"""Calls that left something running which the sentence names, the newest."""
 
 
-def close_interrupted(state: State, now_ms: int) -> list[Event]:
-    """Return the events that close what a dead writer left open; empty when nothing was open."""
+def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[Event]:
+    """Return the events that close what a dead writer left open; empty when nothing was open.
+
+    ``ended`` is False for a new fork, whose parent's kernel may go on.
+    """
     events: list[Event] = []
     for message in state.messages():
         if isinstance(message.info, AssistantMessage):
-            events.extend(_close_message(message, message.info, now_ms, _waiting(state)))
+            events.extend(_close_message(message, message.info, now_ms, _waiting(state), ended))
     for ask_id in state.asks:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
@@ -74,16 +83,39 @@ def close_interrupted(state: State, now_ms: int) -> list[Event]:
 
 
 def code_at_the_end(state: State) -> str:
-    """Return a sentence for the user about the Python that ran when the kernel ended; empty if none did."""
+    """Return sentences for the user about the Python that ran when the kernel ended; empty if none did.
+
+    They name the call that ran, and else the calls that had left something running.
+    """
+    left: list[str] = []
     for message in reversed(state.messages()):
-        for part in message.parts:
+        for part in reversed(message.parts):
             if _ran_python(part, _waiting(state)):
-                code = str(part.state.input.get("code", "")).strip()
-                lines = [line.strip() for line in code.splitlines() if line.strip()]
-                shown = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
-                more = " / ..." if len(lines) > MOST_LINES else ""
-                return ENDED_FOR_USER.format(line=f"{' / '.join(shown)}{more}")
-    return ""
+                return ENDED_FOR_USER.format(line=_quoted(part))
+            if isinstance(part, ToolPart) and (words := left_running(part)):
+                left.append(ENDED_AFTER.format(what=", ".join(words), line=_quoted(part)))
+    return "\n".join(left[:MOST_LEFT])
+
+
+def left_running(part: ToolPart) -> tuple[str, ...]:
+    """Return what a call's code left running, by its record; empty where nothing runs any more."""
+    found = (getattr(part.state, "metadata", None) or {}).get(LEFT_RUNNING)
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+
+def without_left_running(part: ToolPart, **more: Any) -> ToolPart:
+    """Return a call's record without what it left running, and with further metadata."""
+    metadata = {**getattr(part.state, "metadata", {}), **more}
+    metadata.pop(LEFT_RUNNING, None)
+    return part.model_copy(update={"state": part.state.model_copy(update={"metadata": metadata})})
+
+
+def _quoted(part: ToolPart) -> str:
+    """Return the first lines of a call's code, for the user."""
+    code = str(part.state.input.get("code", "")).strip()
+    lines = [line.strip() for line in code.splitlines() if line.strip()]
+    shown = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
+    return f"{' / '.join(shown)}{' / ...' if len(lines) > MOST_LINES else ''}"
 
 
 def _waiting(state: State) -> frozenset[str | None]:
@@ -102,10 +134,14 @@ def _ran_python(part: Part, waiting: frozenset[str | None]) -> TypeGuard[ToolPar
 
 
 def _close_message(
-    message: Message, info: AssistantMessage, now_ms: int, waiting: frozenset[str | None]
+    message: Message,
+    info: AssistantMessage,
+    now_ms: int,
+    waiting: frozenset[str | None],
+    ended: bool,  # noqa: FBT001  # passed on
 ) -> Iterator[Event]:
     for part in message.parts:
-        closed = _closed(part, now_ms, ended=_ran_python(part, waiting))
+        closed = _closed(part, now_ms, ran=_ran_python(part, waiting), ended=ended)
         if closed is not part:
             yield PartUpdated(part=closed)
     if info.time.completed is None:
@@ -122,9 +158,9 @@ def _end_turn(messages: Messages) -> Iterator[Event]:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
-def _closed(part: Part, now_ms: int, *, ended: bool) -> Part:
+def _closed(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
     match part:
-        case ToolPart(state=ToolRunning()) if ended:
+        case ToolPart(state=ToolRunning()) if ran and ended:
             failed = _failed(part.state, now_ms)
             printed = failed.metadata.get("output")
             # What was printed is what the model is shown of a call that was interrupted.
@@ -135,6 +171,9 @@ def _closed(part: Part, now_ms: int, *, ended: bool) -> Part:
             )
         case ToolPart(state=ToolPending() | ToolRunning()):
             return part.model_copy(update={"state": _failed(part.state, now_ms)})
+        case ToolPart() if words := left_running(part):
+            marks = {RUNNING_AT_THE_END: list(words)} if ended else {}
+            return without_left_running(part, **marks)
         case TextPart() | ReasoningPart() if part.time is not None and part.time.end is None:
             time = part.time.model_copy(update={"end": now_ms})
             return part.model_copy(update={"time": time})

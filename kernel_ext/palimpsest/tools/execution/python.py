@@ -63,13 +63,14 @@ class PythonTool:
             progress.close()
         output = clean(outcome_text(outcome))
         if outcome.interrupted:
-            context.metadata(title, {"output": output, "interrupted": True})
+            told = {**_left_running(outcome), "output": output, "interrupted": True}
+            context.metadata(title, told)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
         return ToolOutcome(title, output, _metadata(outcome), outcome.images)
 
 
 def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
+    metadata = _left_running(outcome)
     if outcome.rich:
         metadata["rich"] = list(outcome.rich)
     if outcome.error is not None:
@@ -77,6 +78,11 @@ def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
     if outcome.inputs:
         metadata["inputs"] = dict(outcome.inputs)
     return metadata
+
+
+def _left_running(outcome: PythonOutcome) -> dict[str, Any]:
+    left = outcome.left_running
+    return {"left_running": list(left.words)} if left is not None and not left.over.done() else {}
 
 
 def first_line(code: str) -> str:
