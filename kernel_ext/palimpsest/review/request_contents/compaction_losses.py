@@ -186,7 +186,7 @@ class CompactionLoss(ShownAsTable):
         """What a person forbade or demanded, the lost first: where it was said, and the first later call that touches it."""
         lost = len(self.lost_of(CONSTRAINTS))
         title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {some(len(self.constraints), 'constraint')} lost"
-        return constraints_table(self.timeline, title, self.constraints)
+        return constraints_table(title, self.constraints)
 
     @property
     def _forgotten(self) -> tuple[str, ...]:

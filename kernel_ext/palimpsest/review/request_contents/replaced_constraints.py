@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from palimpsest.context.compaction.constraints import constraints_in, subject_words, words_of
 from palimpsest.render.reports.table import ReportTable, TableColumn
-from palimpsest.review.comparison.links import link_to
 from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline
 
@@ -51,9 +50,7 @@ def replaced_constraints(
     return tuple(found.values())
 
 
-def constraints_table(
-    timeline: Timeline, title: str, constraints: Sequence[ReplacedConstraint]
-) -> ReportTable:
+def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
     ordered = sorted(constraints, key=lambda one: (one.kept, one.item))
     columns = (
@@ -73,8 +70,7 @@ def constraints_table(
         )
         for one in ordered[:MOST_LISTED]
     )
-    links = tuple(link_to(timeline.session, one.said, one.item) for one in ordered[:MOST_LISTED])
-    return ReportTable(title, columns, rows, (COMPARED,), links)
+    return ReportTable(title, columns, rows, (COMPARED,))
 
 
 def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:
