@@ -15,6 +15,7 @@ from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.request_totals import recorded_cost
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
+from palimpsest.review.replay.proof import NO_PROOF, Proof, proof_of
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
@@ -27,6 +28,10 @@ REPORTED = "reported (facts)"
 COUNTERFACTUAL = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
+)
+TAKEN = (
+    "Every row has {breaks} of the recording that nothing explains, as far as it would have read more; its column of "
+    "breaks counts only those that its own changes make."
 )
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
@@ -112,6 +117,8 @@ class PolicyComparison(ShownAsTable):
     figures: tuple[PolicyFigures, ...]
     summaries: SummaryChoice | None = None
     """What stands where a policy would have had a summary written; None: a placeholder of the policy's size."""
+    proof: Proof = NO_PROOF
+    """How well the recording itself is reproduced by the replay that all rows rest on."""
 
     @cached_property
     def table(self) -> ReportTable:
@@ -125,6 +132,12 @@ class PolicyComparison(ShownAsTable):
             links=(
                 *(link_to(self.timeline.session) for _ in reported),
                 *(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            ),
+            lead=self.proof.sentences,
+            doubtful=frozenset(
+                range(len(reported), len(reported) + len(self.figures))
+                if self.proof.is_doubtful
+                else ()
             ),
         )
 
@@ -142,6 +155,7 @@ class PolicyComparison(ShownAsTable):
         return {
             "schema": SCHEMA_VERSION,
             "session": self.timeline.session,
+            "proof": self.proof.json(),
             "ruler": {
                 "estimator": self.ruler.estimator,
                 "unseen": self.ruler.unseen,
@@ -174,6 +188,8 @@ class PolicyComparison(ShownAsTable):
         if ruler.lifetime_words:
             notes.append(ruler.lifetime_words)
         notes.append(price.sentence)
+        if self.proof.taken:
+            notes.append(TAKEN.format(breaks=some(self.proof.taken, "break")))
         notes.append(COUNTERFACTUAL)
         stubs = [
             one.tokens
@@ -198,10 +214,11 @@ def compare_policies(
     references: References | None = None,
     summaries: SummaryChoice | None = None,
     cache: SimulationCache | None = None,
+    own_rule: str = "",
 ) -> PolicyComparison:
     """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording.
 
-    What the cache has of this timeline is not replayed again.
+    What the cache has of this timeline is not replayed again. ``own_rule`` is what the proof says of the agent's own.
     """
     names = References.of(timeline) if references is None else references
     known = SimulationCache(timeline) if cache is None else cache
@@ -216,6 +233,7 @@ def compare_policies(
             for one in simulations
         ),
         summaries,
+        proof_of(timeline, ruler, price, own_rule),
     )
 
 

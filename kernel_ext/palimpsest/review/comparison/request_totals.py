@@ -61,10 +61,7 @@ def estimated_sizes(timeline: Timeline, ruler: Ruler) -> list[tuple[float, float
 
 def estimated_cost(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> float:
     """Return what the requests cost by the ruler."""
-    return sum(
-        profile.cost(0, one.read, one.written, one.output, terms=one.terms)
-        for one in recorded(timeline, ruler).sizes
-    )
+    return sum(one.cost(profile) for one in recorded(timeline, ruler).sizes)
 
 
 def recorded_cost(timeline: Timeline, profile: PriceProfile, *, asked: bool) -> float:

@@ -37,8 +37,11 @@ from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.registry import number_of
+from palimpsest.review.policies.settings import number_text
+from palimpsest.review.replay.cache_policy import CachePolicy, is_cache_policy
 from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
+from palimpsest.review.replay.proof import Proof, proof_of
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import RAW, Simulation
@@ -156,6 +159,21 @@ class SessionReview:
     @cached_property
     def _recorded_price(self) -> PriceProfile:
         return profile_of(self.timeline, None, self._price_of)
+
+    def proof(
+        self, price: str | PriceProfile | None = None, *, ruler: Ruler | None = None
+    ) -> Proof:
+        """Return how well the recording itself is reproduced, before anything is said of a policy.
+
+        >>> session.proof().requests
+        0
+        """
+        return proof_of(self.timeline, ruler or self.ruler, self.price(price), self.own_rule)
+
+    @property
+    def own_rule(self) -> str:
+        """What the recording agent's own rule finds of the recorded compactions; empty where it is not known."""
+        return ""
 
     # Tables
 
@@ -354,6 +372,9 @@ class SessionReview:
             return None
         if policy == RECORDED:
             return RecordedPolicy(self.timeline)
+        if isinstance(policy, str) and is_cache_policy(policy):
+            told = "".join(f" {name}={number_text(one)}" for name, one in numbers.items())
+            return CachePolicy(self.timeline, policy + told)
         return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
 
     def compare(
@@ -390,6 +411,7 @@ class SessionReview:
             references=self.references,
             summaries=choice,
             cache=self.replays,
+            own_rule=self.own_rule,
         )
         self._kept()
         return compared
