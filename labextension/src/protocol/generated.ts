@@ -2555,6 +2555,7 @@ export interface TimelineView {
   ruler: RulerView;
   price: PriceView;
   recorded: TrackView;
+  proof?: ProofView;
   events: EventView[];
   breaks: BreakView[];
   break_notes: string[];
@@ -2700,6 +2701,10 @@ export interface TrackView {
    * The first item that was sent before and is shown otherwise; -1 where a request only grew.
    */
   first_changed: number[];
+  /**
+   * The requests at which the cache is lost as in the recording, where nothing explains it.
+   */
+  taken: number[];
   probe?: ProbeView;
   figures?: TrackFigures;
   facts?: TrackFigures;
@@ -2757,6 +2762,23 @@ export interface TrackFigures {
    * How often the rule acted, or why it never did, with numbers.
    */
   verdict: string;
+}
+/**
+ * How well the recording itself is reproduced by the replay that every track rests on.
+ */
+export interface ProofView {
+  /**
+   * The first tells what is reproduced; the others why not all of it is.
+   */
+  sentences: string[];
+  /**
+   * Reproduced requests of those that can be compared, 0 to 1; None where none can.
+   */
+  share?: number;
+  /**
+   * Too little is reproduced, so that what rests on it is pale and marked.
+   */
+  is_doubtful: boolean;
 }
 /**
  * Something that was paid for without use.

@@ -11,6 +11,7 @@ import type {
   ViewQuery
 } from '../protocol/generated';
 import { isGone, ItemStates } from '../state/inspector/itemStates';
+import { scaleAt } from '../state/inspector/requestScale';
 import type { IInspectorSource } from '../state/inspector/source';
 import { why } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
@@ -178,7 +179,7 @@ export class ReportSource implements IInspectorSource {
       state,
       text: text.slice(0, BLOCK_CHARS),
       chars: text.length,
-      tokens: Math.round(tokens * view.ruler.factor)
+      tokens: Math.round(tokens * scaleAt(states, request).factor)
     };
   }
 }

@@ -87,6 +87,10 @@ def test_compare_gives_one_row_a_policy_and_markdown_for_a_pull_request(tmp_path
     shown = run("compare", PI, "--markdown", "--policy", *policies, cwd=tmp_path)
 
     (compared,) = valid(told.json)["comparisons"]
+    proof = compared["proof"]
+    assert (proof["requests"], proof["reproduced"], proof["taken"]) == (438, 409, 29)
+    assert compared["lead"] == [proof["sentence"]]
+    assert compared["doubtful"] == []
     assert [one["policy"] for one in compared["rows"]] == ["reported (facts)", *policies]
     assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
     rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
@@ -158,6 +162,23 @@ def test_a_report_is_the_baseline_of_a_later_one(
     assert main([*against, "cost > 2.1 * baseline or input > 160_000"]) == 1
 
 
+def test_a_recording_that_is_not_reproduced_fails_a_condition_on_its_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubtful = str(sample("inspect_plain.eval", tmp_path))
+    condition = ["--fail-if", "proof < 0.95"]
+
+    compared = main(["compare", doubtful, "--policy", "raw", "cache.system", *condition])
+    told = capsys.readouterr()
+    inspected = main(["inspect", doubtful, "--json", "--fail-if", "proof_money > 0.03"])
+    values = valid(json.loads(capsys.readouterr().out))
+
+    assert (compared, inspected) == (1, 1)
+    assert "proof < 0.95 holds for 'raw': proof 0." in told.err
+    assert told.out.index("Replayed as recorded: 0 of 2 requests") < told.out.index("\nraw ?")
+    assert values["sessions"][0]["proof"]["holds"] is False
+
+
 @pytest.mark.slow
 def test_the_first_row_of_a_comparison_is_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -169,7 +190,7 @@ def test_the_first_row_of_a_comparison_is_its_baseline(
     broken = main(["compare", path, *policies, "--fail-if", "breaks > baseline + 300"])
 
     assert (dearer, broken) == (0, 1)
-    assert "holds for 'sweagent.last_n n=10': breaks 362, baseline 0." in capsys.readouterr().err
+    assert "holds for 'sweagent.last_n n=10': breaks 361, baseline 0." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_the_ruler_of_pi_is_the_measured_one() -> None:
     by_tokens = fit_ruler(pi_timeline(), "tiktoken/o200k_base")
 
     assert by_chars.measured
-    assert by_chars.unseen == 1_629
+    assert round(by_chars.unseen) == 1_605  # the first request's items are scaled like all others
     assert round(by_chars.factor, 3) == 1.409
     assert round(by_tokens.factor, 3) == 1.271
 

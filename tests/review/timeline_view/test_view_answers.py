@@ -114,7 +114,9 @@ def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -
 
     whole = pi.answer(AskRequest(request=200, policy="opencode.prune")).request
     assert whole is not None
-    assert abs(tokens + pi.review.ruler.unseen - whole.tokens) < total
+    shown = pi.review.request(201, "opencode.prune")
+    (unseen,) = shown.beside
+    assert abs(tokens + unseen.tokens - whole.tokens) < total
 
 
 @pytest.mark.parametrize(

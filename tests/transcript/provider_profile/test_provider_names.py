@@ -17,6 +17,7 @@ NAMES = re.compile(
 RULES = {
     "transcript/provider_profile/profile.py": "the profile",
     "transcript/provider_profile/provider_table.py": "its rows",
+    "transcript/provider_profile/cache_rules.py": "what of a prompt each of them caches",
     "transcript/provider_profile/request_limits.py": "the most that each takes in a request",
     "transcript/provider_profile/older_profiles.py": "the rows of requests that were recorded before there was a profile",
     "transcript/provider_profile/recorded_agents.py": "what the recorded agents decide, which golden data holds",

@@ -10,6 +10,7 @@ from palimpsest.review.comparison.session_figures import SessionFigures, session
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.comparison.subagents import Subagents
 from palimpsest.review.comparison.wastes import Wastes
+from palimpsest.review.replay.proof import Proof
 
 _TOTALS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
@@ -48,6 +49,8 @@ class SessionReport:
     wastes: Wastes
     kinds: ReportTable
     subagents: Subagents
+    proof: Proof
+    """How well a replay reproduces the session, on which every comparison with a policy rests."""
     gaps: tuple[str, ...]
     """What the recording lacks, a sentence each."""
 
@@ -104,12 +107,14 @@ class SessionReport:
         if one.estimates & {"cost", "break_cost"}:
             notes.append(one.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
-        return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes))
+        lead = self.proof.sentences if self.proof.rows else ()
+        return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes), lead=lead)
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
             **self.figures.json(),
+            "proof": self.proof.json(),
             "items_by_kind": self.kinds.records(),
             "subagents": self.subagents.json(),
             "cache_breaks": self.breaks.table.priced_records(),
@@ -126,6 +131,7 @@ def session_report(review: SessionReview) -> SessionReport:
         review.wastes(),
         items_by_kind(review),
         review.subagents,
+        review.proof(),
         review.timeline.gaps,
     )
 

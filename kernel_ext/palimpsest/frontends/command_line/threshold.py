@@ -23,15 +23,27 @@ def row_groups(values: Mapping[str, Any]) -> list[list[Row]]:
     if "comparisons" in values:
         return [
             [
-                {"session": one.get("session"), **row}
+                {"session": one.get("session"), **_proof(one), **row}
                 for row in _dicts(one.get("rows"))
                 if row.get("policy") != REPORTED
             ]
             for one in _dicts(values["comparisons"])
         ]
     if values.get("command") == "inspect":
-        return [[one] for one in _dicts(values.get("sessions"))]
+        return [[{**one, **_proof(one)}] for one in _dicts(values.get("sessions"))]
     return [list(_dicts(values.get("sessions")))]
+
+
+def _proof(values: Mapping[str, Any]) -> Row:
+    """Return how well a recording is reproduced as columns: the share of its requests, and how far its money is away."""
+    proof = values.get("proof")
+    if not isinstance(proof, dict):
+        return {}
+    apart = proof.get("money_apart")
+    return {
+        "proof": proof.get("share"),
+        "proof_money": abs(apart) if isinstance(apart, int | float) else None,
+    }
 
 
 def failed(

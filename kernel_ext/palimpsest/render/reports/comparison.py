@@ -7,6 +7,7 @@ colour in their ``style`` attribute, since an untrusted notebook loses style she
 from dataclasses import dataclass
 
 from palimpsest.render.content.phrases import count
+from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
@@ -57,20 +58,29 @@ class Comparison:
     more: str
     """A sentence about lines that are left out; empty where none are."""
     notes: tuple[str, ...]
+    lead: tuple[str, ...] = ()
+    """Sentences before the numbers: what they rest on."""
+    is_doubtful: bool = False
+    """The other side is not to be relied on, for the reason that the lead tells; it is pale, and marked."""
+
+    @property
+    def _other(self) -> str:
+        return f"{self.other} {DOUBTFUL}" if self.is_doubtful else self.other
 
     @property
     def text(self) -> str:
         """The comparison as plain text."""
-        totals: list[tuple[str, ...]] = [("", self.was, self.other, "")]
+        totals: list[tuple[str, ...]] = [("", self.was, self._other, "")]
         totals += [(one.name, count(one.was), count(one.other), one.change) for one in self.totals]
-        blocks = [self.title, _aligned(totals), _aligned([self._head, *self._rows])]
+        blocks = [self.title, *self.lead, _aligned(totals), _aligned([self._head, *self._rows])]
         return "\n\n".join([*blocks, *([self.more] if self.more else []), *self.notes])
 
     @property
     def markdown(self) -> str:
         """The same as Markdown."""
         lines = [f"**{inline(self.title)}**", ""]
-        lines += [f"| | {inline(self.was)} | {inline(self.other)} | |", "|---|--:|--:|--:|"]
+        lines += [f"{inline(words)}\n" for words in self.lead]
+        lines += [f"| | {inline(self.was)} | {inline(self._other)} | |", "|---|--:|--:|--:|"]
         lines += [
             f"| {inline(one.name)} | {count(one.was)} | {count(one.other)} | {one.change} |"
             for one in self.totals
@@ -96,20 +106,22 @@ class Comparison:
             for one in self.lines
         )
         notes = "\n".join(f"<p>{_words(one)}</p>" for one in (self.more, *self.notes) if one)
+        lead = "".join(f"<p>{_words(one)}</p>\n" for one in self.lead)
+        pale = f' style="{_PALE}"' if self.is_doubtful else ""
         return (
-            f"<p><b>{_words(self.title)}</b></p>\n<table><thead><tr><th></th>"
+            f"<p><b>{_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
             f"<th {_RIGHT}>{_swatch(WAS)}{_words(self.was)}</th>"
-            f"<th {_RIGHT}>{_swatch(OTHER)}{_words(self.other)}</th><th></th></tr></thead>"
-            f"<tbody>\n{totals}\n</tbody></table>\n<table><thead><tr><th {_RIGHT}>step</th>"
+            f"<th {_RIGHT}>{_swatch(OTHER)}{_words(self._other)}</th><th></th></tr></thead>"
+            f"<tbody>\n{totals}\n</tbody></table>\n<table{pale}><thead><tr><th {_RIGHT}>step</th>"
             f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
-            f"<th {_RIGHT}>{_words(self.was)}</th><th {_RIGHT}>{_words(self.other)}</th>"
+            f"<th {_RIGHT}>{_words(self.was)}</th><th {_RIGHT}>{_words(self._other)}</th>"
             f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
         )
 
     @property
     def _head(self) -> tuple[str, ...]:
         cached = "of it cached"
-        return ("step", self.was, cached, self.other, cached, "otherwise")
+        return ("step", self.was, cached, self._other, cached, "otherwise")
 
     @property
     def _rows(self) -> list[tuple[str, ...]]:

@@ -13,6 +13,8 @@ from palimpsest.transcript.visible_text import visible_line
 
 ESTIMATED = "~"
 """Stands before the head of a column of estimates."""
+DOUBTFUL = "?"
+"""Stands behind the name of a row whose estimates rest on a replay that does not reproduce the recording."""
 UNKNOWN = "-"
 """Stands for a value that is not known."""
 Cell = str | int | float | bool | None
@@ -86,6 +88,10 @@ class ReportTable(ShownAsTable):
     """A link for each row, which later views open; empty for none."""
     estimates: frozenset[tuple[int, str]] = frozenset()
     """Row and key of single values that are estimates, in columns that are not."""
+    lead: tuple[str, ...] = ()
+    """Sentences before the rows: what they rest on."""
+    doubtful: frozenset[int] = frozenset()
+    """Rows whose estimates are not to be relied on, for the reason that the lead tells; pale, and marked."""
 
     @property
     def table(self) -> "ReportTable":
@@ -120,15 +126,18 @@ class ReportTable(ShownAsTable):
             ).rstrip()
             for row in (head, *body)
         ]
-        told = [_plain(one) for one in (self.title, *self.notes)]
-        return "\n\n".join([told[0], "\n".join(lines), *told[1:]])
+        told = [_plain(one) for one in (self.title, *self.lead)]
+        notes = [_plain(one) for one in self.notes]
+        return "\n\n".join([*told, "\n".join(lines), *notes])
 
     @property
     def markdown(self) -> str:
         """The table as Markdown."""
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
         head = [_cell(_titled(column)) for column in self.columns]
-        lines = [f"**{inline(self.title)}**", "", f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
+        lines = [f"**{inline(self.title)}**", ""]
+        lines += [f"{inline(one)}\n" for one in self.lead]
+        lines += [f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
         lines += [f"| {' | '.join(_cell(one) for one in row)} |" for row in self._shown()]
         lines += [f"\n{inline(note)}" for note in self.notes]
         return "\n".join(lines)
@@ -141,18 +150,19 @@ class ReportTable(ShownAsTable):
             for column in self.columns
         )
         body = "\n".join(
-            "<tr>"
+            f"<tr{_PALE if number in self.doubtful else ''}>"
             + "".join(
                 f"<td {_style(column)}>{in_html(clean(cell))}</td>"
                 for cell, column in zip(row, self.columns, strict=True)
             )
             + "</tr>"
-            for row in self._shown()
+            for number, row in enumerate(self._shown())
         )
+        lead = "".join(f"<p>{in_html(clean(one))}</p>\n" for one in self.lead)
         notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
         title = in_html(clean(self.title))
         return (
-            f'<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
+            f'{lead}<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n{notes}"
         )
 
@@ -166,6 +176,8 @@ class ReportTable(ShownAsTable):
             ],
             "rows": self.records(),
             "estimates": [{"row": row, "key": key} for row, key in sorted(self.estimates)],
+            "lead": list(self.lead),
+            "doubtful": sorted(self.doubtful),
             "notes": list(self.notes),
         }
 
@@ -183,13 +195,16 @@ class ReportTable(ShownAsTable):
             else 0
             for place, column in enumerate(self.columns)
         ]
-        return [
+        shown = [
             [
                 marked(shown_cell(cell, column, most), (number, column.key) in self.estimates)
                 for cell, column, most in zip(row, self.columns, digits, strict=True)
             ]
             for number, row in enumerate(self.rows)
         ]
+        for number in self.doubtful:
+            shown[number][0] += f" {DOUBTFUL}"
+        return shown
 
 
 def marked(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
@@ -228,6 +243,9 @@ def shown_cell(value: Cell, column: TableColumn, digits: int = 0) -> str:
 def json_attribute(text: str) -> str:
     """Return a text as the quoted value of an HTML attribute."""
     return f'"{in_html(clean(text))}"'
+
+
+_PALE = ' style="opacity:0.55"'
 
 
 def _titled(column: TableColumn) -> str:

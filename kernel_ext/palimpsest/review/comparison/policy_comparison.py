@@ -16,6 +16,7 @@ from palimpsest.review.comparison.request_totals import request_totals
 from palimpsest.review.policies.engine_policies import windows_left
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.replay.moved_summaries import SummaryChoice
+from palimpsest.review.replay.proof import NO_PROOF, Proof, proof_of
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
@@ -32,6 +33,10 @@ COUNTERFACTUAL = (
 DOES_NOT_FIT = (
     "A policy that does not fit could not have been used so: its costs are those of requests that a provider refuses, "
     "and it is never the cheapest."
+)
+TAKEN = (
+    "Every row has {breaks} of the recording that nothing explains, as far as it would have read more; its column of "
+    "breaks counts only those that its own changes make."
 )
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
@@ -122,6 +127,8 @@ class PolicyComparison(ShownAsTable):
     """What stands where a policy would have had a summary written; None: a placeholder of the policy's size."""
     windows: tuple[str, ...] = ()
     """What is left of a window where the model's longest answer is not known; a sentence a policy."""
+    proof: Proof = NO_PROOF
+    """How well the recording itself is reproduced by the replay that all rows rest on."""
 
     @cached_property
     def table(self) -> ReportTable:
@@ -135,6 +142,12 @@ class PolicyComparison(ShownAsTable):
             links=(
                 *(link_to(self.timeline.session) for _ in reported),
                 *(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+            ),
+            lead=self.proof.sentences,
+            doubtful=frozenset(
+                range(len(reported), len(reported) + len(self.figures))
+                if self.proof.is_doubtful
+                else ()
             ),
         )
 
@@ -158,6 +171,7 @@ class PolicyComparison(ShownAsTable):
         return {
             "schema": SCHEMA_VERSION,
             "session": self.timeline.session,
+            "proof": self.proof.json(),
             "ruler": {
                 "estimator": self.ruler.estimator,
                 "unseen": self.ruler.unseen,
@@ -193,6 +207,8 @@ class PolicyComparison(ShownAsTable):
             notes.append(ruler.lifetime_words)
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
+        if self.proof.taken:
+            notes.append(TAKEN.format(breaks=some(self.proof.taken, "break")))
         notes.append(COUNTERFACTUAL)
         notes += self.windows
         if any(not one.fits for one in self.figures):
@@ -220,10 +236,11 @@ def compare_policies(
     references: References | None = None,
     summaries: SummaryChoice | None = None,
     cache: SimulationCache | None = None,
+    own_rule: str = "",
 ) -> PolicyComparison:
     """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording.
 
-    What the cache has of this timeline is not replayed again.
+    What the cache has of this timeline is not replayed again. ``own_rule`` is what the proof says of the agent's own.
     """
     names = References.of(timeline) if references is None else references
     known = SimulationCache(timeline) if cache is None else cache
@@ -239,6 +256,7 @@ def compare_policies(
         ),
         summaries,
         windows_left(policies, timeline, window),
+        proof_of(timeline, ruler, price, own_rule),
     )
 
 

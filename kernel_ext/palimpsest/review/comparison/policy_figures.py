@@ -10,9 +10,10 @@ from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.measured import MEASURES
 from palimpsest.review.policies.policy import Probe
+from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import RAW, ProbeAt, RequestSize, Simulation
+from palimpsest.review.replay.simulation import RAW, ProbeAt, Simulation
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
@@ -113,16 +114,12 @@ def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[fl
     return grown.of(
         simulation.sizes,
         {
-            "total": lambda one: one.total,
-            "read": lambda one: one.read,
-            "cost": lambda one: price.cost(0, one.read, one.written, one.output, terms=one.terms),
-            "summaries": lambda one: (
-                price.cost(0, one.summary_input, 0, one.summary_output, terms=one.terms)
-                if one.summary_output
-                else 0.0
-            ),
+            "total": lambda one: one.total if one.is_billed else 0.0,
+            "read": lambda one: one.read if one.is_billed else 0.0,
+            "cost": lambda one: one.cost(price),
+            "summaries": lambda one: one.summaries_cost(price),
             "cost_uncached": lambda one: (
-                price.cost(one.total, 0, 0, one.output, terms=one.terms)
+                price.cost(one.total, 0, 0, one.output, terms=one.terms) * one.is_billed
                 + price.cost(one.summary_input, 0, 0, one.summary_output, terms=one.terms)
             ),
         },
@@ -167,6 +164,8 @@ def _distance(probes: tuple[ProbeAt, ...]) -> float | None:
 def verdict(simulation: Simulation) -> str:
     """Return in a sentence with numbers how often the policy acted, and why it did not where it never did."""
     timeline = simulation.timeline
+    if simulation.plan is not None:
+        return simulation.plan.sentence
     if simulation.fired:
         first = simulation.fired[0]
         times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"

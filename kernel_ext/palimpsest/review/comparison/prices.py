@@ -10,7 +10,7 @@ from itertools import islice
 
 from palimpsest.review.comparison.given_prices import UNIT_WORD, GivenPrices, given_prices
 from palimpsest.review.comparison.offline_prices import offline_price, offline_source
-from palimpsest.review.replay.cache_lifetime import HOUR, keeps_an_hour
+from palimpsest.review.replay.cache_lifetime import keeps_an_hour
 from palimpsest.review.replay.ruler import GIVEN, UNITS, PriceProfile, rates_of
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -64,23 +64,6 @@ def profile_of(
         of_session=True,
         unused=bool(given.of_models) and not any(one.given for one in known),
     )
-
-
-def kept_for(profile: PriceProfile, seconds: float) -> PriceProfile:
-    """Return prices for a cache that keeps a prefix so long: writes for an hour have a price of their own."""
-    if profile.unit != "USD":
-        return profile
-    return replace(
-        _kept_for(profile, seconds), others=tuple(_kept_for(one, seconds) for one in profile.others)
-    )
-
-
-def _kept_for(profile: PriceProfile, seconds: float) -> PriceProfile:
-    price, hour = profile.model_price, seconds >= HOUR
-    rates = None if price is None else rates_of(price, writes_hour=hour)
-    if rates is None:
-        return profile
-    return replace(profile, **rates._asdict(), writes_hour=hour)
 
 
 def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:

@@ -24,7 +24,6 @@ from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.prices import (
     NAMELESS,
     PriceOf,
-    kept_for,
     profile_of,
     with_models_of,
 )
@@ -50,10 +49,14 @@ from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.registry import number_of
+from palimpsest.review.policies.settings import number_text
+from palimpsest.review.replay.cache_lifetime import HOUR
+from palimpsest.review.replay.cache_policy import CachePolicy, is_cache_policy
 from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
+from palimpsest.review.replay.proof import Proof, proof_of
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
-from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.review.replay.ruler import PriceProfile, Ruler, kept_for
 from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.review.request_contents.compaction_losses import (
@@ -200,7 +203,7 @@ class SessionReview:
         """Return the prices of a replay: where a lifetime of the cache was given, its writes are for that long."""
         seconds = self._lifetime(price, lifetime)
         profile = self.price(price)
-        return profile if seconds is None else kept_for(profile, seconds)
+        return profile if seconds is None else kept_for(profile, hourly=seconds >= HOUR)
 
     def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
         """Return the seconds that were given: for this question, with its price, or for the review."""
@@ -221,6 +224,22 @@ class SessionReview:
     def _profiles(self) -> dict[str | None, PriceProfile]:
         """The prices that were asked for, by their words."""
         return {}
+
+    def proof(self, price: PriceLike = None) -> Proof:
+        """Return how well the recording itself is reproduced, before anything is said of a policy.
+
+        >>> session.proof().requests
+        0
+        """
+        return proof_of(
+            self.timeline, self.ruler_at(price), self.replay_price(price), self._own_rule_words
+        )
+
+    @cached_property
+    def _own_rule_words(self) -> str:
+        """What the recorded agent's own rule finds of the recorded compactions; empty where it is not known."""
+        found = self.own_rule()
+        return "" if found is None else found.words
 
     # Tables
 
@@ -444,6 +463,9 @@ class SessionReview:
             return None
         if policy == RECORDED:
             return RecordedPolicy(self.timeline)
+        if isinstance(policy, str) and is_cache_policy(policy):
+            told = "".join(f" {name}={number_text(one)}" for name, one in numbers.items())
+            return CachePolicy(self.timeline, policy + told)
         return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
 
     def compare(
@@ -484,6 +506,7 @@ class SessionReview:
             references=self.references,
             summaries=choice,
             cache=self.replays,
+            own_rule=self._own_rule_words,
         )
         self._kept()
         return compared
@@ -535,7 +558,7 @@ def _kept_so_long(ruler: Ruler, seconds: float | None) -> Ruler:
     if seconds is None:
         return ruler
     words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
-    return replace(ruler, lifetime_seconds=seconds, lifetime_words=words)
+    return ruler.kept_so_long(seconds, words)
 
 
 def _swept(

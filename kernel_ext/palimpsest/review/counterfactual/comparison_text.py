@@ -7,6 +7,7 @@ from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, ComparisonRow, ComparisonTotal
 from palimpsest.review.counterfactual.steps import Replay, Step
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.replay.proof import NO_PROOF, Proof
 from palimpsest.transcript.context_values.policies import Policy
 
 MOST_LINES = 40
@@ -45,6 +46,7 @@ def what_if_comparison(
     summary_tokens: int,
     *,
     exact: bool = True,
+    proof: Proof = NO_PROOF,
 ) -> Comparison:
     """Return the comparison of a recorded session with what it would have been.
 
@@ -60,6 +62,8 @@ def what_if_comparison(
         lines=tuple(lines[number] for number in shown),
         more=more,
         notes=_notes(other, first_difference, summary_tokens, exact=exact),
+        lead=proof.sentences if proof.rows else (),
+        is_doubtful=proof.is_doubtful,
     )
 
 

@@ -46,14 +46,14 @@ def light_whatif(
     recorded = Replay(timeline.session, None, counterfactual=False, steps=was.steps())
     if isinstance(chosen, RecordedPolicy):
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded.steps)
-        return WhatIf(recorded, other, summary_tokens)
+        return WhatIf(recorded, other, summary_tokens, proof=review.proof())
     watched = WatchedPolicy(chosen)
     simulation = simulate(timeline, watched, ruler, window)
     differ = frozenset(different_requests(timeline, simulation.timeline.transitions))
     steps = LightSteps(timeline, simulation, differ, chosen, watched.states).steps()
     shown = chosen.engine if isinstance(chosen, EnginePolicy) else chosen
     other = Replay(timeline.session, shown, counterfactual=True, steps=steps)
-    return WhatIf(recorded, other, summary_tokens)
+    return WhatIf(recorded, other, summary_tokens, proof=review.proof())
 
 
 class EverythingWhole:

@@ -6,6 +6,7 @@ from typing import Any
 from palimpsest.render.reports.comparison import Comparison
 from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison
 from palimpsest.review.counterfactual.steps import Replay
+from palimpsest.review.replay.proof import NO_PROOF, Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,9 @@ class WhatIf:
     """Size of a stand-in summary."""
     exact: bool = False
     """Each request was written anew and compared to the byte; else sizes are estimates."""
+
+    proof: Proof = NO_PROOF
+    """How well the recording itself is reproduced; an exact one writes each request anew and is told by nothing else."""
 
     @property
     def same(self) -> bool:
@@ -43,6 +47,7 @@ class WhatIf:
             self.first_difference,
             self.summary_tokens,
             exact=self.exact,
+            proof=self.proof,
         )
 
     @property

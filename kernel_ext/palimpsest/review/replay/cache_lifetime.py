@@ -4,7 +4,7 @@ Border: pure, from reported usage and times alone. A recording tells it where it
 kept; else it is concluded from the pauses after which a prefix was still read, or was not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,6 +37,31 @@ def cache_lifetime(timeline: Timeline) -> CacheLifetime:
     return timeline.derived("cache lifetime", _found)
 
 
+def lifetime_seconds(
+    timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
+) -> Callable[[str], float]:
+    """Return the lifetime of a model's cache, as some of the requests tell it or let one conclude it."""
+    known = [one for one in timeline.requests if is_known(one)]
+    hourly = {
+        model
+        for model in {one.model for one in known}
+        if keeps_an_hour([one for one in known if one.model == model])
+    }
+    told = {
+        one.model
+        for one in known
+        if one.usage is not None and one.usage.cache_write_hour is not None
+    }
+    concluded = _concluded(*_pauses(timeline, is_known))
+
+    def of(model: str) -> float:
+        if model in hourly:
+            return HOUR
+        return MINUTES if model in told else concluded
+
+    return of
+
+
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
     """Return whether most of what requests wrote to the cache is kept for an hour."""
     usages = [one.usage for one in requests if one.usage is not None]
@@ -53,12 +78,7 @@ def _found(timeline: Timeline) -> CacheLifetime:
             HOUR, "The cache keeps a prefix for an hour, as the recorded writes asked for."
         )
     kept, lost = _pauses(timeline)
-    against = {
-        lifetime: sum(one > lifetime for one in kept)
-        + sum(MINUTES < one <= lifetime for one in lost)
-        for lifetime in LIFETIMES
-    }
-    seconds = min(LIFETIMES, key=lambda one: (against[one], one))
+    seconds = _concluded(kept, lost)
     if seconds == MINUTES:
         how = (
             "it is assumed"
@@ -73,7 +93,19 @@ def _found(timeline: Timeline) -> CacheLifetime:
     )
 
 
-def _pauses(timeline: Timeline) -> tuple[list[float], list[float]]:
+def _concluded(kept: Sequence[float], lost: Sequence[float]) -> float:
+    """Return the lifetime that the fewest pauses contradict."""
+    against = {
+        lifetime: sum(one > lifetime for one in kept)
+        + sum(MINUTES < one <= lifetime for one in lost)
+        for lifetime in LIFETIMES
+    }
+    return min(LIFETIMES, key=lambda one: (against[one], one))
+
+
+def _pauses(
+    timeline: Timeline, is_known: Callable[[TimelineRequest], bool] = lambda _: True
+) -> tuple[list[float], list[float]]:
     """Return the seconds of pauses after which the prefix was still read, and of those after which it was gone.
 
     Requests before which something in the context changed say nothing of that.
@@ -84,6 +116,8 @@ def _pauses(timeline: Timeline) -> tuple[list[float], list[float]]:
     lost: list[float] = []
     for before, after in pairwise(timeline.requests):
         if before.usage is None or after.usage is None or after.index in changed:
+            continue
+        if not (is_known(before) and is_known(after)):
             continue
         same = (
             before.model == after.model

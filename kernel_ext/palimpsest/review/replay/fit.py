@@ -2,21 +2,26 @@
 
 ``unseen`` comes from the first request, ``factor`` from the growth of requests that only appended; what is
 left at each request is its remainder, and the band of the factor says how far it varies. A report that
-contradicts those around it is left out of the fit, and named.
+contradicts those around it is left out of the fit, and named. A replay counts each request by what all others
+reported, so that what it says of a recorded one is no repetition of that one's own report.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from statistics import median
+from typing import NamedTuple
 
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
+from palimpsest.review.replay.cache_walk import CacheWalk, RequestSize, UnmeasuredRequest
 from palimpsest.review.replay.growing_replay import recorded_replay
+from palimpsest.review.replay.request_rulers import FOLDS, Fit, request_rulers
 from palimpsest.review.replay.ruler import Prefix, Ruler
-from palimpsest.review.replay.simulation import RequestSize, Simulation, is_warm
-from palimpsest.transcript.growing_lists import GrownRows
+from palimpsest.review.replay.simulation import Simulation
 from palimpsest.transcript.timeline import CHARS4, Timeline
 
+MOST_MEASURED = 4
+"""Rulers for which a recorded session is kept as it was measured by them."""
 LEAST_GROWTH = 1_000
 """Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
 
@@ -49,34 +54,33 @@ def recorded(timeline: Timeline, ruler: Ruler) -> Simulation:
 
     It is replayed once; another ruler measures the same replay anew.
     """
-    plain = Ruler(estimator=ruler.estimator, prefix=ruler.prefix)
+    plain = ruler.plain
     found = timeline.derived(
         f"recorded {ruler.estimator} {ruler.prefix}",
         lambda one: recorded_replay(one, plain),
     )
     if ruler == plain:
         return found
-    return replace(found, ruler=ruler, sizes=_measured(found, ruler))
+    kept: list[tuple[Ruler, Simulation]] = found.timeline.derived("measured", lambda _: [])
+    known = next((made for one, made in kept if one is ruler or one == ruler), None)
+    if known is None:
+        known = replace(found, ruler=ruler, sizes=_measured(found, ruler))
+        kept[:] = [*kept[1 - MOST_MEASURED :], (ruler, known)]
+    return known
 
 
 def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
     """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
-    unseen, factor = ruler.unseen, ruler.factor
-    requests, sizes = plain.timeline.requests, plain.sizes
+    walk = CacheWalk(ruler.scale)
+    return tuple(walk.size(one, ruler.of(one.request.index)) for one in replayed_requests(plain))
 
-    def row(place: int, rows: Sequence[RequestSize]) -> RequestSize:
-        size = sizes[place]
-        total, output = unseen + factor * size.total, size.output * factor
-        if not place:
-            return RequestSize(total, 0, 0, output, terms=size.terms)
+
+def replayed_requests(plain: Simulation) -> Iterator[UnmeasuredRequest]:
+    """Yield the requests of a recorded session that was measured by the estimator itself."""
+    for request, size in zip(plain.timeline.requests, plain.sizes, strict=True):
         changed = size.first_changed
-        prefix = rows[place - 1].total if changed is None else unseen + factor * size.prefix
-        warm = is_warm(requests[place - 1], requests[place], prefix, ruler)
-        read = prefix if warm else 0
-        return RequestSize(total, prefix, read, output, 0, 0, changed, size.terms)
-
-    grown: GrownRows[RequestSize] = plain.timeline.earlier.setdefault("measured", GrownRows())
-    return grown.of(row, requests, sizes, about=ruler)
+        prefix = None if changed is None else size.prefix
+        yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
 
 
 def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
@@ -92,32 +96,53 @@ def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "mes
 
 
 def _fitted(timeline: Timeline, plain: Ruler) -> Ruler:
-    sizes = recorded(timeline, plain).sizes
+    replay = recorded(timeline, plain.plain)
     known = [
         _Report(request.index, request.model, size.total, size.first_changed is None, reported)
-        for request, size, reported in zip(timeline.requests, sizes, timeline.reported, strict=True)
+        for request, size, reported in zip(
+            timeline.requests, replay.sizes, timeline.reported, strict=True
+        )
         if reported is not None
     ]
     if not known:
         return plain
-    odd = _odd(known)
-    fitting = [one for one in known if one.request not in odd]
-    grown, estimated = _growth(known, odd)
-    factor = grown / estimated if grown > 0 and estimated >= LEAST_GROWTH else 1.0
-    first = fitting[0]
-    unseen = max(first.reported - first.estimated * min(factor, 1.0), 0.0)
+    fit = _fit(known)
     ratios = [
-        (one.reported - unseen) / one.estimated for one in fitting if one.estimated >= LEAST_GROWTH
+        (one.reported - fit.unseen) / one.estimated
+        for one in known
+        if one.estimated >= LEAST_GROWTH and one.request not in fit.odd
     ]
+    fits = [_fit([one for one in known if one.request % FOLDS != fold]) for fold in range(FOLDS)]
+    if len(known) == 1:
+        fits = [fit]
     return replace(
         plain,
-        unseen=unseen,
-        factor=factor,
+        unseen=fit.unseen,
+        factor=fit.factor,
         measured=True,
-        low=min(*ratios, factor, factor) / factor,
-        high=max(*ratios, factor, factor) / factor,
-        odd=tuple(sorted(odd)),
+        low=min(*ratios, fit.factor, fit.factor) / fit.factor,
+        high=max(*ratios, fit.factor, fit.factor) / fit.factor,
+        odd=tuple(sorted(fit.odd)),
+        requests=request_rulers(timeline, tuple(replayed_requests(replay)), fits),
     )
+
+
+def _fit(known: Sequence["_Report"]) -> Fit:
+    """Return what these reports say of the tokens of all requests."""
+    if not known:
+        return Fit()
+    odd = _odd(known)
+    pairs = _growth(known, odd)
+    scaled = [one for one in pairs if one.estimated > 0]
+    grown, estimated = sum(one.reported for one in scaled), sum(one.estimated for one in scaled)
+    is_scaled = grown > 0 and estimated >= LEAST_GROWTH
+    factor = grown / estimated if is_scaled else 1.0
+    rest = sum(one.reported - factor * one.estimated for one in pairs)
+    steps = sum(one.requests for one in pairs)
+    added = 0.0 if is_scaled or not steps else max(rest / steps, 0.0)
+    first = next(one for one in known if one.request not in odd)
+    unseen = first.reported - first.estimated * factor - added * first.request
+    return Fit(max(unseen, 0.0), factor, added, frozenset(odd))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +169,28 @@ def _segments(known: Sequence[_Report]) -> Iterator[list[_Report]]:
         yield run
 
 
-def _growth(known: Sequence[_Report], odd: set[int]) -> tuple[float, float]:
-    """Return the reported and the estimated tokens by which requests grew that only appended, but for the odd ones."""
-    pairs = [
-        (after.reported - before.reported, after.estimated - before.estimated)
+class _Growth(NamedTuple):
+    """By how many tokens a request grew that only appended."""
+
+    reported: float
+    estimated: float
+    requests: int
+    """1, or more where some between the two are left out."""
+
+
+def _growth(known: Sequence[_Report], odd: set[int]) -> list[_Growth]:
+    """Return the growth of the requests that only appended, but for the odd ones."""
+    pairs = (
+        _Growth(
+            after.reported - before.reported,
+            after.estimated - before.estimated,
+            after.request - before.request,
+        )
         for run in _segments(known)
         for before, after in pairwise([one for one in run if one.request not in odd])
-        if after.estimated > before.estimated
-    ]
-    return float(sum(one for one, _ in pairs)), float(sum(one for _, one in pairs))
+    )
+    # What only grew cannot have become less: another conversation goes on in the same file.
+    return [one for one in pairs if one.estimated >= 0 and one.reported >= -LEAST_GROWTH]
 
 
 def _odd(known: Sequence[_Report]) -> set[int]:
@@ -192,7 +230,7 @@ def _odd(known: Sequence[_Report]) -> set[int]:
 
 def added_up(timeline: Timeline, ruler: Ruler) -> tuple[AddedUp, ...]:
     """Return for each request with reported usage how its tokens add up; the three rows are the total exactly."""
-    sizes = recorded(timeline, ruler).sizes
+    sizes = recorded(timeline, ruler.alike).sizes
     return tuple(
         AddedUp(
             request.index,

@@ -3,7 +3,8 @@
 One ruler holds for all policies of a table, whatever estimator each of them decides by.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from palimpsest.render.content.phrases import usd_text
@@ -17,6 +18,69 @@ GIVEN = "given"
 """The source of a price that a person gave."""
 MOST_ODD_NAMED = 5
 """Requests with a contradicting report that a sentence names."""
+
+
+WIDEST = 2.0
+"""By how much the items of one request may count for more or less than the factor; the rest is not in the recording."""
+LEAST_SCALED = 500
+"""Estimated tokens of a request from which on they are scaled by its total."""
+
+
+class Scale(NamedTuple):
+    """How the tokens of one request add up: unseen + factor x the estimator's tokens of its items."""
+
+    unseen: float
+    factor: float
+
+    def of(self, tokens: float) -> float:
+        """Return the tokens of a request whose items the estimator counts so."""
+        return self.unseen + self.factor * tokens
+
+    def at(self, total: float, tokens: float) -> "Scale":
+        """Return the scale by which a request adds up to its total; it is this one as far as that goes.
+
+        The front end does the same (``labextension/src/state/inspector/requestScale.ts``).
+        """
+        factor = self.factor
+        if tokens >= LEAST_SCALED:
+            factor = min(max((total - self.unseen) / tokens, factor / WIDEST), factor * WIDEST)
+        if total < factor * tokens:
+            return Scale(0.0, total / tokens)
+        return Scale(total - factor * tokens, factor)
+
+
+class RequestRuler(NamedTuple):
+    """How one request is counted and what the cache does with it, by what all other requests reported."""
+
+    unseen: float
+    """Tokens that it holds besides the items."""
+    factor: float
+    """Tokens for each one that the estimator counts of its items."""
+    output_factor: float
+    """The same for the items of its answer."""
+    output_added: float = 0
+    """Tokens of its answer besides: thinking that the recording does not show."""
+    added: float = 0
+    """Tokens that come with it and are in no item: what requests grow by that the recording does not show."""
+    lifetime_seconds: float = 300
+    minimum: int = 0
+    """Tokens below which nothing is cached."""
+    step: int = 1
+    """What is read is a multiple of this."""
+    is_cached: bool = True
+    """Prompts of its model are cached."""
+    beyond: int = 0
+    """Tokens that are cached beside the prompt of the request before: its answer; less than 0 where its end was not."""
+    uncached: float | None = 0
+    """Tokens of it that are not written to the cache; None: all that are not read."""
+    shared: int = 0
+    """Tokens at the beginning that sessions before it left in the cache, and others keep there."""
+    starts_anew_by_thinking: bool = False
+    """Switching thinking on or off loses the cache."""
+    is_fitted: bool = False
+    """Others of the session report their usage."""
+    taken: int | None = None
+    """Tokens read as the recording says, since nothing explains them: of the first request, and where the cache was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +106,45 @@ class Ruler:
     """The band of the factor: reported tokens divided by what this ruler says, over all requests."""
     odd: tuple[int, ...] = ()
     """Requests whose report contradicts those around it, so that nothing was fitted to it."""
+    requests: tuple[RequestRuler, ...] = field(default=(), repr=False, hash=False)
+    """How each request is counted; empty where all are counted alike."""
+
+    def of(self, request: int) -> RequestRuler:
+        """Return how a request is counted."""
+        if request < len(self.requests):
+            return self.requests[request]
+        return RequestRuler(
+            self.unseen,
+            self.factor,
+            self.factor,
+            lifetime_seconds=self.lifetime_seconds,
+            minimum=self.minimum,
+        )
+
+    def kept_so_long(self, seconds: float, words: str) -> "Ruler":
+        """Return the same with a cache that keeps each prefix for these seconds; the words say how that is known."""
+        requests = tuple(one._replace(lifetime_seconds=seconds) for one in self.requests)
+        return replace(self, lifetime_seconds=seconds, lifetime_words=words, requests=requests)
+
+    @property
+    def scale(self) -> Scale:
+        """How the tokens of any request add up."""
+        return Scale(self.unseen, self.factor)
+
+    @property
+    def alike(self) -> "Ruler":
+        """The same, with all requests counted alike."""
+        return replace(self, requests=())
+
+    @property
+    def plain(self) -> "Ruler":
+        """The estimator itself."""
+        return Ruler(estimator=self.estimator, prefix=self.prefix)
+
+    @property
+    def without_taken(self) -> "Ruler":
+        """The same, with nothing taken from the recording."""
+        return replace(self, requests=tuple(one._replace(taken=None) for one in self.requests))
 
     @property
     def words(self) -> str:
@@ -198,6 +301,22 @@ class PriceProfile:
     def words(self, value: float) -> str:
         """Return what reported tokens cost at these prices in words, marked where that is an estimate."""
         return money_words(value, self.unit, self.basis)
+
+
+@lru_cache(maxsize=64)
+def kept_for(price: PriceProfile, *, hourly: bool) -> PriceProfile:
+    """Return prices at which writes are kept for an hour, or for the usual time.
+
+    Where a model's price for an hour is not known, but one for writes is, it is twice the input, as Anthropic charges.
+    """
+    found = price
+    if price.model_price is not None:
+        rates = rates_of(price.model_price, writes_hour=hourly)
+        if rates is not None:
+            found = replace(price, **rates._asdict(), writes_hour=hourly)
+    elif hourly and price.write > price.input:
+        found = replace(price, write=2 * price.input, writes_hour=True)
+    return replace(found, others=tuple(kept_for(one, hourly=hourly) for one in price.others))
 
 
 def rates_of(price: Price, *, writes_hour: bool = False) -> Rates | None:

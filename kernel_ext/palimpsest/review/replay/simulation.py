@@ -20,6 +20,13 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
 )
 from palimpsest.review.policies.window_to_fit import window_to_fit
+from palimpsest.review.replay.cache_policy import CachePlan, CachePolicy
+from palimpsest.review.replay.cache_walk import (
+    CacheWalk,
+    RequestSize,
+    UnmeasuredRequest,
+    gap_seconds,
+)
 from palimpsest.review.replay.first_difference import DifferingItems, first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
@@ -29,8 +36,6 @@ from palimpsest.review.replay.reported_tokens import ReportedTokens
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
-    STANDARD,
-    Terms,
     Timeline,
     TimelineRequest,
     Transition,
@@ -41,31 +46,6 @@ ANOTHER = "another "
 
 RAW = "raw"
 """The name of no policy: every item is whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestSize:
-    """One request of a replay, in tokens by the ruler."""
-
-    total: float
-    prefix: float
-    """What it has in common with the request before, from its beginning on."""
-    read: float
-    """What the provider's cache held of that; the rest was written."""
-    output: float
-    summary_input: float = 0
-    """Tokens that the calls for summaries before this request read; they share its prefix."""
-    summary_output: float = 0
-    """Tokens that those calls wrote."""
-    first_changed: int | None = None
-    """The first item that was sent before and is shown otherwise now; None where the request only grew."""
-    terms: Terms = STANDARD
-    """What its price depends on."""
-
-    @property
-    def written(self) -> float:
-        """Tokens that the cache did not hold."""
-        return self.total - self.read
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +76,9 @@ class Simulation:
     """How many decisions changed nothing, by what the items that they named were."""
     window: int = 0
     """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
+
+    plan: CachePlan | None = None
+    """How the cache keeps the requests, where a policy of the cache says so."""
 
     @property
     def facts_until(self) -> int | None:
@@ -168,6 +151,8 @@ class TimelineReplay:
         self._as_recorded = True
         """No request so far shows anything otherwise than it was recorded."""
         self._trace = _Trace()
+        self._walk = CacheWalk(ruler.scale)
+        self._plan = policy.plan if isinstance(policy, CachePolicy) else None
         self._name = RAW if policy is None else policy.name
         recorded_window = timeline.requests[0].window if timeline.requests else 0
         facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
@@ -223,6 +208,7 @@ class TimelineReplay:
         sent = timeline.requests[self.done - 1].items if self.done else 0
         made._places = ItemPlaces(timeline, made._measure.shown, self._view.count, sent)
         made._trace = self._trace.copied()
+        made._walk = self._walk.copied()
         made._summarised, made._asked = {**self._summarised}, [*self._asked]
         return made
 
@@ -254,7 +240,7 @@ class TimelineReplay:
         for request in self._timeline.requests[self.done : until]:
             places.begin()
             view.request = request
-            view.gap_seconds = _gap(before, request)
+            view.gap_seconds = gap_seconds(before, request)
             if turns and before is not None and request.turn != before.turn:
                 self._add(self._turn_end(request, view.count))
                 view.turn = before.turn
@@ -264,7 +250,7 @@ class TimelineReplay:
             self._take_by_hand(request)
             if requests:
                 self._step(request)
-            sizes.append(self._size(before, request))
+            sizes.append(self._size(request))
             self._note_sent(request, sizes[-1])
             places.sent(request.items)
             before = request
@@ -331,7 +317,8 @@ class TimelineReplay:
         self._trace.idle.update(decided.idle)
         self._state = decided.state
         if decided.changes:
-            before = self._ruler.unseen + self._ruler.factor * self._measure.total
+            its = self._ruler.of(request.index)
+            before = its.unseen + its.factor * self._measure.total
             for change in self._held.permitted(decided.changes):
                 if change.state == "summarised":
                     self._summarised.setdefault(change.item, request.index)
@@ -366,24 +353,33 @@ class TimelineReplay:
             )
         )
 
-    def _size(self, before: TimelineRequest | None, request: TimelineRequest) -> RequestSize:
-        ruler, measure = self._ruler, self._measure
-        total = ruler.unseen + ruler.factor * measure.total
-        output = self._answers[request.index] * ruler.factor
+    def _size(self, request: TimelineRequest) -> RequestSize:
         asked, written = self._asked
         if written:
             self._asked = [0.0, 0.0]
-        if before is None:
-            return RequestSize(total, 0, 0, output, asked, written, None, request.terms)
         changed = self._places.lowest
         if changed is None:
-            prefix = self._trace.sizes[-1].total
+            held = None
         else:
-            held = self._places.before(changed, whole_messages=ruler.prefix == "message")
-            prefix = ruler.unseen + ruler.factor * held
-        warm = is_warm(before, request, prefix, ruler)
-        read = prefix if warm else 0
-        return RequestSize(total, prefix, read, output, asked, written, changed, request.terms)
+            held = self._places.before(changed, whole_messages=self._ruler.prefix == "message")
+        one = UnmeasuredRequest(
+            request,
+            self._measure.total,
+            self._answers[request.index],
+            held,
+            changed,
+            asked,
+            written,
+        )
+        its = self._ruler.of(request.index)
+        if self._plan is None:
+            return self._walk.size(one, its)
+        left_out = self._plan.first_left_out(self._view)
+        if left_out is not None:
+            kept = self._places.before(left_out, whole_messages=self._ruler.prefix == "message")
+            one = replace(one, kept=kept)
+        one = replace(one, is_hourly=self._plan.is_hourly)
+        return self._walk.size(one, self._plan.changed(its))
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace
@@ -402,6 +398,7 @@ class TimelineReplay:
             asked=trace.asked,
             idle=trace.idle,
             window=self._window,
+            plan=self._plan,
         )
 
 
@@ -410,20 +407,3 @@ def answer_tokens(timeline: Timeline, estimator: str) -> tuple[float, ...]:
     weights = timeline.weights(estimator)
     sums = [0, *accumulate(map(float, weights))]
     return tuple(sums[one.answer[1]] - sums[one.answer[0]] for one in timeline.requests)
-
-
-def is_warm(before: TimelineRequest, request: TimelineRequest, prefix: float, ruler: Ruler) -> bool:
-    """Return whether a cache still held what a request shares with the one before."""
-    gap = _gap(before, request)
-    return (
-        (gap is None or gap <= ruler.lifetime_seconds)
-        and request.model == before.model
-        and prefix >= ruler.minimum
-    )
-
-
-def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | None:
-    if before is None:
-        return None
-    start, end = request.started, before.ended or before.started
-    return None if start is None or end is None else (start - end) / 1000

@@ -195,9 +195,10 @@ def request_difference(
     """
     before, after = shown_items(simulation, first), shown_items(simulation, second)
     shared, differing = _prefix(simulation, before, after)
-    ruler = simulation.ruler
-    prefix = ruler.unseen + sum(one.tokens for one in after[:shared])
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
+    # A request that only grew begins with the whole of the other one.
+    rest = sum(one.tokens for one in after[shared:])
+    prefix = sizes[0] if differing is None else sizes[1] - rest
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
     its = price.at(simulation.timeline.requests[second].terms, sizes[1])

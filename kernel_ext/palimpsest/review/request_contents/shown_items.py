@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from palimpsest.review.replay.ruler import Scale
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
@@ -72,13 +73,25 @@ def items_of_next_request(simulation: Simulation) -> tuple[ShownItem, ...]:
 def _shown(simulation: Simulation, request: int, count: int) -> tuple[ShownItem, ...]:
     timeline, ruler = simulation.timeline, simulation.ruler
     weights = timeline.weights(ruler.estimator)
-    found = []
+    found: list[tuple[int, Transition | None, int]] = []
     for index in sorted(range(count), key=timeline.ranks.__getitem__):
         transition = timeline.at(index, request)
         tokens = weights[index] if transition is None else transition.tokens or 0
         if transition is None or transition.state not in GONE_STATES or tokens:
-            found.append(ShownItem(timeline.items[index], transition, tokens * ruler.factor))
-    return tuple(found)
+            found.append((index, transition, tokens))
+    scale = request_scale(simulation, request, sum(tokens for _, _, tokens in found))
+    return tuple(
+        ShownItem(timeline.items[index], transition, tokens * scale.factor)
+        for index, transition, tokens in found
+    )
+
+
+def request_scale(simulation: Simulation, request: int, tokens: float) -> Scale:
+    """Return how the items of a request add up to its total; ``tokens`` are theirs by the estimator."""
+    scale = simulation.ruler.scale
+    if request >= len(simulation.sizes):
+        return scale
+    return scale.at(simulation.sizes[request].total, tokens)
 
 
 def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:

@@ -188,8 +188,8 @@ def request_at(
     until = simulation.facts_until
     is_fact = until is None or request < until
     rebuilt = sent.rebuilt(at.id) if sent is not None and is_fact else None
-    unseen = simulation.ruler.unseen
     size = simulation.sizes[request].total
+    unseen = size - sum(one.tokens for one in shown)
     if rebuilt is not None:
         blocks, not_sent = (
             sent_blocks(timeline, request, shown, rebuilt)

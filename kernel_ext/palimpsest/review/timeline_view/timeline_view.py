@@ -19,6 +19,7 @@ from palimpsest.review.comparison.request_totals import (
 )
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.comparison.subagents import SubagentRun
+from palimpsest.review.replay.proof import Proof
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
@@ -29,6 +30,7 @@ from palimpsest.review.timeline_view.view_values import (
     EventView,
     ItemColumns,
     PriceView,
+    ProofView,
     RequestColumns,
     RulerView,
     SubagentView,
@@ -112,6 +114,7 @@ def timeline_view(
             of_session=profile.of_session,
         ),
         recorded=track,
+        proof=_proof(review.proof(price)),
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
@@ -137,6 +140,12 @@ def timeline_view(
         coming=_coming(timeline),
         policies=policy_choices(),
     )
+
+
+def _proof(proof: Proof) -> ProofView | None:
+    if not proof.rows:
+        return None
+    return ProofView(sentences=proof.sentences, share=proof.share, is_doubtful=proof.is_doubtful)
 
 
 def _events(timeline: Timeline) -> tuple[EventView, ...]:

@@ -51,6 +51,7 @@ def track_of(
         ),
         words=tuple(words),
         fired=simulation.fired,
+        taken=tuple(at for at, one in enumerate(sizes) if at and one.is_taken),
         probe=_probe(simulation),
         figures=None if figures is None else _figures(figures),
         facts=facts,
@@ -123,9 +124,7 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
 
 
 def _cost(one: RequestSize, price: PriceProfile) -> float:
-    sent = price.cost(0, one.read, one.written, one.output, terms=one.terms)
-    asked = price.cost(0, one.summary_input, 0, one.summary_output, terms=one.terms)
-    return round(sent + asked, 6)
+    return round(one.cost(price) + one.summaries_cost(price), 6)
 
 
 def _probe(simulation: Simulation) -> ProbeView | None:

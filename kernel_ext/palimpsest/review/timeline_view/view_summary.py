@@ -9,6 +9,7 @@ from palimpsest.render.reports.timeline_picture import (
     TimelinePicture,
     kind_words,
 )
+from palimpsest.review.replay.ruler import Scale
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MOST_ROWS = 10
@@ -80,10 +81,17 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         layer = view.items.kind[item] if kept else summary if state == "summarised" else -1
         shown[item] = layer, tokens
         changes[layer][at] += tokens
-    factor = view.ruler.factor
-    sums = [tuple(round(one * factor) for one in accumulate(row[:requests])) for row in changes]
+    counted = [tuple(accumulate(row[:requests])) for row in changes]
+    scales = [
+        Scale(view.ruler.unseen, view.ruler.factor).at(total, sum(tokens))
+        for total, *tokens in zip(view.recorded.total, *counted, strict=True)
+    ]
+    sums = [
+        tuple(round(one * scale.factor) for one, scale in zip(row, scales, strict=True))
+        for row in counted
+    ]
     named = [
-        (UNSEEN, (round(view.ruler.unseen),) * requests),
+        (UNSEEN, tuple(round(one.unseen) for one in scales)),
         *zip((*view.kinds, PLACEHOLDER), sums, strict=True),
     ]
     found = [(name, row) for name, row in named if any(one > 0 for one in row)]

@@ -147,6 +147,8 @@ class TrackView(Value):
     """The requests at which the rule acted."""
     first_changed: tuple[int, ...] = ()
     """The first item that was sent before and is shown otherwise; -1 where a request only grew."""
+    taken: tuple[int, ...] = ()
+    """The requests at which the cache is lost as in the recording, where nothing explains it."""
     probe: ProbeView | None = None
     figures: TrackFigures | None = None
     facts: TrackFigures | None = None
@@ -161,6 +163,17 @@ class RulerView(Value):
     factor: float
     measured: bool
     words: str
+
+
+class ProofView(Value):
+    """How well the recording itself is reproduced by the replay that every track rests on."""
+
+    sentences: tuple[str, ...]
+    """The first tells what is reproduced; the others why not all of it is."""
+    share: float | None = None
+    """Reproduced requests of those that can be compared, 0 to 1; None where none can."""
+    is_doubtful: bool = False
+    """Too little is reproduced, so that what rests on it is pale and marked."""
 
 
 class PriceView(Value):
@@ -283,6 +296,8 @@ class TimelineView(Value):
     ruler: RulerView
     price: PriceView
     recorded: TrackView
+    proof: ProofView | None = None
+    """None where no request reported its usage."""
     events: tuple[EventView, ...] = ()
     breaks: tuple[BreakView, ...] = ()
     break_notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@
  */
 import type { TimelineView } from '../../protocol/generated';
 import { isGone, type ItemStates } from './itemStates';
+import { scaleAt } from './requestScale';
 
 export interface IChangedItem {
   readonly item: number;
@@ -39,7 +40,8 @@ export function difference(
   to: number
 ): IDifference {
   const { view } = states;
-  const factor = view.ruler.factor;
+  const older = scaleAt(states, from);
+  const newer = scaleAt(states, to);
   const came: IChangedItem[] = [];
   const went: IChangedItem[] = [];
   const rewritten: IChangedItem[] = [];
@@ -50,7 +52,7 @@ export function difference(
   );
   let unchanged = 0;
   let unchangedTokens = 0;
-  let common = view.ruler.unseen;
+  let common = newer.unseen;
   let again = 0;
   let fresh = 0;
   let firstChanged: number | null = null;
@@ -72,8 +74,8 @@ export function difference(
     if (!wasIn && !isNow) {
       continue;
     }
-    const before = wasIn ? states.tokens(item, from) * factor : 0;
-    const since = isNow ? states.tokens(item, to) * factor : 0;
+    const before = wasIn ? states.tokens(item, from) * older.factor : 0;
+    const since = isNow ? states.tokens(item, to) * newer.factor : 0;
     const changed = { item, before, since };
     const same = wasIn && isNow && sameShown(states, was, now);
     if (same) {
@@ -116,7 +118,9 @@ export function difference(
     rewritten,
     unchanged,
     unchangedTokens,
-    common,
+    // A request that only grew begins with the whole of the other one.
+    common:
+      firstChanged === null ? (states.track.total[from] ?? common) : common,
     again,
     fresh,
     firstChanged,

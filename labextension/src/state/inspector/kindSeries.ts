@@ -5,6 +5,7 @@
  * requests is made. Of a session that grows only the requests are counted from which on it differs from before.
  */
 import type { ItemStates } from './itemStates';
+import { requestScale } from './requestScale';
 
 /** Names of the layers that are no kind of an item. */
 export const UNSEEN = 'unseen';
@@ -13,7 +14,7 @@ export const PLACEHOLDER = 'placeholder';
 export interface IKindSeries {
   /** Names of the layers, lowest first; only those that have tokens somewhere. */
   readonly names: readonly string[];
-  /** Tokens of each layer at each request, scaled by the ruler's factor. */
+  /** Tokens of each layer at each request, scaled so that they add up to the request's total. */
   readonly layers: readonly Float64Array[];
   /** Their sum at each request. */
   readonly total: Float64Array;
@@ -49,7 +50,13 @@ export function kindSeries(
   }
   const known = first > 0 ? before : null;
   const counted = countedFrom(states, first, known?.series.counted ?? []);
-  const { factor, unseen } = view.ruler;
+  const scales = Array.from({ length: requests }, (_, request) =>
+    requestScale(
+      view.ruler,
+      states.track.total[request],
+      counted.reduce((sum, series) => sum + (series[request] ?? 0), 0)
+    )
+  );
   const layer = (name: string, of: (request: number) => number) => {
     const series = new Float64Array(requests);
     const place = known?.series.names.indexOf(name) ?? -1;
@@ -66,9 +73,9 @@ export function kindSeries(
     return isUsed ? [{ name, series }] : [];
   };
   const ofCount = (sums: Float64Array | undefined) => (request: number) =>
-    (sums?.[request] ?? 0) * factor;
+    (sums?.[request] ?? 0) * (scales[request]?.factor ?? 0);
   const used = [
-    ...layer(UNSEEN, () => unseen),
+    ...layer(UNSEEN, request => scales[request]?.unseen ?? 0),
     ...view.kinds.flatMap((name, kind) => layer(name, ofCount(counted[kind]))),
     ...layer(PLACEHOLDER, ofCount(counted[view.kinds.length]))
   ];
@@ -186,7 +193,11 @@ function firstDifference(one: ItemStates, other: ItemStates): number {
   ) {
     return 0;
   }
-  let first = Math.min(was.requests.id.length, now.requests.id.length);
+  let first = Math.min(
+    was.requests.id.length,
+    now.requests.id.length,
+    common([one.track.total], [other.track.total])
+  );
   const items = common(
     [was.items.kind, was.items.entered, was.items.tokens],
     [now.items.kind, now.items.entered, now.items.tokens]

@@ -62,6 +62,14 @@ export function shortName(label: string, letters: number): string {
 export const ESTIMATED = '~';
 /** The source of a price that a person gave. */
 export const GIVEN = 'given';
+/** Stands behind the name of what rests on a replay that does not reproduce the recording. */
+export const DOUBTFUL = ' ?';
+
+/** Returns whether the replay reproduces too little of the recording, so that what rests on it is pale. */
+export function isDoubtful(view: TimelineView): boolean {
+  return view.proof?.is_doubtful ?? false;
+}
+
 /** A billionth of a dollar is less than a token of any model costs. */
 const MOST_USD_DIGITS = 9;
 

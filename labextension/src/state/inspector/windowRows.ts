@@ -1,6 +1,7 @@
 /** What fills the window at one request: a row an item, and the sum of each kind. */
 import type { ItemState, ItemStates } from './itemStates';
 import { isGone } from './itemStates';
+import { scaleAt } from './requestScale';
 
 export interface IWindowRow {
   readonly item: number;
@@ -17,6 +18,7 @@ export function windowRows(states: ItemStates, request: number): IWindowRow[] {
   const { view } = states;
   const { order } = view.items;
   const count = view.requests.items[request] ?? 0;
+  const { factor } = scaleAt(states, request);
   const rows: IWindowRow[] = [];
   const total = order.length > 0 ? order.length : count;
   for (let place = 0; place < total; place++) {
@@ -25,7 +27,7 @@ export function windowRows(states: ItemStates, request: number): IWindowRow[] {
     if (state === null) {
       continue;
     }
-    const tokens = states.tokens(item, request) * view.ruler.factor;
+    const tokens = states.tokens(item, request) * factor;
     if (isGone(state) && tokens === 0) {
       continue;
     }

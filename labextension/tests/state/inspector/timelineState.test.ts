@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { difference } from '../../../src/state/inspector/difference';
 import { ItemStates } from '../../../src/state/inspector/itemStates';
 import { kindSeries } from '../../../src/state/inspector/kindSeries';
+import { scaleAt } from '../../../src/state/inspector/requestScale';
 import { linkTo, parseLink } from '../../../src/state/inspector/source';
 import { nearestStop } from '../../../src/state/inspector/stops';
 import { why } from '../../../src/state/inspector/why';
@@ -50,7 +51,7 @@ describe.each(NAMES)('a view of %s', name => {
       const last = track.total.length - 1;
       const tokens = windowRows(states, last).reduce(
         (sum, row) => sum + row.tokens,
-        view.ruler.unseen
+        scaleAt(states, last).unseen
       );
       expect(Math.abs(tokens - (track.total[last] ?? 0))).toBeLessThan(2);
     }

@@ -292,7 +292,12 @@ describe('the marks of the recorded track', () => {
     const source = sampleSource({ ...view, events }, tracks);
     const { container } = await draw(source, PI);
 
-    expect(legend()).toEqual(['compaction', 'cache break', 'the policy acted']);
+    expect(legend()).toEqual([
+      'compaction',
+      'cache break',
+      'the policy acted',
+      'cache break of the recording'
+    ]);
     const [track] = container.querySelectorAll('.plm-Track');
     const at = (kind: string) =>
       track

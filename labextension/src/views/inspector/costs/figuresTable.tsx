@@ -3,7 +3,9 @@ import { memo } from 'react';
 import type { TrackFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import {
+  DOUBTFUL,
   GIVEN,
+  isDoubtful,
   money,
   percent,
   priceSource
@@ -18,17 +20,31 @@ export const FiguresTable = memo(function FiguresTable() {
   const { view, recorded, whatIf } = useInspectedSession();
   const { unit } = view.price;
   const source = priceSource(view);
-  const columns: { name: string; figures: TrackFigures }[] = [
-    { name: words.__('reported'), figures: recorded.track.facts },
-    { name: words.__('recorded, estimated'), figures: recorded.track.figures },
+  const doubt = isDoubtful(view) ? DOUBTFUL : '';
+  const columns: {
+    name: string;
+    figures: TrackFigures;
+    isFact: boolean;
+  }[] = [
     {
-      name: words.__('%1, estimated', whatIf?.track.policy ?? ''),
-      figures: whatIf?.track.figures
+      name: words.__('reported'),
+      figures: recorded.track.facts,
+      isFact: true
+    },
+    {
+      name: words.__('recorded, estimated') + doubt,
+      figures: recorded.track.figures,
+      isFact: false
+    },
+    {
+      name: words.__('%1, estimated', whatIf?.track.policy ?? '') + doubt,
+      figures: whatIf?.track.figures,
+      isFact: false
     }
-  ].flatMap(({ name, figures }) =>
+  ].flatMap(({ name, figures, isFact }) =>
     (figures ?? null) === null || figures === undefined
       ? []
-      : [{ name, figures }]
+      : [{ name, figures, isFact }]
   );
   const known = (
     value: number | null | undefined,
@@ -77,7 +93,11 @@ export const FiguresTable = memo(function FiguresTable() {
               <tr key={name}>
                 <th scope="row">{name}</th>
                 {columns.map(column => (
-                  <td key={column.name} data-number="true">
+                  <td
+                    key={column.name}
+                    data-number="true"
+                    data-doubtful={!column.isFact && isDoubtful(view)}
+                  >
                     {told(column.figures)}
                   </td>
                 ))}

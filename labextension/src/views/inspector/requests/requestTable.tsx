@@ -8,9 +8,9 @@ import { useInspection } from '../controls/inspection';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
 import {
-  firedMarks,
   marksByRequest,
   markWords,
+  policyMarks,
   recordedMarks
 } from '../timeline/trackMarks';
 
@@ -30,9 +30,9 @@ export function RequestTable() {
       marksByRequest(
         isRecorded
           ? recordedMarks(view, recorded.track, words)
-          : firedMarks(shown.track.fired, words)
+          : policyMarks(shown.track.fired, shown.track.taken, words)
       ),
-    [isRecorded, view, recorded.track, shown.track.fired, words]
+    [isRecorded, view, recorded.track, shown.track, words]
   );
   const model = (place: number) =>
     view.models[requests.model[place] ?? -1] ?? '';

@@ -3,7 +3,12 @@ import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, TrackFigures } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
 import { limitsOf } from '../../../state/inspector/limits';
-import { ESTIMATED, money } from '../../../state/inspector/labels';
+import {
+  DOUBTFUL,
+  ESTIMATED,
+  isDoubtful,
+  money
+} from '../../../state/inspector/labels';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection, type IShownTrack } from '../controls/inspection';
@@ -12,9 +17,9 @@ import { KindLegend } from './kindLegend';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
 import {
   MarkLegend,
-  firedMarks,
   marksByRequest,
   markWords,
+  policyMarks,
   recordedMarks
 } from './trackMarks';
 
@@ -34,6 +39,7 @@ export const TimelineTracks = memo(function TimelineTracks({
   }
   return (
     <div className="plm-Tracks">
+      <ProofSentences view={view} />
       <Track shown={recorded} most={most} height={150} />
       {whatIf !== null && <Track shown={whatIf} most={most} height={124} />}
       <KindLegend />
@@ -41,6 +47,17 @@ export const TimelineTracks = memo(function TimelineTracks({
     </div>
   );
 });
+
+/** Draws how well the recording itself is reproduced, on which every estimate rests. */
+function ProofSentences({ view }: { view: TimelineView }) {
+  const [first, ...others] = view.proof?.sentences ?? [];
+  return first === undefined ? null : (
+    <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
+      <strong>{first}</strong>
+      {others.length > 0 && ` ${others.join(' ')}`}
+    </p>
+  );
+}
 
 /** Returns what fits all: the largest request, and its limit where that is not far above. */
 function largest(view: TimelineView, tracks: readonly IShownTrack[]): number {
@@ -76,14 +93,14 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const mark = useId().replaceAll(':', '');
   const isRecorded = shown === recorded;
   const total = shown.series.total.length;
-  const { fired } = shown.track;
+  const { fired, taken } = shown.track;
   const recordedOnes = useMemo(
     () => (isRecorded ? recordedMarks(view, shown.track, words) : []),
     [view, shown.track, isRecorded, words]
   );
   const firedOnes = useMemo(
-    () => (isRecorded ? [] : firedMarks(fired, words)),
-    [fired, isRecorded, words]
+    () => (isRecorded ? [] : policyMarks(fired, taken, words)),
+    [fired, taken, isRecorded, words]
   );
   const lines = useMemo(
     () =>
@@ -112,9 +129,16 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
     return [size, ...kinds].join(', ');
   };
   return (
-    <figure className="plm-Track" data-small={isSmall}>
+    <figure
+      className="plm-Track"
+      data-small={isSmall}
+      data-doubtful={!isRecorded && isDoubtful(view)}
+    >
       <figcaption className="plm-Track-head">
-        <strong>{isRecorded ? name : words.__('what if · %1', name)}</strong>
+        <strong>
+          {isRecorded ? name : words.__('what if · %1', name)}
+          {!isRecorded && isDoubtful(view) && DOUBTFUL}
+        </strong>
         <span className="plm-Track-figures">
           {headline(view, shown, isRecorded, words)}
         </span>

@@ -64,18 +64,27 @@ export function recordedMarks(
   ]);
 }
 
-/** Returns the marks of a policy's track: where its rule acted. */
-export function firedMarks(
+/** Returns the marks of a policy's track: where its rule acted, and where the cache is lost as in the recording. */
+export function policyMarks(
   fired: readonly number[],
+  taken: readonly number[],
   words: IWords
 ): ITrackMark[] {
-  return placed(
-    fired.map(request => ({
+  return placed([
+    ...fired.map(request => ({
       request,
       kind: 'fired',
       title: words.__('Request %1: the rule acted', request + 1)
+    })),
+    ...taken.map(request => ({
+      request,
+      kind: 'taken',
+      title: words.__(
+        'Request %1: the cache breaks as in the recording, where nothing explains it',
+        request + 1
+      )
     }))
-  );
+  ]);
 }
 
 /** Puts marks of one request beside each other: none hides another. */
@@ -108,6 +117,8 @@ export function markPath(kind: string, x: number, y: number): string {
   switch (kind) {
     case 'break':
       return `${at}l3.5 7h-7z`;
+    case 'taken':
+      return `${at}l3.5 7h-1.6l-1.9-4l-1.9 4h-1.6z`;
     case 'prune':
     case 'fired':
       return `${at}h3.5l-3.5 7l-3.5-7z`;
@@ -132,6 +143,8 @@ export function markWords(kind: string, words: IWords): string {
   switch (kind) {
     case 'break':
       return words.__('cache break');
+    case 'taken':
+      return words.__('cache break of the recording');
     case 'prune':
       return words.__('cleared or shortened');
     case 'fired':
@@ -158,14 +171,16 @@ export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
   const { view, recorded, whatIf } = useInspectedSession();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
+  const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
     () => [
       ...new Set([
         ...recordedMarks(view, recorded.track, words).map(one => one.kind),
-        ...(isFired ? ['fired'] : [])
+        ...(isFired ? ['fired'] : []),
+        ...(isTaken ? ['taken'] : [])
       ])
     ],
-    [view, recorded, isFired, words]
+    [view, recorded, isFired, isTaken, words]
   );
   const told = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
   return told.length === 0 ? null : (

@@ -1,0 +1,243 @@
+"""How each request of a recording is counted and cached, by what all other requests reported.
+
+Border: pure. What a request itself reported is no input to its own ruler, so that a replay which reads the same as
+the recording has reproduced it. Two things are taken from the recording all the same, marked and counted apart: what
+the first request read, which sessions before it had left, and where the cache was lost for no known cause.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from statistics import median
+
+from palimpsest.review.replay.cache_lifetime import lifetime_seconds
+from palimpsest.review.replay.cache_walk import CacheWalk, UnmeasuredRequest
+from palimpsest.review.replay.ruler import RequestRuler, Scale
+from palimpsest.transcript.provider_profile.cache_rules import cache_rules
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
+
+FOLDS = 5
+"""Every fifth request is counted by a fit to the four others; a fit for each request would take its square of time."""
+MOST_HIDDEN = 4
+"""Tokens of answers for each one that is shown of them; above it they hold what the recording does not show."""
+LEAST_KNOWN = 2
+"""Requests from which on it says something that none of them read from the cache."""
+SAME_SHARE = 0.02
+"""Of the reported read; a replay that is no further away has reproduced it."""
+LEAST_LOSS = 1_024
+"""Tokens; less that was not read is no loss of the cache."""
+LEAST_LOST_SHARE = 0.05
+MOST_TAKEN = 0.25
+"""Share of the requests whose loss may be taken from the recording; above it the cache is by rules not known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What some of the reports say of the tokens of all requests."""
+
+    unseen: float = 0.0
+    factor: float = 1.0
+    added: float = 0.0
+    """Tokens by which a request grows that are in no item; 0 where the factor holds them."""
+    odd: frozenset[int] = frozenset()
+    """Requests whose report contradicts those around it."""
+
+
+def request_rulers(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
+) -> tuple[RequestRuler, ...]:
+    """Return the ruler of each request; ``fits`` are by the requests that were left out of them."""
+    groups = [_Others(timeline, fold, len(fits)) for fold in range(len(fits))]
+    rulers: list[RequestRuler] = []
+    reported: list[int] = []
+    for one in replayed:
+        fold = one.request.index % len(fits)
+        rulers.append(_ruler(timeline, replayed, one, fits[fold], groups[fold], reported))
+        if one.request.reported is not None:
+            reported.append(one.request.index)
+    return _with_losses(timeline, replayed, rulers)
+
+
+def known_change(timeline: Timeline, one: UnmeasuredRequest) -> bool:
+    """Return whether the recording says that a request shows something of the one before otherwise."""
+    moves, index = timeline.transitions, one.request.index
+    at = bisect_left(moves, index, key=lambda move: move.request)
+    entered = timeline.requests[index - 1].items if index else 0
+    moved = any(move.item < entered for move in moves[at:] if move.request == index)
+    kinds = {event.kind for event in timeline.events if event.request == index}
+    return one.first_changed is not None or moved or bool(kinds & {"compact", "undo"})
+
+
+class _Others:
+    """What is known of the requests of each model without every fifth of them; of a single request, by itself."""
+
+    def __init__(self, timeline: Timeline, fold: int, folds: int) -> None:
+        def is_other(one: TimelineRequest) -> bool:
+            return folds == 1 or one.index % folds != fold
+
+        self._timeline = timeline
+        self.seconds = lifetime_seconds(timeline, is_other)
+        self._known: dict[str, list[TimelineRequest]] = {}
+        for one in timeline.requests:
+            if one.reported is not None and is_other(one):
+                self._known.setdefault(one.model, []).append(one)
+        self._caches: dict[str, _ModelCache] = {}
+
+    def of(self, model: str) -> Sequence[TimelineRequest]:
+        """Return the requests of a model that reported their usage."""
+        return self._known.get(model, ())
+
+    def cache(self, model: str) -> "_ModelCache":
+        """Return how prompts of a model are cached, as far as these requests show it."""
+        if model not in self._caches:
+            self._caches[model] = _ModelCache.of(model, self.of(model))
+        return self._caches[model]
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelCache:
+    """How prompts of a model are cached."""
+
+    is_cached: bool
+    uncached: float | None
+    """See ``RequestRuler``."""
+    least: int
+    """The fewest tokens that were read; 0 where none were."""
+    keeps_end: bool
+    """The end of a prompt that was reported as neither read nor written is in the cache all the same."""
+    keeps_answer: bool
+
+    @classmethod
+    def of(cls, model: str, known: Sequence[TimelineRequest]) -> "_ModelCache":
+        usages = [one.usage for one in known if one.usage is not None]
+        reads = [one.cache_read for one in usages if one.cache_read]
+        written = [one.input for one in usages if one.cache_write]
+        rules = cache_rules(model)
+        expected = (not (written and rules.marks_end), rules.keeps_answers)
+        pairs = [(one, after) for one, after in pairwise(known) if after.index == one.index + 1]
+        ways = sorted(product((True, False), (True, False)), key=lambda one: one != expected)
+        keeps_end, keeps_answer = max(ways, key=lambda way: _same_reads(pairs, way, rules.step))
+        return cls(
+            # A single other request may have been the first one, which reads nothing.
+            bool(reads) or len(usages) < LEAST_KNOWN,
+            median(written) if written else None if usages else 0.0,
+            min(reads, default=0),
+            keeps_end,
+            keeps_answer,
+        )
+
+    def beyond(self, usage: Usage) -> int:
+        """Return the tokens that are cached beside a prompt; less than 0 where its end is not."""
+        kept = usage.output + usage.reasoning if self.keeps_answer else 0
+        return kept - (0 if self.keeps_end else usage.input)
+
+
+def _same_reads(
+    pairs: Sequence[tuple[TimelineRequest, TimelineRequest]], way: tuple[bool, bool], step: int
+) -> int:
+    """Return how many requests read what the one before left, if that kept its end, and its answer."""
+    made = _ModelCache(is_cached=True, uncached=0, least=0, keeps_end=way[0], keeps_answer=way[1])
+    found = 0
+    for before, after in pairs:
+        if before.usage is not None and after.usage is not None:
+            left = (before.usage.prompt + made.beyond(before.usage)) // step * step
+            found += is_same_read(left, after.usage.cache_read)
+    return found
+
+
+def is_same_read(replayed: float, reported: int) -> bool:
+    """Return whether a replay reads what was reported: within 2 per cent of it."""
+    return abs(replayed - reported) <= SAME_SHARE * reported
+
+
+def lost_the_cache(replayed: float, reported: int) -> bool:
+    """Return whether so much less was read than a replay says that the cache was lost."""
+    return replayed - reported > max(LEAST_LOSS, LEAST_LOST_SHARE * replayed)
+
+
+def _ruler(
+    timeline: Timeline,
+    replayed: Sequence[UnmeasuredRequest],
+    one: UnmeasuredRequest,
+    fit: Fit,
+    others: _Others,
+    reported: Sequence[int],
+) -> RequestRuler:
+    request = one.request
+    rules, cache = cache_rules(request.model), others.cache(request.model)
+    near = next((at for at in reversed(reported) if at not in fit.odd), None)
+    unseen, factor = _scale(timeline, replayed, near, fit)
+    last = timeline.requests[reported[-1]].usage if reported else None
+    first = timeline.requests[reported[0]] if reported else None
+    answers = _answer_scale(replayed, others.of(request.model), factor)
+    is_first = not reported and request.reported is not None
+    return RequestRuler(
+        unseen=unseen,
+        factor=factor,
+        added=fit.added if reported and one.prefix is None else 0.0,
+        output_factor=answers[0],
+        output_added=answers[1],
+        lifetime_seconds=others.seconds(request.model),
+        minimum=min(rules.minimum, cache.least) if cache.least else rules.minimum,
+        step=rules.step,
+        is_cached=cache.is_cached,
+        beyond=cache.beyond(last) if last is not None else 0,
+        uncached=cache.uncached,
+        shared=_shared(first, request),
+        starts_anew_by_thinking=rules.starts_anew_by_thinking,
+        is_fitted=True,
+        taken=request.usage.cache_read if is_first and request.usage is not None else None,
+    )
+
+
+def _scale(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], near: int | None, fit: Fit
+) -> Scale:
+    """Return the scale that the last report before a request makes true."""
+    if near is None:
+        return Scale(fit.unseen, fit.factor)
+    told, tokens = timeline.requests[near].reported or 0, replayed[near].tokens
+    return Scale(fit.unseen, fit.factor).at(told, tokens)
+
+
+def _answer_scale(
+    replayed: Sequence[UnmeasuredRequest], known: Sequence[TimelineRequest], factor: float
+) -> tuple[float, float]:
+    """Return the tokens of an answer for each one estimated of what is shown of it, and those of which nothing is shown."""
+    usages = [one.usage for one in known if one.usage is not None]
+    told = float(sum(one.output + one.reasoning for one in usages))
+    estimated = sum(replayed[one.index].answer for one in known)
+    if told and estimated * MOST_HIDDEN >= told:
+        return told / estimated, 0.0
+    return factor, max(told - factor * estimated, 0.0) / len(usages) if usages else 0.0
+
+
+def _shared(first: TimelineRequest | None, request: TimelineRequest) -> int:
+    if first is None or first.usage is None or first.model != request.model:
+        return 0
+    return first.usage.cache_read
+
+
+def _with_losses(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], rulers: Sequence[RequestRuler]
+) -> tuple[RequestRuler, ...]:
+    """Return the rulers with the losses of the cache that nothing in the recording explains."""
+    walk = CacheWalk(Scale(0.0, 1.0))
+    lost: dict[int, int] = {}
+    followers, has_first = 0, False
+    for one, ruler in zip(replayed, rulers, strict=True):
+        size, usage = walk.size(one, ruler), one.request.usage
+        if usage is None or one.request.reported is None:
+            continue
+        followers += has_first
+        is_loss = lost_the_cache(size.read, usage.cache_read)
+        if has_first and is_loss and not known_change(timeline, one):
+            lost[one.request.index] = usage.cache_read
+        has_first = True
+    if len(lost) > MOST_TAKEN * followers:
+        return tuple(rulers)
+    return tuple(
+        ruler._replace(taken=lost[at]) if at in lost else ruler for at, ruler in enumerate(rulers)
+    )

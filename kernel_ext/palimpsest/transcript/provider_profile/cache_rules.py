@@ -1,0 +1,69 @@
+"""What a provider's cache keeps of a prompt: from how many tokens on, in which steps, and what of an answer.
+
+Border: pure, no I/O. Where a recording shows otherwise, the recording holds; these are for what it does not show.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.values import ModelRef
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRules:
+    """How a prompt is kept, in tokens."""
+
+    minimum: int = 0
+    """A shorter beginning is not kept."""
+    step: int = 1
+    """What is read is a multiple of this."""
+    keeps_answers: bool = False
+    """An answer is in the cache when the next request sends it back; else the next request writes it."""
+    marks_end: bool = False
+    """A mark in the request ends what is written; what comes after it is not in the cache."""
+    starts_anew_by_thinking: bool = False
+    """Switching thinking on or off between two requests loses what was kept."""
+    source: str = ""
+    """Where that is documented, or how it was measured; with month and year."""
+
+
+_OPENAI = CacheRules(
+    1_024,
+    128,
+    keeps_answers=True,
+    source="docs.aihubmix.com/en/practices/prompt-caching, 11/2026: from 1,024 tokens on; steps and answers are measured on a"
+    " recording of Codex, whose reads are the prompt before with its answer, cut to 128, to the token",
+)
+_DEEPSEEK = CacheRules(
+    64, 64, source="chuizi.ai/docs/guides/prompt-caching, 11/2026: aligned to 64 tokens"
+)
+_CLAUDE = "docs.orq.ai/docs/proxy/prompt-caching, 11/2026: the minimum of each model"
+_GEMINI = "docs.jiekou.ai/en/docs/feature/prompt-caching, 11/2026: 1,024 for Flash, 4,096 for Pro"
+_CLAUDE_MINIMUMS = (
+    (re.compile(r"(opus-4-[56]|haiku-4-5)"), 4_096),
+    (re.compile(r"(haiku|sonnet-4-6)"), 2_048),
+)
+"""Tokens by the model's name; 1,024 for all others."""
+
+
+def cache_rules(model: str) -> CacheRules:
+    """Return the rules for a model as ``provider/name``; those of a cache without any where they are not known."""
+    return _cache_rules(*model.partition("/")[::2])
+
+
+@lru_cache(maxsize=256)
+def _cache_rules(provider: str, name: str) -> CacheRules:
+    found = profile(ModelRef(provider=provider, name=name))
+    if found.wire == "deepseek" or "deepseek" in name:
+        return _DEEPSEEK
+    if found.family == "anthropic":
+        plain = name.replace(".", "-")
+        least = next((tokens for what, tokens in _CLAUDE_MINIMUMS if what.search(plain)), 1_024)
+        return CacheRules(least, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
+    if found.family == "openai":
+        return _OPENAI
+    if found.family == "gemini":
+        return CacheRules(1_024 if "flash" in name else 4_096, source=_GEMINI)
+    return CacheRules()

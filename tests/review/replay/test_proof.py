@@ -1,0 +1,193 @@
+"""A recording is reproduced before anything is said of a policy, and no request's own report is an input to that."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.review.importers.imported import bring
+from tests.review.importers.sample_files import sample
+from tests.review.policies.pi_session import pi_timeline
+from tests.review.replay.made_usage import caching_session
+
+from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.comparison.policy_comparison import compare_policies
+from palimpsest.review.comparison.prices import profile_of
+from palimpsest.review.policies.registry import get
+from palimpsest.review.replay.fit import fit_ruler, recorded
+from palimpsest.review.replay.proof import Proof, proof_of
+from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.replay.ruler import UNITS
+from palimpsest.review.replay.simulation import simulate
+from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import Usage
+
+
+def proof(timeline: Timeline) -> Proof:
+    return proof_of(timeline, fit_ruler(timeline), profile_of(timeline, None, offline_price))
+
+
+def test_pi_is_reproduced_but_for_the_breaks_that_nothing_explains() -> None:
+    found = proof(pi_timeline())
+
+    assert (found.requests, found.reproduced, found.taken) == (438, 409, 29)
+    assert found.share == 1.0
+    assert abs(found.money_apart or 1) < 0.01
+    assert found.sentence == (
+        "Replayed as recorded: 409 of 438 requests read what the provider reported, 29 breaks taken from the recording,"
+        " 30.31 of 30.33 USD."
+    )
+    assert found.holds
+
+
+def test_without_the_taken_breaks_pi_would_be_half_of_what_it_cost() -> None:
+    timeline = pi_timeline()
+    ruler, price = fit_ruler(timeline), profile_of(timeline, None, offline_price)
+
+    with_breaks = sum(one.cost(price) for one in recorded(timeline, ruler).sizes)
+    without = sum(one.cost(price) for one in recorded(timeline, ruler.without_taken).sizes)
+
+    assert with_breaks - without > 10
+
+
+def test_the_recorded_policy_is_replayed_by_the_function_of_all_policies() -> None:
+    timeline = pi_timeline()
+    ruler = fit_ruler(timeline)
+
+    replayed = simulate(timeline, RecordedPolicy(timeline), ruler)
+
+    assert replayed.sizes == recorded(timeline, ruler).sizes
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    at=st.integers(0, 19),
+    usage=st.builds(
+        Usage,
+        input=st.integers(0, 300_000),
+        cache_read=st.integers(0, 300_000),
+        cache_write=st.integers(0, 300_000),
+        output=st.integers(0, 30_000),
+    ),
+)
+def test_what_a_request_reported_is_no_input_to_its_own_replay(at: int, usage: Usage) -> None:
+    timeline = caching_session(20)
+    ruler = fit_ruler(timeline).without_taken
+    request = timeline.requests[at]
+    changed = replace(
+        timeline,
+        requests=(
+            *timeline.requests[:at],
+            replace(request, usage=usage),
+            *timeline.requests[at + 1 :],
+        ),
+    )
+
+    before = recorded(timeline, ruler).sizes[at]
+    after = recorded(changed, fit_ruler(changed).without_taken).sizes[at]
+
+    assert (before.read, before.total, before.output, before.uncached) == (
+        after.read,
+        after.total,
+        after.output,
+        after.uncached,
+    )
+
+
+def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
+    timeline = caching_session(20, losses={9: 0})
+    ruler = fit_ruler(timeline)
+
+    raw = simulate(timeline, None, ruler)
+    pruned = simulate(timeline, get("sweagent.last_n", n=3), ruler)
+
+    assert [at for at, one in enumerate(raw.sizes) if one.is_taken and at] == [9]
+    assert raw.sizes[9].read == pruned.sizes[9].read == 0
+    assert raw.sizes[10].read > 0
+    found = proof_of(timeline, ruler, UNITS)
+    assert (found.requests, found.reproduced, found.taken) == (19, 18, 1)
+
+
+def test_losses_are_not_taken_where_they_are_the_rule() -> None:
+    timeline = caching_session(20, losses=dict.fromkeys(range(2, 20, 3), 0))
+
+    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+
+    assert found.taken == 0
+    assert found.is_doubtful
+    assert "lost the cache for no known cause, too many to be taken" in found.doubt
+
+
+def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
+    timeline = caching_session(8, losses=dict.fromkeys(range(8), 0))
+
+    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+
+    assert (found.reproduced, found.taken) == (7, 0)
+
+
+def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> None:
+    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    timeline = timeline_of(store, report.sessions[0].id)
+
+    compared = compare_policies(timeline, [None, get("opencode.prune")], fit_ruler(timeline), UNITS)
+
+    table = compared.table
+    assert compared.proof.is_doubtful
+    assert table.doubtful == frozenset({1, 2})
+    assert table.lead[0].startswith("Replayed as recorded: 0 of 2 requests read what the provider")
+    assert "2 requests read more than the request before had sent" in table.lead[1]
+    assert table.text.index("Replayed as recorded") < table.text.index("policy ")
+    assert "\nraw ?" in table.text
+    assert "| raw ? |" in table.markdown
+    assert table.html.count('<tr style="opacity:0.55">') == 2
+    assert compared.json()["proof"]["share"] == 0.0
+    assert not compare_policies(
+        pi_timeline(), [None], fit_ruler(pi_timeline()), UNITS
+    ).table.doubtful
+
+
+def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+
+    found = proof(timeline_of(store, report.sessions[0].id))
+
+    assert (found.share, found.holds, found.is_doubtful) == (None, None, False)
+    assert found.sentence == "Replayed as recorded: the recording reports no usage to compare with."
+
+
+@pytest.mark.parametrize(
+    ("model", "reads"),
+    [
+        ("openai/gpt-5.4", [0, 17_024, 18_048]),
+        ("deepseek/deepseek-chat", [0, 16_640, 17_664]),
+        ("anthropic/claude-opus-4-6", [0, 16_690, 17_690]),
+    ],
+)
+def test_each_provider_keeps_a_prompt_by_its_own_rules(model: str, reads: list[int]) -> None:
+    timeline = caching_session(3, model=model, first=16_700, output=400, reads=reads)
+
+    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+
+    assert (found.requests, found.reproduced) == (2, 2)
+
+
+def test_a_lifetime_of_a_model_is_not_that_of_another() -> None:
+    timeline = caching_session(12, pause_seconds=400, hourly=True)
+    other = tuple(
+        replace(one, model="anthropic/claude-haiku-4-5", usage=replace_hourly(one.usage))
+        if one.index >= 6
+        else one
+        for one in timeline.requests
+    )
+
+    ruler = fit_ruler(replace(timeline, requests=other))
+
+    assert {one.lifetime_seconds for one in ruler.requests[:6]} == {3_600}
+    assert {one.lifetime_seconds for one in ruler.requests[6:]} == {300}
+
+
+def replace_hourly(usage: Usage | None) -> Usage | None:
+    return None if usage is None else usage.model_copy(update={"cache_write_hour": 0})
