@@ -12,9 +12,9 @@ from tests.review.importers.sample_files import sample
 from tests.review.policies.made_timeline import TimelineMaker
 from tests.review.policies.pi_session import SONNET, pi_timeline
 
-from palimpsest.review.comparison.break_causes import TOLD_BY_PROVIDER, UNEXPLAINED
 from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
 from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.replay.break_causes import TOLD_BY_PROVIDER, UNEXPLAINED
 from palimpsest.transcript.timeline import Timeline, TimelineEvent, Transition
 from palimpsest.transcript.values import Usage
 

@@ -3,8 +3,8 @@
 import math
 
 from palimpsest.review.comparison.cache_breaks import CacheBreak
-from palimpsest.review.comparison.recorded_clock import behind_the_clock
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
+from palimpsest.review.replay.recorded_clock import behind_the_clock
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.transcript.timeline import Timeline
 

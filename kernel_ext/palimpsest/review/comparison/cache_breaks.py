@@ -1,11 +1,8 @@
 """Where a recorded session lost the provider's cache, why, as far as can be known, and at what price.
 
-From the reported usage alone: a request was expected to read from the cache what the one before left there:
-what that read and wrote, or all of it where the provider reports no writes. What it did not read is the loss.
-Why is told by ``break_causes.py``; what no cause explains has beside it what else is true of it.
+Where and why is found by ``replay/cache_losses.py``; what no cause explains has beside it what else is true of it.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,22 +11,16 @@ from typing import NamedTuple
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
-from palimpsest.review.comparison.break_causes import (
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.replay.break_causes import (
     BreakCause,
     FoundCause,
-    causes_of,
     reads_beginning_only,
 )
-from palimpsest.review.comparison.links import link_to
-from palimpsest.review.replay.cache_lifetime import cache_lifetime
+from palimpsest.review.replay.cache_losses import CacheLoss, cache_losses, known_requests
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.transcript.growing_lists import GrownRows, common_beginning
+from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
-
-LEAST_LOSS = 1_024
-"""Tokens; a smaller loss is no break."""
-LEAST_SHARE = 0.05
-"""Of what was expected; a smaller loss is no break."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,27 +169,16 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 
     A break is a loss over 1,024 tokens and over 5 per cent of what was expected.
     """
-    lifetime = cache_lifetime(timeline).seconds
-    known = [
-        one
-        for one, reported in zip(timeline.requests, timeline.reported, strict=True)
-        if reported is not None
-    ]
-    usages = [(one.model, one.usage) for one in known if one.usage is not None]
-    writers = frozenset(model for model, usage in usages if usage.cache_write)
-    caches = bool(writers) or any(usage.cache_read for _, usage in usages)
-    alike = bisect_left(known, _changed_from(timeline), key=lambda one: one.index)
-    # What was read late is seen in the request after it alone.
-    following = (*known[1:], None)
+    known, losses = known_requests(timeline), cache_losses(timeline)
     grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
     rows = grown.of(
-        lambda at, _: _follower(
-            timeline, known[max(at - 1, 0)], known[at], following[at], price, lifetime, writers
-        ),
+        lambda at, _: _follower(timeline, known[at], losses[at], price),
         known,
-        following,
-        about=(price, lifetime, writers),
-        most=alike,
+        losses,
+        about=price,
+    )
+    caches = any(
+        one.usage is not None and (one.usage.cache_read or one.usage.cache_write) for one in known
     )
     followers = rows[1:] if caches else ()
     starts = [one for one in followers if one.first_of_turn]
@@ -219,46 +199,26 @@ class _FollowingRequest(NamedTuple):
     broken: CacheBreak | None
 
 
-def _changed_from(timeline: Timeline) -> int:
-    """Return the first request before which something happened otherwise than when this was asked before."""
-    now = (timeline.transitions, timeline.events)
-    before = timeline.earlier.get("happened before followers", ((), ()))
-    timeline.earlier["happened before followers"] = now
-    first = len(timeline.requests)
-    for known, newest in zip(before, now, strict=True):
-        same = common_beginning(known, newest)
-        for one in (*known[same : same + 1], *newest[same : same + 1]):
-            first = min(first, one.request)
-    return first
-
-
 def _follower(
-    timeline: Timeline,
-    before: TimelineRequest,
-    request: TimelineRequest,
-    following: TimelineRequest | None,
-    price: PriceProfile,
-    lifetime: float,
-    writers: frozenset[str],
+    timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
-    """Return whether a request lost the cache, and why; ``writers`` are the models whose provider reports writes."""
-    lost = _loss(before, request, is_writer=before.model in writers)
+    """Return whether a request lost the cache, and at what price."""
     first = _follows_prompt(timeline, request)
     if lost is None:
         return _FollowingRequest(first, None)
-    expected, read = lost
     usage = request.usage
     its = price.at(request.terms, request.reported or 0)
     write = its.write if usage is not None and usage.cache_write else its.input
+    loss = lost.expected - lost.read
     broken = CacheBreak(
         request=request.index,
-        before=before.index,
+        before=lost.before,
         turn=request.turn,
-        causes=causes_of(timeline, before, request, following, lifetime),
-        expected=expected,
-        read=read,
-        loss=expected - read,
-        cost=(expected - read) * (write - its.read) / 1_000_000,
+        causes=lost.causes,
+        expected=lost.expected,
+        read=lost.read,
+        loss=loss,
+        cost=loss * (write - its.read) / 1_000_000,
         first_of_turn=first,
         written=usage is not None and usage.cache_write > 0,
         beginning_only=reads_beginning_only(timeline, request),
@@ -271,21 +231,3 @@ def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
     turn = timeline.requests[request.index - 1].turn if request.index else 0
     last = timeline.items[request.items - 1] if request.items else None
     return last is not None and last.kind == "user" and request.turn > turn
-
-
-def _loss(
-    before: TimelineRequest, request: TimelineRequest, *, is_writer: bool
-) -> tuple[int, int] | None:
-    """Return what was expected to be read and what was, where that is a break.
-
-    Where the provider reports writes, input after the last cache mark is in no cache, and nothing that can be lost.
-    """
-    if before.reported is None or before.usage is None:
-        return None
-    if request.reported is None or request.usage is None:
-        return None
-    held = before.usage.cache_read + before.usage.cache_write if is_writer else before.reported
-    expected = min(held, request.reported)
-    loss = expected - request.usage.cache_read
-    is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
-    return (expected, request.usage.cache_read) if is_break else None

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.recorded_clock import clock_sentence
 from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.request_totals import request_sizes, request_totals
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
+from palimpsest.review.replay.recorded_clock import clock_sentence
 from palimpsest.transcript.timeline import Timeline
 
 

@@ -119,6 +119,8 @@ class CacheWalk:
         self._total = total
         most = total if one.kept is None else min(ruler.unseen + ruler.factor * one.kept, total)
         read = min(self._read(request, ruler), most)
+        if ruler.beginning is not None:
+            read = min(read, ruler.beginning)
         if ruler.taken is not None and (before is None or ruler.taken < read):
             read, is_taken = min(float(ruler.taken), most), True
         else:

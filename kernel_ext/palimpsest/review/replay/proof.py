@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import DOUBTFUL
+from palimpsest.review.replay.break_causes import BreakCause
+from palimpsest.review.replay.cache_losses import cache_losses, unexplained_losses
 from palimpsest.review.replay.cache_walk import RequestSize, gap_seconds
-from palimpsest.review.replay.fit import recorded, replayed_requests
+from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.request_rulers import (
-    MOST_TAKEN,
+    has_too_many_losses,
     is_same_read,
-    known_change,
-    lost_the_cache,
 )
 from palimpsest.review.replay.ruler import PriceProfile, Ruler, money_words
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -27,6 +27,16 @@ MOST_APART = 0.03
 """Share by which the replayed money may differ from the reported."""
 MOST_NAMED = 5
 """Requests that a reason names."""
+LOST_AFTER: Mapping[BreakCause, str] = {
+    "model": "another model had answered",
+    "tools": "the tool definitions had changed",
+    "system prompt": "the system prompt had changed",
+    "rewritten": "the agent's program had sent earlier messages otherwise",
+    "client": "the agent's program had become another version",
+    "effort": "the reasoning effort had changed",
+    "late": "the provider's cache had fallen behind",
+}
+"""Causes of lost caches that a recording tells of, without how much of the cache they leave."""
 Outcome = Literal["first", "reproduced", "taken", "missed"]
 
 
@@ -209,7 +219,7 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
         rows=_rows(ruler, price, pairs, reads),
         reads=reads,
         unit=price.unit,
-        reasons=(*_missed(reads), *_lost(timeline, ruler, reads), *_money(price, pairs)),
+        reasons=(*_missed(reads), *_lost(timeline, reads), *_money(price, pairs)),
         own_rule=own_rule,
     )
 
@@ -252,6 +262,13 @@ def _reason(
     gap = gap_seconds(before, request)
     if size.first_changed is not None or _is_changed(timeline, request, size):
         return "read otherwise after what was sent before had changed"
+    lost = next(
+        (one for one in cache_losses(timeline) if one is not None and one.request == request.index),
+        None,
+    )
+    after = None if lost is None else LOST_AFTER.get(lost.causes[0].cause)
+    if after is not None:
+        return f"lost the cache after {after}"
     if told > sent:
         return "read more than the request before had sent, which no cache of this session explains"
     if before.model != request.model:
@@ -304,23 +321,14 @@ def _missed(reads: Sequence[ReplayedRead]) -> list[str]:
     ]
 
 
-def _lost(timeline: Timeline, ruler: Ruler, reads: Sequence[ReplayedRead]) -> list[str]:
+def _lost(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[str]:
     """Return that too many losses have no known cause to be taken from the recording."""
-    if any(one.outcome == "taken" for one in reads):
+    missed = {one.request for one in reads if one.outcome == "missed"}
+    lost = sum(one.request in missed for one in unexplained_losses(timeline))
+    if not lost or not has_too_many_losses(timeline):
         return []
-    plain = recorded(timeline, ruler.plain)
-    changed = {one.request.index for one in replayed_requests(plain) if known_change(timeline, one)}
-    lost = [
-        one.request + 1
-        for one in reads
-        if one.outcome == "missed"
-        and one.request not in changed
-        and lost_the_cache(one.replayed, one.reported)
-    ]
     followers = sum(one.outcome != "first" for one in reads)
-    if len(lost) <= MOST_TAKEN * followers:
-        return []
-    told = f"{len(lost):,} of {some(followers, 'request')} lost the cache for no known cause"
+    told = f"{lost:,} of {some(followers, 'request')} lost the cache for no known cause"
     return [
         f"{told}, too many to be taken from the recording: its cache follows rules that are not known here."
     ]

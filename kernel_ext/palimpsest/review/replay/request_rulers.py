@@ -5,14 +5,18 @@ the recording has reproduced it. Two things are taken from the recording all the
 the first request read, which sessions before it had left, and where the cache was lost for no known cause.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from statistics import median
 
 from palimpsest.review.replay.cache_lifetime import lifetime_seconds
-from palimpsest.review.replay.cache_walk import CacheWalk, UnmeasuredRequest
+from palimpsest.review.replay.cache_losses import (
+    known_requests,
+    rewritten_reads,
+    unexplained_losses,
+)
+from palimpsest.review.replay.cache_walk import UnmeasuredRequest
 from palimpsest.review.replay.ruler import RequestRuler, Scale
 from palimpsest.transcript.provider_profile.cache_rules import cache_rules
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -26,9 +30,6 @@ LEAST_KNOWN = 2
 """Requests from which on it says something that none of them read from the cache."""
 SAME_SHARE = 0.02
 """Of the reported read; a replay that is no further away has reproduced it."""
-LEAST_LOSS = 1_024
-"""Tokens; less that was not read is no loss of the cache."""
-LEAST_LOST_SHARE = 0.05
 MOST_TAKEN = 0.25
 """Share of the requests whose loss may be taken from the recording; above it the cache is by rules not known here."""
 
@@ -57,17 +58,7 @@ def request_rulers(
         rulers.append(_ruler(timeline, replayed, one, fits[fold], groups[fold], reported))
         if one.request.reported is not None:
             reported.append(one.request.index)
-    return _with_losses(timeline, replayed, rulers)
-
-
-def known_change(timeline: Timeline, one: UnmeasuredRequest) -> bool:
-    """Return whether the recording says that a request shows something of the one before otherwise."""
-    moves, index = timeline.transitions, one.request.index
-    at = bisect_left(moves, index, key=lambda move: move.request)
-    entered = timeline.requests[index - 1].items if index else 0
-    moved = any(move.item < entered for move in moves[at:] if move.request == index)
-    kinds = {event.kind for event in timeline.events if event.request == index}
-    return one.first_changed is not None or moved or bool(kinds & {"compact", "undo"})
+    return _with_losses(timeline, rulers)
 
 
 class _Others:
@@ -152,11 +143,6 @@ def is_same_read(replayed: float, reported: int) -> bool:
     return abs(replayed - reported) <= SAME_SHARE * reported
 
 
-def lost_the_cache(replayed: float, reported: int) -> bool:
-    """Return whether so much less was read than a replay says that the cache was lost."""
-    return replayed - reported > max(LEAST_LOSS, LEAST_LOST_SHARE * replayed)
-
-
 def _ruler(
     timeline: Timeline,
     replayed: Sequence[UnmeasuredRequest],
@@ -173,6 +159,7 @@ def _ruler(
     first = timeline.requests[reported[0]] if reported else None
     answers = _answer_scale(replayed, others.of(request.model), factor)
     is_first = not reported and request.reported is not None
+    shared = _shared(first, request)
     return RequestRuler(
         unseen=unseen,
         factor=factor,
@@ -185,10 +172,11 @@ def _ruler(
         is_cached=cache.is_cached,
         beyond=cache.beyond(last) if last is not None else 0,
         uncached=cache.uncached,
-        shared=_shared(first, request),
+        shared=shared,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
         is_fitted=True,
         taken=request.usage.cache_read if is_first and request.usage is not None else None,
+        beginning=_beginning(timeline, request, shared, fit),
     )
 
 
@@ -214,30 +202,39 @@ def _answer_scale(
     return factor, max(told - factor * estimated, 0.0) / len(usages) if usages else 0.0
 
 
+def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:
+    """Return what of a prompt was sent as before, where the agent's program sent the rest otherwise.
+
+    It is what other such requests read, or the first request; else what no item shows.
+    """
+    rewritten = rewritten_reads(timeline)
+    if request.index not in rewritten:
+        return None
+    others = [
+        read
+        for at, read in rewritten.items()
+        if at != request.index and timeline.requests[at].model == request.model
+    ]
+    return median(others) if others else float(shared) or fit.unseen
+
+
 def _shared(first: TimelineRequest | None, request: TimelineRequest) -> int:
     if first is None or first.usage is None or first.model != request.model:
         return 0
     return first.usage.cache_read
 
 
-def _with_losses(
-    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], rulers: Sequence[RequestRuler]
-) -> tuple[RequestRuler, ...]:
+def _with_losses(timeline: Timeline, rulers: Sequence[RequestRuler]) -> tuple[RequestRuler, ...]:
     """Return the rulers with the losses of the cache that nothing in the recording explains."""
-    walk = CacheWalk(Scale(0.0, 1.0))
-    lost: dict[int, int] = {}
-    followers, has_first = 0, False
-    for one, ruler in zip(replayed, rulers, strict=True):
-        size, usage = walk.size(one, ruler), one.request.usage
-        if usage is None or one.request.reported is None:
-            continue
-        followers += has_first
-        is_loss = lost_the_cache(size.read, usage.cache_read)
-        if has_first and is_loss and not known_change(timeline, one):
-            lost[one.request.index] = usage.cache_read
-        has_first = True
-    if len(lost) > MOST_TAKEN * followers:
+    if has_too_many_losses(timeline):
         return tuple(rulers)
+    lost = {one.request: one.read for one in unexplained_losses(timeline)}
     return tuple(
         ruler._replace(taken=lost[at]) if at in lost else ruler for at, ruler in enumerate(rulers)
     )
+
+
+def has_too_many_losses(timeline: Timeline) -> bool:
+    """Return whether so many losses are unexplained that none is taken from the recording."""
+    followers = len(known_requests(timeline)) - 1
+    return len(unexplained_losses(timeline)) > MOST_TAKEN * followers

@@ -81,6 +81,8 @@ class RequestRuler(NamedTuple):
     """Others of the session report their usage."""
     taken: int | None = None
     """Tokens read as the recording says, since nothing explains them: of the first request, and where the cache was lost."""
+    beginning: float | None = None
+    """Tokens at its beginning that were sent as before, where the agent's program sent the rest otherwise; else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from palimpsest.review.comparison.break_avoidance import avoided_by
 from palimpsest.review.comparison.cache_breaks import CacheBreak
 from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.problem_sentences import problem_sentences
-from palimpsest.review.comparison.recorded_clock import clock_sentence
 from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.request_totals import (
     RequestCost,
@@ -20,6 +19,7 @@ from palimpsest.review.comparison.request_totals import (
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.proof import Proof
+from palimpsest.review.replay.recorded_clock import clock_sentence
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track

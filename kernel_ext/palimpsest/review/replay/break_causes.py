@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from palimpsest.review.comparison.recorded_clock import behind_the_clock
+from palimpsest.review.replay.recorded_clock import behind_the_clock
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 BreakCause = Literal[
