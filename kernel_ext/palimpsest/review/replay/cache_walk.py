@@ -108,7 +108,7 @@ class CacheWalk:
     def size(self, one: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
         """Return the next request as it is sent and cached."""
         request, before = one.request, self._tokens
-        total = ruler.unseen + ruler.factor * one.tokens + ruler.added
+        total = ruler.of(one.tokens, self._scale) + ruler.added
         if one.prefix is not None:
             self._cut(one.prefix)
         if one.prefix is None:
@@ -117,7 +117,7 @@ class CacheWalk:
         else:
             prefix = self._scale.at(total, one.tokens).of(one.prefix)
         self._total = total
-        most = total if one.kept is None else min(ruler.unseen + ruler.factor * one.kept, total)
+        most = total if one.kept is None else min(ruler.of(one.kept, self._scale), total)
         read = min(self._read(request, ruler), most)
         if ruler.beginning is not None:
             read = min(read, ruler.beginning)
@@ -163,7 +163,7 @@ class CacheWalk:
             return float(ruler.shared)
         if _starts_anew(held, request, ruler):
             return 0.0
-        beginning = ruler.unseen + ruler.factor * held.tokens
+        beginning = ruler.of(held.tokens, self._scale)
         if held.is_whole:
             beginning += ruler.beyond
         if beginning < max(ruler.minimum, ruler.step):

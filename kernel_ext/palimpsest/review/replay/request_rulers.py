@@ -177,6 +177,7 @@ def _ruler(
         is_fitted=True,
         taken=request.usage.cache_read if is_first and request.usage is not None else None,
         beginning=_beginning(timeline, request, shared, fit),
+        counted=one.tokens,
     )
 
 

@@ -83,6 +83,19 @@ class RequestRuler(NamedTuple):
     """Tokens read as the recording says, since nothing explains them: of the first request, and where the cache was lost."""
     beginning: float | None = None
     """Tokens at its beginning that were sent as before, where the agent's program sent the rest otherwise; else None."""
+    counted: float | None = None
+    """The estimator's tokens of the recorded request, for which this was made; None where it holds for any."""
+
+    def of(self, tokens: float, session: Scale) -> float:
+        """Return the tokens of the request if the estimator counts its items so; ``session`` counts all of them alike.
+
+        What a replay shows beyond the recorded request, such as what a recorded compaction had replaced, is counted
+        as everywhere in the session: the reports around the request say nothing of it.
+        """
+        if self.counted is None or tokens <= self.counted:
+            return self.unseen + self.factor * tokens
+        held = self.unseen + self.factor * self.counted
+        return held + max(session.of(tokens) - max(session.of(self.counted), held), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

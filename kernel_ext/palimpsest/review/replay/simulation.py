@@ -318,7 +318,7 @@ class TimelineReplay:
         self._state = decided.state
         if decided.changes:
             its = self._ruler.of(request.index)
-            before = its.unseen + its.factor * self._measure.total
+            before = its.of(self._measure.total, self._ruler.scale)
             for change in self._held.permitted(decided.changes):
                 if change.state == "summarised":
                     self._summarised.setdefault(change.item, request.index)
