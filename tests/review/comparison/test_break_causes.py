@@ -26,6 +26,8 @@ FALL = [
     Usage(cache_read=21_445, cache_write=16_000),
 ]
 """The fourth request reads its beginning alone, which the session's first request held."""
+REST = [Usage(cache_read=37_445, cache_write=2_000), Usage(cache_read=21_500, cache_write=20_000)]
+"""The sixth does so again."""
 
 
 def claude(
@@ -80,6 +82,20 @@ def test_a_note_of_the_program_before_which_all_is_sent_otherwise_is_named(tmp_p
     assert found.cause == "rewritten"
     assert "<task-notification>" in found.words
     assert "only the beginning of the session was read" in found.words
+
+
+def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
+    tmp_path: Path,
+) -> None:
+    claude(tmp_path, [*FALL, *REST], said={3: NOTE, 5: NOTE}, more={})
+    with open_recording(tmp_path / "s1.jsonl") as recording:
+        ruler = recording[0].ruler
+        found = recording[0].proof()
+
+    assert (ruler.of(3).beginning, ruler.of(5).beginning) == (21_500, 21_445)
+    assert ruler.of(4).beginning is None
+    assert found.taken == 0
+    assert {one.request: one.outcome for one in found.reads}[5] == "reproduced"
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,11 @@ from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.policy_comparison import compare_policies
 from palimpsest.review.comparison.prices import profile_of
 from palimpsest.review.policies.registry import get
+from palimpsest.review.recordings.recording import open_recording
 from palimpsest.review.replay.fit import fit_ruler, recorded
 from palimpsest.review.replay.proof import Proof, proof_of
 from palimpsest.review.replay.recorded_policy import RecordedPolicy
-from palimpsest.review.replay.ruler import UNITS
+from palimpsest.review.replay.ruler import UNITS, RequestRuler, Scale
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline
@@ -191,3 +192,79 @@ def test_a_lifetime_of_a_model_is_not_that_of_another() -> None:
 
 def replace_hourly(usage: Usage | None) -> Usage | None:
     return None if usage is None else usage.model_copy(update={"cache_write_hour": 0})
+
+
+@pytest.mark.parametrize(
+    "name", ["pi_large_session.jsonl", "codex_rollout.jsonl", "claude_code_spotter"]
+)
+def test_what_is_taken_is_what_the_breaks_call_unexplained(name: str, tmp_path: Path) -> None:
+    with open_recording(sample(name, tmp_path)) as recording:
+        for review in recording:
+            unexplained = [one.request for one in review.breaks() if one.cause == "unexplained"]
+            taken = [one.request for one in review.proof().reads if one.outcome == "taken"]
+            assert taken == unexplained
+
+
+def test_a_loss_with_a_known_cause_is_not_taken_and_its_cause_is_the_reason() -> None:
+    timeline = caching_session(20, losses={9: 0})
+    requests = [
+        replace(one, effort="high" if one.index < 9 else "low") for one in timeline.requests
+    ]
+    changed = replace(timeline, requests=tuple(requests), earlier={})
+
+    found = proof_of(changed, fit_ruler(changed), UNITS)
+
+    assert (found.requests, found.reproduced, found.taken) == (19, 18, 0)
+    assert (
+        found.reasons[0] == "1 request lost the cache after the reasoning effort had changed (10)."
+    )
+
+
+def test_the_sentence_ends_with_what_the_agents_own_rule_finds(tmp_path: Path) -> None:
+    with open_recording(sample("claude_code_spotter", tmp_path)) as recording:
+        review = recording[0]
+        own = review.own_rule()
+        told = (review.proof(), review.compare(["raw"]).proof)
+
+    assert own is not None
+    for one in told:
+        assert one.own_rule == own.words
+        assert one.sentence.endswith(
+            "; this agent's own rule found 1 of 1 compactions, at request 72."
+        )
+
+
+def test_a_given_lifetime_holds_for_each_request() -> None:
+    ruler = fit_ruler(caching_session(12)).kept_so_long(60.0, "As given.")
+
+    assert {one.lifetime_seconds for one in ruler.requests} == {60.0}
+    assert ruler.lifetime_seconds == 60.0
+
+
+def test_what_is_beyond_the_recorded_request_is_counted_as_everywhere() -> None:
+    session = Scale(1_000, 2.0)
+    ruler = RequestRuler(unseen=5_000, factor=4.0, output_factor=1.0, counted=1_000)
+
+    assert ruler.of(1_000, session) == 9_000
+    assert ruler.of(1_001, session) == 9_000
+    assert ruler.of(50_000, session) == session.of(50_000)
+    less = ruler._replace(unseen=0, factor=1.0)
+    assert less.of(1_500, session) == 2_000
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+@pytest.mark.parametrize(
+    "usage", [None, Usage(), Usage(input=1), Usage(cache_read=10**9, output=1)]
+)
+def test_odd_recordings_have_a_sentence(requests: int, usage: Usage | None) -> None:
+    timeline = caching_session(requests)
+    odd = replace(
+        timeline,
+        requests=tuple(replace(one, usage=usage) for one in timeline.requests),
+        earlier={},
+    )
+
+    found = proof_of(odd, fit_ruler(odd), UNITS)
+
+    assert found.sentence.startswith("Replayed as recorded: ")
+    assert found.json()["sentence"] == found.sentence
