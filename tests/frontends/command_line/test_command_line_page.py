@@ -27,7 +27,12 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
         given = words[: words.index(">")] if target else words
         ran = run(*given, cwd=tmp_path, fresh=given[0] not in started)
         started.add(given[0])
-        assert (command, ran.code, ran.err) == (command, 0, "")
+        if "proof <" in command:
+            # A replay does not reproduce the small session, which is what this condition is for.
+            assert (command, ran.code) == (command, 1)
+            assert "proof" in ran.err
+        else:
+            assert (command, ran.code, ran.err) == (command, 0, "")
         assert ran.out
         if target:
             (tmp_path / target).write_text(ran.out, encoding="utf-8")
