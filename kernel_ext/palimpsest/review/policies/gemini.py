@@ -105,8 +105,7 @@ class GeminiMask(Preset):
         # What was beyond them stays beyond, unless something else was shown otherwise since.
         known = view.changes is not None and view.changes == state.changes
         weighed = self._weighed(state if known else MaskedUntil(state.masked, state.masked), view)
-        # It acts at its number already.
-        probe = Probe("tokens of results that may be masked", weighed.freed, self.minimum - 1)
+        probe = Probe("tokens of results that may be masked", weighed.freed, self.minimum)
         if not probe.passed:
             return Decided(weighed, probe=probe)
         outputs = view.outputs
