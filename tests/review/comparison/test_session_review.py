@@ -83,7 +83,7 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
     ] == [
         "Never acted: observations reached 5 of 5, and it acts above that, at request 7 (turn 1).",
         "Never acted: observations reached 5 of 6 (83 %), at request 7 (turn 1).",
-        "Never acted: observations reached 5 of 9 (56 %), at request 7 (turn 1).",
+        "Never acted: observations reached 5 of 8 (62 %), at request 7 (turn 1).",
         (
             "Never acted: estimated tokens of the request (none were reported) reached 2,127 of 2,000, but there were no results beyond the "
             "newest 9 that may be cleared, at request 5 (turn 1)."
@@ -121,8 +121,8 @@ def test_a_compaction_pays_for_its_summary_in_a_column_of_its_own() -> None:
     assert compared.figures[0].fired == 0
     assert compared.figures[0].summaries == 0
     small = cut.comparison.figures[0]
-    assert small.fired == 4
-    assert small.summaries == pytest.approx(0.147, abs=0.002)
+    assert small.fired == 3  # pi compacts at the end of turns
+    assert small.summaries == pytest.approx(0.113, abs=0.002)
     assert any("placeholder of 1,500 tokens" in note for note in cut.comparison.table.notes)
     assert cut.cheapest == 64_000
 

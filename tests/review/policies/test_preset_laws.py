@@ -16,10 +16,12 @@ from palimpsest.review.policies import (
     clearing,
     cutting,
     duplicates,
+    gemini,
     idle,
     masking,
     registry,
     shortening,
+    strands,
     summarising,
     summarising_all,
     summarising_messages,
@@ -38,7 +40,9 @@ PRESETS = [
         clearing,
         masking,
         shortening,
+        strands,
         duplicates,
+        gemini,
         idle,
         cutting,
         summarising,
@@ -47,6 +51,12 @@ PRESETS = [
     )
     for one in module.PRESETS
 ]
+WITHOUT_WINDOW = (
+    summarising_messages.AiderHistory,  # has bounds of its own
+    gemini.GeminiTruncate,  # takes its longest result
+    shortening.DeepAgentsTruncateArgs,  # counts messages
+)
+"""Presets that act also where no window is known, as their projects do."""
 RULER = Ruler(unseen=100)
 BY_HAND: list[tuple[str, ItemState]] = [("undo", "reverted"), ("user/exclude", "out")]
 """What a person does to items, by the rules that a timeline calls it."""
@@ -67,6 +77,7 @@ EAGER = {
     "left": 4,
     "longest": 300,
     "kept": 200,
+    "note_chars": 60,
     "result_tokens": 300,
     "prompt_tokens": 300,
     "summary": 30,
@@ -120,6 +131,11 @@ def eager(preset: type[Preset]) -> ContextPolicy:
         one.name: EAGER[one.name] for one in fields(preset) if one.name in EAGER
     }
     whole: Any = preset()
+    if isinstance(whole, shortening.StrandsOffload):
+        small["kept"] = 20  # its note alone has 480 characters
+        small["longest"] = 200
+    if isinstance(whole, masking.SweAgentClosedWindow):
+        small["results"] = True
     if isinstance(whole, summarising.CutAtTokens):
         small["keep"] = 300 if whole.keep else 0
     return cast("ContextPolicy", replace(whole, **small))
@@ -161,7 +177,7 @@ def busy() -> Timeline:
                 Call(
                     "bash",
                     "one\n" * 300 + "<diff>some</diff>",
-                    (("command", "make"),),
+                    (("command", "make all " * 9),),
                     turn % 2 > 0,
                 ),
                 Call("write", "Done. " * 60, (("path", f"{step % 2}.py"), ("text", "x" * 400))),
@@ -197,8 +213,7 @@ def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]
     [
         one
         for one in PRESETS
-        if "window" in {each.name for each in fields(one)}
-        and one is not summarising_messages.AiderHistory  # has bounds of its own
+        if "window" in {each.name for each in fields(one)} and one not in WITHOUT_WINDOW
     ],
     ids=lambda one: one.preset,
 )

@@ -31,10 +31,10 @@ from palimpsest.review.policies.duplicates import (
     DcpPurgeErrors,
     DcpSupersedeWrites,
 )
+from palimpsest.review.policies.gemini import GeminiCompress, GeminiTruncate
 from palimpsest.review.policies.idle import ClaudeCodeMicrocompact, OpenClawCacheTtl
 from palimpsest.review.policies.masking import (
     OpenHandsBrowserOutput,
-    SweAgentClosedWindow,
     SweAgentLastN,
     SweAgentRemoveRegex,
 )
@@ -42,17 +42,15 @@ from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.shortening import (
     DeepAgentsOffload,
     DeepAgentsTruncateArgs,
-    GeminiTruncate,
     MiniSweAgentOutput,
     OpenAIAgentsTrimmer,
     SmolagentsOutput,
     StrandsOffload,
-    StrandsTruncateResults,
 )
+from palimpsest.review.policies.strands import StrandsTruncateResults
 from palimpsest.review.policies.summarising import (
     ClaudeCodeAuto,
     CodexCompact,
-    GeminiCompress,
     OpenCodeCompact,
 )
 from palimpsest.review.policies.summarising_all import AnthropicCompact, InspectSummary
@@ -120,7 +118,8 @@ def test_swe_agents_recorded_requests_are_those_of_its_rule(tmp_path: Path) -> N
     ("policy", "fired", "items"),
     [
         (DcpDeduplicate(), 46, 46),  # 391 calls, 345 of them distinct
-        (GeminiTruncate(), 1, 1),
+        (GeminiTruncate(), 0, 0),  # its one long result is of a file, which Gemini CLI never cuts
+        (GeminiTruncate(longest=4_000), 1, 1),
         (SmolagentsOutput(), 1, 1),
         (ClaudeCodeMicrocompact(), 0, 0),
         (ClaudeCodeMicrocompact(idle_seconds=300), 3, None),  # of four pauses one has nothing old
@@ -146,7 +145,7 @@ def test_rules_that_act_after_a_pause_break_no_warm_prefix() -> None:
 
 
 def test_shortening_a_result_when_it_comes_breaks_no_prefix() -> None:
-    for policy in (MiniSweAgentOutput(), StrandsOffload(), GeminiTruncate()):
+    for policy in (MiniSweAgentOutput(), StrandsOffload(), GeminiTruncate(longest=4_000)):
         replay = pi(policy)
 
         assert replay.fired
@@ -190,19 +189,20 @@ def test_reasoning_stays_of_the_newest_turns_only() -> None:
 def test_inspect_edits_reasoning_and_results_near_the_window() -> None:
     policy = InspectEdit(window=4_000, keep=1)
 
-    assert shown(thinking(), policy, "reasoning") == ["out"] * 4 + ["whole"] * 2
-    assert shown(thinking(), policy, "output") == ["cleared"] * 2 + ["whole"]
+    # It acted last where the second answer of the second turn was the newest.
+    assert shown(thinking(), policy, "reasoning") == ["out"] * 3 + ["whole"] * 3
+    assert shown(thinking(), policy, "output") == ["cleared"] + ["whole"] * 2
     assert set(shown(thinking(), InspectEdit(window=50_000))) == {"whole"}
 
 
-def test_learn_claude_code_spares_short_results() -> None:
-    timeline = turns(4, Call("bash", "ok"), Call("read", LONG))
+def test_learn_claude_code_spares_short_results_and_files() -> None:
+    timeline = turns(3, Call("bash", "ok"), Call("grep", LONG), Call("read_file", LONG))
 
     assert shown(timeline, LearnClaudeCodeMicro(), "output") == [
-        *["whole", "cleared"] * 2,
-        *["whole"] * 4,
+        *["whole", "cleared", "whole"] * 2,
+        *["whole"] * 3,
     ]
-    assert texts(timeline, LearnClaudeCodeMicro())[0] == "[Previous: used read]"
+    assert texts(timeline, LearnClaudeCodeMicro())[0] == "[Previous: used grep]"
 
 
 def test_tagged_tools_are_always_kept_or_never() -> None:
@@ -212,22 +212,6 @@ def test_tagged_tools_are_always_kept_or_never() -> None:
     assert shown(timeline, kept, "output") == ["whole", "masked"] * 2 + ["whole"] * 2
     removed = SweAgentLastN(n=2, always_remove=("bash",))
     assert shown(timeline, removed, "output") == ["masked"] * 4 + ["masked", "whole"]
-
-
-def test_only_the_newest_view_of_a_file_stays_open() -> None:
-    def view(name: str) -> Call:
-        return Call("open", f"[File: {name} (90 lines total)]\n1: a\n2: b\n(88 more lines)")
-
-    maker = TimelineMaker()
-    maker.prompt("Look.")
-    for name in ("/a.py", "/b.py", "/a.py"):
-        maker.answer("I look.", [view(name)])
-    timeline = maker.made()
-
-    assert shown(timeline, SweAgentClosedWindow(), "output") == ["masked", "whole", "whole"]
-    assert texts(timeline, SweAgentClosedWindow()) == [
-        "[File: /a.py (90 lines total)]\nOutdated window with 2 lines omitted...\n(88 more lines)"
-    ]
 
 
 def test_what_matches_is_taken_out() -> None:
@@ -243,11 +227,14 @@ def test_of_the_pages_of_a_browser_the_newest_stays() -> None:
 
 
 def test_a_head_and_a_tail_of_a_long_result_stay() -> None:
-    timeline = turns(1, Call("bash", "x" * 10_000), Call("bash", "x" * 30_000))
+    timeline = turns(
+        1, Call("bash", "x" * 9_999), Call("bash", "x" * 10_000), Call("bash", "x" * 30_000)
+    )
     found = simulate(timeline, MiniSweAgentOutput(), Ruler()).timeline.transitions
 
     assert [(one.item, one.request, one.state, one.chars) for one in found] == [
-        (5, 1, "truncated", 10_220)
+        (6, 1, "truncated", 10_564),
+        (7, 1, "truncated", 10_564),
     ]
 
 
@@ -259,24 +246,28 @@ def test_long_results_and_prompts_go_to_a_file() -> None:
     found = simulate(timeline, DeepAgentsOffload(), Ruler()).timeline.transitions
 
     assert [(one.item, one.request, one.state, one.chars) for one in found] == [
-        (0, 0, "offloaded", 10 * 5 + 160),
-        (4, 1, "offloaded", 10 * 5 + 160),
+        (0, 0, "offloaded", 10 * 12 + 640),
+        (4, 1, "offloaded", 10 * 12 + 640),
     ]
 
 
 def test_inputs_of_old_writes_are_cut_near_the_window() -> None:
     timeline = turns(9, Call("write_file", "Done.", (("text", "x" * 3_000),)))
-    policy = DeepAgentsTruncateArgs(window=8_000)
+    half = DeepAgentsTruncateArgs(window=8_000, keep_share=0.5)
 
-    assert shown(timeline, policy, "call") == ["truncated"] * 4 + ["whole"] * 5
+    assert shown(timeline, half, "call") == ["truncated"] * 7 + ["whole"] * 2
+    assert shown(timeline, DeepAgentsTruncateArgs(window=8_000), "call") == ["truncated"] * 9
     assert set(shown(timeline, DeepAgentsTruncateArgs())) == {"whole"}
 
 
-def test_strands_shortens_the_oldest_results_until_the_request_fits() -> None:
+def test_strands_shortens_the_oldest_results_once_then_drops_from_the_front() -> None:
     timeline = turns(4, Call("bash", LONG))
-    policy = StrandsTruncateResults(window=4_800)
 
-    assert shown(timeline, policy, "output") == ["truncated", "whole", "whole", "whole"]
+    once = StrandsTruncateResults(window=5_000)
+    assert shown(timeline, once, "output") == ["truncated", "whole", "whole", "whole"]
+    states = shown(timeline, StrandsTruncateResults(window=4_800))
+    # The two oldest messages, and more up to the next prompt.
+    assert states == ["out"] * 5 + ["whole"] * 15
 
 
 def test_results_of_older_turns_are_previews() -> None:
@@ -348,7 +339,8 @@ def test_the_middle_is_dropped_one_by_one_or_by_half() -> None:
     ("policy", "left"),
     [
         (OpenHandsConversationWindow(window=3_600), [0, 5, 6, 7, 8, 9]),
-        (RooTruncate(window=4_000), [0, 5, 6, 7, 8, 9]),
+        (RooTruncate(window=4_000, reserve=0), [0, 5, 6, 7, 8, 9]),
+        (RooTruncate(window=13_102), [0, 5, 6, 7, 8, 9]),  # 0.9 of it less 8,192: 3,600
         (InspectTrim(window=4_000), [0, 3, 4, 5, 6, 7, 8, 9]),
         (OpenAITruncation(window=3_600), [2, 3, 4, 5, 6, 7, 8, 9]),
         (LangChainTrim(max_tokens=3_500), [2, 3, 4, 5, 6, 7, 8, 9]),
@@ -384,12 +376,12 @@ def test_the_first_strategy_keeps_the_oldest_messages_and_what_is_not_answered()
         (InspectSummary(window=11_000, summary=100), [0], 4_368),
         # The newest read of the file stays with its call.
         (ClaudeCodeAuto(window=43_000, summary=100), [37, 39], 4_373),
-        # One more prompt beside the one that is not answered.
-        (CodexCompact(window=11_000, prompts=900, summary=100), [35], 4_368),
+        # Beside the one that is not answered one more prompt, and 50 tokens of the one before.
+        (CodexCompact(window=11_000, prompts=900, summary=100), [28, 35], 4_418),
         # A quarter of what can be used: 2,500 tokens, which is the newest turn and the answer before.
         (OpenCodeCompact(window=42_000, summary=100), [*range(34, 41)], 5_652),
-        # The older result of what stays shows its last 30 lines.
-        (GeminiCompress(window=20_000, results=800, summary=100), [*range(34, 41)], 5_395),
+        # It cuts in front of a prompt. The results of what stays have fewer than 40,000 characters.
+        (GeminiCompress(window=20_000, results=800, summary=100), [*range(35, 41)], 5_227),
     ],
     ids=lambda one: getattr(one, "name", ""),
 )
@@ -407,17 +399,17 @@ def test_what_a_compactor_keeps(policy: ContextPolicy, kept: list[int], tokens: 
 @pytest.mark.parametrize(
     ("policy", "fired", "kept"),
     [
-        # Over 20 messages, five a turn: at the first request of the fifth turn. Nine of them stay.
-        (OpenHandsLlm(most=20, summary=100), [8, 13], [0, *range(36, 56)]),
-        (StrandsSummarise(window=8_000, messages=4, summary=100), [9, 13, 16], [*range(34, 56)]),
-        (LettaSlidingWindow(window=8_000, summary=100), [8, 11, 14], [*range(29, 56)]),
+        # Over 20 events, six a turn and the system prompt: at the second request of the fourth turn. Eight stay.
+        (OpenHandsLlm(most=20, summary=100), [7, 11, 15], [0, *range(48, 56)]),
+        (StrandsSummarise(window=8_000, messages=4, summary=100), [9, 12, 15], [*range(28, 56)]),
+        (LettaSlidingWindow(window=8_000, summary=100), [9, 13], [*range(29, 56)]),
         # At the ends of the third, fifth and seventh turn: over 4,000 tokens, of which 2,000 stay.
-        (AiderHistory(window=64_000, summary=100), [6, 10, 14], [*range(41, 56)]),
+        (AiderHistory(window=64_000, summary=100), [6, 10, 14], [*range(42, 56)]),
         # After three turns and after six; the newest of them waits for the next time.
         # The turns 1 to 3 and 4 to 6; the answer that ended the sixth is summarised with the next three.
         (GoogleAdkCompaction(summary=100), [6, 12], [*range(41, 56)]),
         # Prompts alone are left of what was answered.
-        (CodexCompact(window=6_000, prompts=900, summary=100), [6, 11, 16], [42, 49, 55]),
+        (CodexCompact(window=6_000, prompts=900, summary=100), [6, 11, 16], [35, 42, 49, 55]),
     ],
     ids=lambda one: getattr(one, "name", ""),
 )

@@ -24,33 +24,36 @@ def millions(found: Simulation) -> float:
 
 
 ROWS = {
-    "anthropic_sdk.compaction_control measure=estimated": (1, 24.4),
+    "anthropic_sdk.compaction_control measure=estimated": (1, 24.40),
     "claude_code.microcompact": (0, 36.22),
-    "cline.compact window=80000 measure=estimated": (4, 15.85),
-    "codex.compact window=60000 measure=estimated": (2, 13.7),
+    "codex.compact window=60000 measure=estimated": (2, 13.70),
     "dcp.deduplicate": (46, 34.99),
-    "gemini.compress window=60000 measure=estimated": (5, 9.25),
-    "gemini.truncate": (1, 35.87),
     "goose.compact window=60000 measure=estimated": (2, 11.65),
     "inspect.compaction_edit window=60000 measure=estimated": (76, 21.11),
     "inspect.compaction_trim window=60000 measure=estimated": (4, 19.75),
     "langchain.clear_tool_uses measure=estimated": (98, 29.43),
-    "learn_claude_code.micro": (260, 17.03),
-    "letta.sliding_window window=60000 measure=estimated": (3, 18.94),
-    "openclaw.compact window=60000 measure=estimated": (5, 13.50),
-    "openhands.amortized": (16, 5.25),
     "openhands.conversation_window window=60000 measure=estimated": (2, 18.13),
-    "openhands.llm": (16, 5.86),
-    "openhands.observation_masking": (273, 22.83),
-    "roo.truncate window=60000 measure=estimated": (2, 16.84),
     "strands.offload": (2, 29.70),
     "strands.summarizing window=60000 measure=estimated": (3, 20.51),
 }
+CORRECTED = {
+    "cline.compact window=80000 measure=estimated": (4, 16.52),
+    "gemini.compress window=60000 measure=estimated": (6, 9.29),
+    "gemini.truncate": (0, 36.22),
+    "learn_claude_code.micro": (215, 31.83),
+    "letta.sliding_window window=60000 measure=estimated": (2, 19.58),
+    "openclaw.compact window=60000 measure=estimated": (5, 15.42),
+    "openhands.amortized": (17, 4.87),
+    "openhands.llm": (17, 5.46),
+    "openhands.observation_masking": (327, 19.12),
+    "roo.truncate window=60000 measure=estimated": (3, 14.28),
+}
+"""Rules that were corrected beside their originals since; these figures are their own, so that a later change is seen."""
 
 
-@pytest.mark.parametrize("policy", ROWS)
+@pytest.mark.parametrize("policy", ROWS | CORRECTED)
 def test_two_implementations_of_a_rule_agree(policy: str) -> None:
-    fired, input_tokens = ROWS[policy]
+    fired, input_tokens = (ROWS | CORRECTED)[policy]
 
     found = replayed(policy)
 

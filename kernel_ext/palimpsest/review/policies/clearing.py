@@ -163,7 +163,10 @@ class ClearedUntil(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LangChainClear(ClearToolUses):
-    """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored."""
+    """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
+
+    With ``at_least`` the oldest results are cleared only until so many tokens are freed.
+    """
 
     preset: ClassVar[str] = "langchain.clear_tool_uses"
     source: ClassVar[str] = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
@@ -174,6 +177,24 @@ class LangChainClear(ClearToolUses):
     sticky: ClassVar[bool] = False
     recomputed: bool = True
     placeholder: str = LANGCHAIN_CLEARED
+
+    def step(self, state: "ClearedUntil", view: PolicyView) -> Decided:
+        """Clear from the oldest on, with ``at_least`` only until so many tokens are freed."""
+        if not self.at_least:
+            return ClearToolUses.step(self, state, view)
+        probe = Probe("tokens of the request", view.raw_total, self.trigger)
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        border = max(state.cleared, border_of_newest(view, self.keep))
+        place, freed = state.cleared, state.freed
+        changes: list[Change] = []
+        while place < border and freed < self.at_least:
+            found = self._cleared(view, view.outputs[place : place + 1])
+            freed += sum(view.tokens(one.item) - -(-one.length // 4) for one in found)
+            changes += found
+            place += 1
+        able = f"results beyond the newest {self.keep} that may be cleared"
+        return decided(ClearedUntil(place, freed=freed), changes, probe, able)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +240,7 @@ class InspectEdit(Measured):
     keep: int = 3
     """The newest results, which stay."""
     keep_thinking: int = 1
-    """The newest turns whose reasoning stays."""
+    """The newest answers whose reasoning stays."""
 
     def start(self, facts: SessionFacts) -> int:
         """Return the window: the assumed one, or the recorded one where that is 0."""
@@ -232,8 +253,7 @@ class InspectEdit(Measured):
         probe = self.over(view, self.at * state)
         if not probe.passed:
             return Decided(state, probe=probe)
-        border, _ = border_of_thinking(view, 0, self.keep_thinking)
-        changes = dropped(view, reasoning_in(view, 0, border))
+        changes = dropped(view, reasoning_in(view, 0, self._thinking_border(view)))
         old = view.outputs[: border_of_newest(view, self.keep)]
         changes += replaced(
             view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
@@ -241,16 +261,30 @@ class InspectEdit(Measured):
         able = "older results and reasoning that may be cleared"
         return decided(state, changes, probe, able)
 
+    def _thinking_border(self, view: PolicyView) -> int:
+        """Return the first item of the newest answers whose reasoning stays."""
+        answers = view.timeline.requests[: view.request.index]
+        oldest = len(answers) - self.keep_thinking
+        if oldest >= len(answers):
+            return view.count
+        return answers[oldest].answer[0] if oldest >= 0 else 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class LearnClaudeCodeMicro(Preset):
-    """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool."""
+    """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool.
+
+    What was read from a file stays.
+    """
 
     preset: ClassVar[str] = "learn_claude_code.micro"
-    source: ClassVar[str] = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT = 3"
+    source: ClassVar[str] = (
+        "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT, PRESERVE_RESULT_TOOLS"
+    )
     keep: int = 3
     longest: int = 100
     """Characters up to which a result stays."""
+    spared: tuple[str, ...] = ("read_file", "read")
 
     def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
         """Return how many results were looked at: none."""
@@ -261,7 +295,8 @@ class LearnClaudeCodeMicro(Preset):
         border = max(state, border_of_newest(view, self.keep))
         changes: list[Change] = []
         for one in view.outputs[state:border]:
-            if view.item(one).chars > self.longest:
+            item = view.item(one)
+            if item.chars > self.longest and item.tool.lower() not in self.spared:
                 text = f"[Previous: used {view.item(one).tool}]"
                 changes += replaced(view, [one], "cleared", text)
         probe = Probe("results", view.shown_outputs, self.keep, "results")
@@ -282,24 +317,6 @@ def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
 def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
     """Return the pieces of reasoning in a range of items."""
     return [one for one in range(first, until) if view.item(one).kind == "reasoning"]
-
-
-def border_of_thinking(view: PolicyView, first: int, keep: int) -> tuple[int, int]:
-    """Return the first item of the newest ``keep`` turns with reasoning, and how many turns have some.
-
-    Only items from ``first`` on are looked at; where there are not more turns, it is ``first`` itself.
-    """
-    turns: list[int] = []
-    border = view.count
-    for index in range(view.count - 1, first - 1, -1):
-        item = view.item(index)
-        if item.kind != "reasoning" or not is_shown(view, index):
-            continue
-        if not turns or turns[-1] != item.turn:
-            turns.append(item.turn)
-        if len(turns) <= keep:
-            border = index
-    return (border if len(turns) > keep else first), len(turns)
 
 
 PRESETS: tuple[type[Preset], ...] = (

@@ -4,7 +4,6 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 call and its result are dropped together; system prompt and tools always stay.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -20,49 +19,32 @@ from palimpsest.review.policies.policy import (
     Since,
 )
 from palimpsest.review.policies.reducible import (
-    BESIDE,
     decided,
     dropped,
     gone_range,
-    shown_messages,
-    start_of_newest,
-    start_of_unanswered,
+    is_result,
+    shown_chat,
+    shown_events,
+    shown_turns,
+    tokens_in,
 )
 from palimpsest.review.policies.settings import Preset
 
 DROPPED = "older messages that may be dropped"
-
-
-@dataclass(frozen=True, kw_only=True)
-class StrandsSlidingWindow(Preset):
-    """Strands' sliding window: only the newest ``messages`` stay, and none of them is a result without its call."""
-
-    preset: ClassVar[str] = "strands.sliding_window"
-    source: ClassVar[str] = (
-        "Strands Agents SDK 1.x, sliding_window_conversation_manager.py: window_size"
-    )
-    sticky: ClassVar[bool] = False
-    messages: int = 40
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return the first item that is shown: the first of all."""
-        return 0
-
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Drop what is older than the newest messages."""
-        first = max(state, start_of_newest(view, self.messages))
-        shown = len(shown_messages(view, (0, state)))
-        probe = Probe("messages", shown, self.messages, "messages")
-        changes = dropped(view, range(state, first))
-        state = max(state, min(first, start_of_unanswered(view)))
-        return decided(state, changes, probe, DROPPED)
+ROO_ANSWER = 8_192
+"""Tokens that Roo Code keeps free for an answer whose longest size it does not know."""
+PASSES = 4
+"""How often Inspect compacts in a row where one time is not enough."""
+SYSTEM_EVENT = 1
+"""OpenHands' first event is the system prompt."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeepEnds(Preset):
-    """OpenHands' recent events: the first ``first`` messages and the newest stay; the middle is dropped.
+    """OpenHands' recent events: the first ``first`` events and the newest stay; the middle is dropped.
 
-    Once there are more than ``most`` messages, so many are dropped that ``left`` are left over.
+    The system prompt is the first event, and the first prompt stays also where it is the second. Once there are more
+    than ``most`` events, so many are dropped that ``left`` are left over beside that prompt.
     """
 
     preset: ClassVar[str] = "openhands.recent"
@@ -78,11 +60,11 @@ class KeepEnds(Preset):
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Drop the middle where there are too many messages."""
-        starts = shown_messages(view, state)
-        probe = Probe("messages", len(starts), self.most, "messages")
-        gone = middle(starts, self.first, max(1, self.left - self.first))
-        if len(starts) <= self.most:
+        starts = shown_events(view, state)
+        probe = Probe("events", SYSTEM_EVENT + len(starts), self.most, "events")
+        if not probe.passed:
             return Decided(state, probe=probe)
+        gone = middle(starts, first_events(self.first), max(1, self.left - self.first))
         changes = dropped(view, gone)
         state = gone_range(view, state, [one.item for one in changes])
         return decided(state, changes, probe, DROPPED)
@@ -114,17 +96,25 @@ class AtOverflow(Measured):
     def step(self, state: tuple[int, int, int], view: PolicyView) -> Decided:
         """Drop messages where the request is too large."""
         window, *gone = state
-        trigger = self.at * window
-        if trigger <= 0:
+        if window <= 0:
             return Decided(state, probe=NO_LIMIT)
+        trigger = self.trigger(window)
         probe = self.over(view, trigger)
         if not probe.passed:
             return Decided(state, probe=probe)
         known = (gone[0], gone[1])
         own = round(in_own_tokens(trigger, view, probe))
-        changes = dropped(view, self.chosen(view, shown_messages(view, known), own))
+        changes = dropped(view, self.chosen(view, self.starts(view, known), own))
         known = gone_range(view, known, [one.item for one in changes])
         return decided((window, *known), changes, probe, DROPPED)
+
+    def trigger(self, window: int) -> float:
+        """Return the tokens above which it acts in a window."""
+        return self.at * window
+
+    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
+        """Return the first item of each message, as the project counts messages."""
+        return shown_chat(view, gone)
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the items that are dropped, given the first item of each message and the threshold in own tokens."""
@@ -140,6 +130,10 @@ class OpenHandsConversationWindow(AtOverflow):
     counted: ClassVar[str] = "OpenHands 611629e: the provider refuses the request as too long"
     since: ClassVar[Since] = "counted"
 
+    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
+        """Return the first item of each event."""
+        return shown_events(view, gone)
+
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return the older half without what comes first, up to the first prompt."""
         first = 1 + next(
@@ -150,7 +144,10 @@ class OpenHandsConversationWindow(AtOverflow):
 
 @dataclass(frozen=True, kw_only=True)
 class RooTruncate(AtOverflow):
-    """Roo Code's sliding window: the first message stays, and of the others the newest half."""
+    """Roo Code's sliding window: the first message stays, and of the others the newest half.
+
+    It acts over nine tenths of the window less the tokens of the answer. All results of one answer are one message.
+    """
 
     preset: ClassVar[str] = "roo.truncate"
     source: ClassVar[str] = (
@@ -161,8 +158,18 @@ class RooTruncate(AtOverflow):
     )
     at: float = 0.9
     """The window less a buffer of a tenth."""
+    reserve: int = ROO_ANSWER
+    """Tokens kept free for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     share: float = 0.5
     """Of the messages after the first; 0.75 where it was forced."""
+
+    def trigger(self, window: int) -> float:
+        """Return the tokens above which it acts in a window."""
+        return max(0.0, self.at * window - self.reserve)
+
+    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
+        """Return the first item of each message, the results of one answer being one."""
+        return shown_turns(view, gone)
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return an even number of the oldest messages after the first."""
@@ -185,9 +192,22 @@ class InspectTrim(AtOverflow):
     at: float = 0.9
     preserve: float = 0.8
 
-    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
-        """Return the oldest messages after the first."""
-        return middle(starts, 1, max(1, int((len(starts) - 1) * self.preserve)))
+    def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
+        """Return the oldest messages after the first prompt, more of them while the rest is too large."""
+        first = 1 + next(
+            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
+        )
+        place, total = first, view.total
+        for _ in range(PASSES):
+            gone = int((len(starts) - place) * (1 - self.preserve))
+            if (place > first and total <= trigger) or not gone:
+                break
+            before = place
+            place += gone
+            while place < len(starts) - 1 and is_result(view, starts[place]):
+                place += 1  # its call is gone
+            total -= tokens_in(view, starts[before], starts[place])
+        return range(starts[first], starts[place]) if place > first else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +257,7 @@ class LangChainTrim(Measured):
         probe = self.over(view, self.max_tokens)
         if not probe.passed:
             return Decided(None, probe=probe)
-        starts = shown_messages(view)
+        starts = shown_chat(view)
         most = round(in_own_tokens(self.max_tokens, view, probe))
         chosen = self._last if self.strategy == "last" else self._first
         changes = chosen(view, starts, most)
@@ -245,9 +265,9 @@ class LangChainTrim(Measured):
 
     def _last(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
         cut = fitting(view, starts, most)
-        wanted = [one for one in starts if one >= cut and view.item(one).kind == self.start_on]
-        if self.start_on and wanted:
-            cut = wanted[0]
+        wanted = (one for one in starts if one >= cut and view.item(one).kind == self.start_on)
+        if self.start_on:
+            cut = next(wanted, view.count)
         return dropped(view, range(starts[0], cut)) if starts else []
 
     def _first(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
@@ -257,6 +277,11 @@ class LangChainTrim(Measured):
             end = starts[until + 1] if until + 1 < len(starts) else view.count
             total -= tokens_in(view, starts[until], end)
         return dropped(view, range(starts[until], view.count)) if until < len(starts) else []
+
+
+def first_events(keep_first: int) -> int:
+    """Return how many events behind the system prompt stay where so many first ones stay: the first prompt at least."""
+    return max(1, keep_first - SYSTEM_EVENT)
 
 
 def middle(starts: Sequence[int], first: int, newest: int) -> range:
@@ -275,18 +300,7 @@ def fitting(view: PolicyView, starts: Sequence[int], most: int) -> int:
     return starts[place] if starts else view.count
 
 
-def tokens_in(view: PolicyView, first: int, until: int) -> int:
-    """Return the tokens of the shown items of a range, without system prompt and tools."""
-    shown = view.shown_items
-    return sum(
-        view.tokens(one)
-        for one in shown[bisect_left(shown, first) : bisect_left(shown, until)]
-        if view.item(one).kind not in BESIDE
-    )
-
-
 PRESETS: tuple[type[Preset], ...] = (
-    StrandsSlidingWindow,
     KeepEnds,
     OpenHandsAmortized,
     OpenHandsConversationWindow,

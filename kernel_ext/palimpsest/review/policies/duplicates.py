@@ -3,6 +3,7 @@
 Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
 """
 
+import json
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,16 +25,21 @@ from palimpsest.review.policies.reducible import (
     is_reducible,
     is_shown,
     replaced,
-    shown_messages,
+    shortened,
+    shown_turns,
 )
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.policies.tool_calls import is_read, path_of, writes_whole
+from palimpsest.review.policies.tool_calls import input_of, is_read, path_of, writes_whole
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
 LEAST_SHARE = 0.8
 """Share of the window below which Cline never acts, however much is to be kept free."""
+LEAST_FREE = {64_000: 27_000, 128_000: 30_000}
+"""Tokens that Cline keeps free in windows of two sizes, by the window."""
 DCP_NOTICE = "[An older result of the same call was removed to save context.]"
-DCP_PROTECTED = ("task", "skill", "todowrite", "todoread", "compress", "batch", "plan_")
+DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
+DCP_WHOLE_OUTPUTS = frozenset({"question", "edit", "write"})
+"""Tools whose results DCP shows whole, though it counts them as cleared."""
 
 Known = tuple[tuple[str, int], ...]
 """The newest result of each subject, by a file's path or the digest of a call."""
@@ -43,7 +49,8 @@ Known = tuple[tuple[str, int], ...]
 class ClineLegacy(Measured):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
-    Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped.
+    Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped, or
+    three quarters where the request is twice too large.
     """
 
     preset: ClassVar[str] = "cline.legacy"
@@ -65,22 +72,30 @@ class ClineLegacy(Measured):
         """Clear older reads where the request is over the threshold."""
         if state <= 0:
             return Decided(state, probe=NO_LIMIT)
-        trigger = max(state - self.reserve, round(LEAST_SHARE * state))
-        probe = self.over(view, trigger)
+        trigger = self._trigger(state)
+        probe = self.over(view, trigger - 1)  # at it, it acts already
         if not probe.passed:
             return Decided(state, probe=probe)
         whole = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
         changes = self._older_reads(view)
         saved = sum(view.chars(one.item) - one.length for one in changes)
         if saved < self.enough * whole:
-            starts = shown_messages(view)
-            half = (len(starts) - 2) // 4 * 2
-            if half > 0:
-                gone = dropped(view, range(starts[2], starts[2 + half]))
+            starts = shown_turns(view)
+            left = len(starts) - 2
+            count = left * 3 // 4 // 2 * 2 if probe.value / 2 > trigger else left // 4 * 2
+            if count > 0:
+                gone = dropped(view, range(starts[2], starts[2 + count]))
                 items = {one.item for one in gone}
                 changes = [one for one in changes if one.item not in items] + gone
         able = "older reads and messages that may be removed"
         return decided(state, changes, probe, able)
+
+    def _trigger(self, window: int) -> int:
+        """Return the tokens at which it acts: in some windows less than elsewhere."""
+        free = LEAST_FREE.get(window)
+        if free is not None:
+            return window - free
+        return max(window - self.reserve, round(LEAST_SHARE * window))
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
         newest: set[str] = set()
@@ -102,7 +117,7 @@ class DcpDeduplicate(Preset):
 
     preset: ClassVar[str] = "dcp.deduplicate"
     source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: deduplication"
-    protected: tuple[str, ...] = DCP_PROTECTED
+    protected: tuple[str, ...] = ()
     """Beginnings of the names of tools whose results stay."""
 
     def start(self, facts: SessionFacts) -> tuple[int, Known]:  # noqa: ARG002
@@ -121,18 +136,27 @@ class DcpDeduplicate(Preset):
                 continue
             before = newest.get(digest)
             if before is not None:
-                changes += replaced(view, [before], "cleared", DCP_NOTICE)
+                changes += self._removed(view, before)
             newest[digest] = one
         probe = Probe("repeated calls", len(changes), 0, "calls")
         state = (len(view.outputs), tuple(newest.items()))
         return Decided(state, changes, probe, fired=bool(changes))
+
+    def _removed(self, view: PolicyView, result: int) -> list[Change]:
+        """Return the change to a result that was asked again; of a failed call it is the input that goes."""
+        if view.item(result).is_error:
+            return without_texts(view, result)
+        if view.item(result).tool in DCP_WHOLE_OUTPUTS:
+            return []
+        return replaced(view, [result], "cleared", DCP_NOTICE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DcpSupersedeWrites(Preset):
     """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
 
-    The input of an edit stays.
+    The input of an edit stays. At this commit DCP marks such a call and sends it whole all the same; the preset is the
+    rule that its documentation tells.
     """
 
     preset: ClassVar[str] = "dcp.supersede_writes"
@@ -166,14 +190,14 @@ class DcpSupersedeWrites(Preset):
 
 @dataclass(frozen=True, kw_only=True)
 class DcpPurgeErrors(Preset):
-    """DCP's purge of errors: the input of a call that failed goes after four requests; the error stays."""
+    """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
 
     preset: ClassVar[str] = "dcp.purge_errors"
     source: ClassVar[str] = (
         "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
     )
     requests: int = 4
-    protected: tuple[str, ...] = DCP_PROTECTED
+    protected: tuple[str, ...] = ()
 
     def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
         """Return how many results were looked at, and the failed ones whose calls are whole."""
@@ -192,12 +216,27 @@ class DcpPurgeErrors(Preset):
         ]
         border = view.request.index - self.requests
         able = [one for one in waiting if is_reducible(view, one)]
-        changes = without_inputs(view, [one for one in able if view.item(one).entered <= border])
+        changes = [
+            change
+            for one in able
+            if view.item(one).entered <= border
+            for change in without_texts(view, one)
+        ]
         oldest = max((view.request.index - view.item(one).entered for one in able), default=0)
         probe = Probe("requests since a call failed", oldest, self.requests - 1, "requests")
         kept = tuple(one for one in waiting if view.item(one).entered > border)
         state = (len(view.outputs), kept)
         return decided(state, changes, probe, "calls whose input may be cleared")
+
+
+def without_texts(view: PolicyView, result: int) -> list[Change]:
+    """Return the change that shows the call of a result with a short text in the place of each text of its input."""
+    call = call_of_result(view, result)
+    if call is None or not is_reducible(view, call):
+        return []
+    texts = [one for one in input_of(view, call).values() if isinstance(one, str)]
+    more = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(one)) for one in texts)
+    return shortened(view, call, view.chars(call) + more, "cleared")
 
 
 PRESETS: tuple[type[Preset], ...] = (

@@ -5,113 +5,35 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import (
     border_of_newest,
+    call_of_result,
     decided,
+    dropped,
     is_reducible,
     is_shown,
+    reopened,
     replaced,
-    shortened,
+    shown_events,
 )
 from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.tool_calls import input_of, was_sent_as_users
 
 MASKED = "<MASKED>"
-PREVIEW_NOTE_CHARS = 60
-"""Characters around a preview: what was masked, how long it was and in which file it is."""
 VIEWED_FILE = re.compile(r"\[File:\s+([^\n]{1,500}?)\s+\(\d+\s+lines total\)\]")
 VIEWED_LINE = re.compile(r"^\d+:.*?(?:\n|\Z)", re.MULTILINE)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeminiMask(Preset):
-    """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
-
-    Nothing is masked below ``minimum`` tokens; the latest turn is kept.
-    """
-
-    preset: ClassVar[str] = "gemini.mask"
-    source: ClassVar[str] = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
-    protect: int = 50_000
-    minimum: int = 30_000
-    preview_chars: int = 500
-    """Characters of head and of tail that stay."""
-
-    def start(self, facts: SessionFacts) -> "MaskedUntil":  # noqa: ARG002
-        """Return that nothing is masked and nothing was weighed."""
-        return MaskedUntil()
-
-    def step(self, state: "MaskedUntil", view: PolicyView) -> Decided:
-        """Mask what lies beyond the protected tokens, if it is enough."""
-        # What was beyond them stays beyond, unless something else was shown otherwise since.
-        known = view.changes is not None and view.changes == state.changes
-        weighed = self._weighed(state if known else MaskedUntil(state.masked, state.masked), view)
-        probe = Probe("tokens of results that may be masked", weighed.freed, self.minimum)
-        if weighed.freed <= self.minimum:
-            return Decided(weighed, probe=probe)
-        outputs = view.outputs
-        found = [one for one in outputs[state.masked : weighed.beyond] if _is_unmasked(view, one)]
-        size = 2 * self.preview_chars + PREVIEW_NOTE_CHARS
-        changes = [
-            change for one in reversed(found) for change in shortened(view, one, size, "masked")
-        ]
-        able = f"results of over {size} characters among them"
-        return decided(MaskedUntil(weighed.beyond), changes, probe, able)
-
-    def _weighed(self, known: "MaskedUntil", view: PolicyView) -> "MaskedUntil":
-        """Return where the protected tokens begin now; only results that are new or leave them are looked at.
-
-        A result that an earlier policy of a pipeline shortened is as long as it left it.
-        """
-        outputs, turn = view.outputs, view.turn
-        beyond, freed, protected = known.beyond, known.freed, known.protected
-        for one in outputs[max(known.seen, beyond) :]:
-            if _is_unmasked(view, one):
-                protected += view.tokens(one)
-        place = beyond
-        while protected > self.protect and place < len(outputs):
-            one = outputs[place]
-            place += 1
-            if not _is_unmasked(view, one):
-                continue
-            if view.item(one).turn >= turn:
-                break
-            protected -= view.tokens(one)
-            freed += view.tokens(one)
-            beyond = place
-        return MaskedUntil(known.masked, beyond, freed, view.changes, protected, len(outputs))
-
-
-class MaskedUntil(NamedTuple):
-    """How far results are masked, and what was weighed beyond the protected tokens."""
-
-    masked: int = 0
-    """The place of the first result that is not masked."""
-    beyond: int = 0
-    """The place before which all that is not masked was weighed."""
-    freed: int = 0
-    """The tokens of these."""
-    changes: int | None = None
-    """``PolicyView.changes`` when they were weighed."""
-    protected: int = 0
-    """The tokens of the results from there on."""
-    seen: int = 0
-    """How many results there were then."""
-
-
-def _is_unmasked(view: PolicyView, index: int) -> bool:
-    """Return whether a result may be masked and is not."""
-    return view.shows(index) and view.state(index) != "masked" and not view.item(index).pinned
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweAgentLastN(Preset):
     """SWE-agent's last n observations: all older ones are elided before every request.
 
-    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache. Tools can
-    be tagged, so that their observations always stay or never do.
+    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache; the first
+    prompt counts as one of them, as SWE-agent's instance template does. Tools can be tagged, so that their
+    observations always stay or never do.
     """
 
     preset: ClassVar[str] = "sweagent.last_n"
@@ -135,15 +57,21 @@ class SweAgentLastN(Preset):
         elided, seen = state
         outputs = view.outputs
         shown = view.shown_outputs
-        late = shown % self.polling if self.polling > 1 else 0
-        border = max(border_of_newest(view, self.n + late), elided)
+        template = 1
+        steps = (shown + template) // self.polling * self.polling
+        kept = shown - max(0, steps - self.n - template)
+        border = border_of_newest(view, kept)
         old = [one for one in outputs[elided:border] if view.item(one).tool not in self.always_keep]
         if self.always_remove:
             new = outputs[max(seen, border) :]
             old += [one for one in new if view.item(one).tool in self.always_remove]
         changes = [change for one in old for change in _elided(view, one)]
-        step = max(self.polling, 1)
-        most = (self.n // step + 1) * step - 1  # so many are never elided
+        again = [
+            one for one in outputs[border:elided] if view.item(one).tool not in self.always_remove
+        ]
+        changes += reopened(view, again, "masked")  # newer ones were reverted
+        # So many are never elided.
+        most = -(-(self.n + template + 1) // self.polling) * self.polling - template - 1
         probe = Probe("observations", shown, most, "observations")
         able = f"observations beyond the newest {self.n} that it may elide"
         return decided((border, len(outputs)), changes, probe, able)
@@ -151,35 +79,58 @@ class SweAgentLastN(Preset):
 
 @dataclass(frozen=True, kw_only=True)
 class SweAgentClosedWindow(Preset):
-    """SWE-agent's closed windows: of each viewed file only the newest view shows its lines."""
+    """SWE-agent's closed windows: of each viewed file only the newest view shows its lines.
+
+    It looks at messages of role ``user`` only: prompts, and the outputs of commands that were written as text. What
+    a tool call returned stays, unless ``results`` is on. A message with numbered lines that names no file is left
+    out, as SWE-agent does.
+    """
 
     preset: ClassVar[str] = "sweagent.closed_window"
     source: ClassVar[str] = (
         "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
     )
     sticky: ClassVar[bool] = False
+    results: bool = False
+    """The results of tool calls count as well."""
 
     def start(self, facts: SessionFacts) -> tuple[int, tuple[tuple[str, int], ...]]:  # noqa: ARG002
-        """Return how many observations were looked at, and the newest view of each file."""
+        """Return how many items were looked at, and the views of files that they hold, the oldest first."""
         return 0, ()
 
     def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
-        """Close the older views of files that were viewed again."""
+        """Close the older views of files that were viewed again, and open those whose newer one was reverted."""
         seen, known = state
-        newest = dict(known)
+        views = [*known, *self._views(view, seen)]
+        newest: set[str] = set()
         changes: list[Change] = []
-        for one in view.outputs[seen:]:
-            text = view.read(one)
-            found = VIEWED_FILE.search(text)
-            if found is None or VIEWED_LINE.search(text) is None:
+        for file, one in reversed(views):
+            if not view.shows(one):
                 continue
-            before = newest.get(found[1])
-            if before is not None:
-                changes += _closed(view, before)
-            newest[found[1]] = one
+            is_closed = view.state(one) == "masked"
+            if not file:
+                call = call_of_result(view, one) if view.item(one).kind == "output" else None
+                changes += dropped(view, [one] if call is None else [call, one])
+            elif file not in newest:
+                changes += reopened(view, [one], "masked")
+            elif not is_closed:
+                changes += _closed(view, one)
+            newest.add(file)
         probe = Probe("older views of files", len(changes), 0, "views")
-        state = (len(view.outputs), tuple(newest.items()))
-        return Decided(state, changes, probe, fired=bool(changes))
+        return Decided((view.count, tuple(views)), changes, probe, fired=bool(changes))
+
+    def _views(self, view: PolicyView, first: int) -> list[tuple[str, int]]:
+        """Return the file of each view from an item on; empty where its lines are numbered and none is named."""
+        found: list[tuple[str, int]] = []
+        for one in range(first, view.count):
+            kind = view.item(one).kind
+            users = kind == "output" and (self.results or was_sent_as_users(view, one))
+            if kind == "user" or users:
+                text = view.read(one)
+                if VIEWED_LINE.search(text) is not None:
+                    named = VIEWED_FILE.search(text)
+                    found.append((named[1] if named else "", one))
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,31 +179,55 @@ class MaskWindow(Preset):
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Mask the observations that are no longer among the newest."""
-        border = max(state, border_of_newest(view, self.n))
-        changes: list[Change] = []
+        border = border_of_newest(view, self._kept(view))
+        changes = reopened(view, view.outputs[border:state], "masked")  # newer ones were reverted
         for one in view.outputs[state:border]:
             if self.placeholder:
                 changes += replaced(view, [one], "masked", self.placeholder)
             else:
                 changes += _elided(view, one)
-        probe = Probe("observations", view.shown_outputs, self.n, "observations")
+        probe = self._probe(view)
         able = f"observations beyond the newest {self.n} that it may mask"
         return decided(border, changes, probe, able)
+
+    def _kept(self, view: PolicyView) -> int:  # noqa: ARG002
+        """Return how many of the newest observations stay."""
+        return self.n
+
+    def _probe(self, view: PolicyView) -> Probe:
+        """Return what is counted, and how many of these may stay."""
+        return Probe("observations", view.shown_outputs, self.n, "observations")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenHandsMask(MaskWindow):
-    """OpenHands' observation masking: all but the newest observations become ``<MASKED>``."""
+    """OpenHands' observation masking: observations before the newest ``n`` events become ``<MASKED>``.
+
+    A message is an event, too, and so is each call: of a session of single calls half as many observations stay.
+    """
 
     preset: ClassVar[str] = "openhands.observation_masking"
     source: ClassVar[str] = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
     n: int = 100
     placeholder: str = MASKED
 
+    def _kept(self, view: PolicyView) -> int:
+        """Return how many observations are among the newest events."""
+        events = shown_events(view)
+        newest = events[max(0, len(events) - self.n) :]
+        return sum(view.item(one).kind == "output" for one in newest)
+
+    def _probe(self, view: PolicyView) -> Probe:
+        """Return how many events there are, and how many may stay."""
+        return Probe("events", len(shown_events(view)), self.n, "events")
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenHandsBrowserOutput(Preset):
-    """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay."""
+    """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay.
+
+    In the place of the others stand the address and ``placeholder``.
+    """
 
     preset: ClassVar[str] = "openhands.browser_output"
     source: ClassVar[str] = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
@@ -263,25 +238,32 @@ class OpenHandsBrowserOutput(Preset):
     placeholder: str = "Content omitted"
 
     def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
-        """Return how many results were looked at, and the newest ones of a browser."""
+        """Return how many results were looked at, and those of a browser."""
         return 0, ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
         """Mask the pages that are no longer among the newest."""
-        seen, newest = state
+        seen, known = state
         new = [one for one in view.outputs[seen:] if self.tool in view.item(one).tool.lower()]
-        pages = [one for one in (*newest, *new) if is_shown(view, one)]
-        old = pages[: max(0, len(pages) - self.n)]
-        changes = replaced(view, old, "masked", self.placeholder)
+        pages = [one for one in (*known, *new) if is_shown(view, one)]
+        border = max(0, len(pages) - self.n)
+        changes = reopened(view, pages[border:], "masked")  # newer ones were reverted
+        for one in pages[:border]:
+            if view.state(one) != "masked":
+                changes += replaced(view, [one], "masked", self._text(view, one))
         probe = Probe("pages of a browser", len(pages), self.n, "pages")
-        kept = tuple(pages[len(old) :])
         able = f"pages beyond the newest {self.n} that it may mask"
-        return decided((len(view.outputs), kept), changes, probe, able)
+        return decided((len(view.outputs), (*known, *new)), changes, probe, able)
+
+    def _text(self, view: PolicyView, page: int) -> str:
+        call = call_of_result(view, page)
+        address = input_of(view, call).get("url") if call is not None else None
+        return f"Visited URL {address}\n{self.placeholder}" if address else self.placeholder
 
 
 def _elided(view: PolicyView, index: int) -> list[Change]:
     """Return the change to SWE-agent's text for an elided observation, which counts its lines."""
-    lines = view.read(index).count("\n") + 1
+    lines = len(view.read(index).splitlines())
     return replaced(view, [index], "masked", f"Old environment output: ({lines} lines omitted)")
 
 
@@ -295,7 +277,6 @@ def _closed(view: PolicyView, index: int) -> list[Change]:
 
 
 PRESETS: tuple[type[Preset], ...] = (
-    GeminiMask,
     SweAgentLastN,
     SweAgentClosedWindow,
     SweAgentRemoveRegex,

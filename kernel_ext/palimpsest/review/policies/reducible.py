@@ -14,6 +14,9 @@ from palimpsest.transcript.timeline import ItemState, Timeline
 BESIDE = frozenset({"system", "tools", "summary"})
 """Kinds that no policy reduces; a recorded summary is in no request of another policy."""
 
+PATH_CHARS = 120
+"""Characters of a path in an agent's own folder, in which the whole of a result is stored."""
+
 
 def is_reducible(view: PolicyView, index: int) -> bool:
     """Return whether a policy may show this item otherwise."""
@@ -31,6 +34,11 @@ def replaced(
 ) -> list[Change]:
     """Return the changes that show a placeholder instead of those items that may be reduced."""
     return [Change(one, state, placeholder) for one in indexes if is_reducible(view, one)]
+
+
+def reopened(view: PolicyView, indexes: Iterable[int], state: ItemState) -> list[Change]:
+    """Return the changes that show items whole again which are in a state; a person's decisions stay."""
+    return [Change(one, "whole") for one in indexes if view.state(one) == state]
 
 
 def shortened(
@@ -61,20 +69,6 @@ def border_of_newest(view: PolicyView, count: int) -> int:
     return place
 
 
-def start_of_newest(view: PolicyView, count: int) -> int:
-    """Return the first item of the newest so many messages that are shown; 0 where there are not more."""
-    messages = _messages(view)
-    seen, block = 0, -1
-    for index in reversed(view.shown_items):
-        own = messages[index]
-        if own == block or own < 0:
-            continue
-        if seen == count:
-            return index + 1
-        seen, block = seen + 1, own
-    return 0
-
-
 def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
     """Return the first shown item of each message that is shown, oldest first.
 
@@ -89,6 +83,73 @@ def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int
         block = own
         found.append(index)
     return found
+
+
+def shown_chat(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+    """Return the first shown item of each message, oldest first, where each result is a message of its own.
+
+    So the chat completions of OpenAI count, and the libraries that are built on them.
+    """
+    found: list[int] = []
+    block = -1
+    for one in shown_outside(view, gone):
+        item = view.item(one)
+        if item.kind in BESIDE:
+            continue
+        if item.block != block or item.kind == "output":
+            found.append(one)
+        block = item.block
+    return found
+
+
+def shown_turns(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+    """Return the first shown item of each message, oldest first, results that follow each other being one message.
+
+    So Anthropic's and Bedrock's APIs count, and the agents that are built on them.
+    """
+    found: list[int] = []
+    for one in shown_messages(view, gone):
+        if found and is_result(view, one) and is_result(view, found[-1]):
+            continue
+        found.append(one)
+    return found
+
+
+def shown_events(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+    """Return the first shown item of each event, oldest first: a message, a call with what was said before it, a result.
+
+    So OpenHands counts, whose events are single actions and observations.
+    """
+    found: list[int] = []
+    block, called = -1, False
+    for one in shown_outside(view, gone):
+        item = view.item(one)
+        if item.kind in BESIDE:
+            continue
+        if item.block != block or item.kind == "output" or (item.kind == "call" and called):
+            found.append(one)
+            block, called = item.block, False
+        called = called or item.kind == "call"
+    return found
+
+
+def begins_message(view: PolicyView, index: int) -> bool:
+    """Return whether an item is the first of its message, or the end of all."""
+    if index in (0, view.count):
+        return True
+    return view.item(index - 1).block != view.item(index).block
+
+
+def is_prompt(view: PolicyView, index: int) -> bool:
+    """Return whether an item is a user's message."""
+    return view.item(index).kind == "user"
+
+
+def is_result(view: PolicyView, index: int) -> bool:
+    """Return whether an item is the result of a call, or came with one."""
+    return view.item(index).kind == "output" or (
+        view.item(index).kind == "media" and bool(view.item(index).group)
+    )
 
 
 def shown_outside(view: PolicyView, gone: tuple[int, int]) -> Sequence[int]:
@@ -106,6 +167,16 @@ def _messages(view: PolicyView) -> Sequence[int]:
 
 def _numbered(timeline: Timeline) -> tuple[int, ...]:
     return tuple(-1 if item.kind in BESIDE else item.block for item in timeline.items)
+
+
+def tokens_in(view: PolicyView, first: int, until: int) -> int:
+    """Return the tokens of the shown items of a range, without system prompt and tools."""
+    shown = view.shown_items
+    return sum(
+        view.tokens(one)
+        for one in shown[bisect_left(shown, first) : bisect_left(shown, until)]
+        if view.item(one).kind not in BESIDE
+    )
 
 
 def start_of_unanswered(view: PolicyView) -> int:

@@ -4,32 +4,39 @@ Rules and numbers follow spec/review.md 2.1 and 2.2, read from the projects at t
 ``source``. What comes with a request is shortened before that request, so that no cached prefix breaks.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
+from palimpsest.review.policies.measured import Measure, Measured
 from palimpsest.review.policies.policy import (
-    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
     Probe,
     SessionFacts,
-    Since,
 )
 from palimpsest.review.policies.reducible import (
     decided,
     is_reducible,
-    is_shown,
+    reopened,
     shortened,
-    start_of_newest,
+    shown_chat,
+    tokens_in,
 )
 from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.tool_calls import input_of
 from palimpsest.transcript.timeline import ItemState
 
-FILE_NOTE_CHARS = 160
-"""Characters of the note that says how long the whole is and in which file it lies."""
+FILE_NOTE_CHARS = 640
+"""Characters of deepagents' note: in which file the whole is, and how it is read."""
+LINE_NUMBER_CHARS = 8
+"""Characters of a line's number in front of it, and of its end."""
+REFERENCE_NOTE_CHARS = 480
+"""Characters of Strands' note: how the rest is asked for, and the reference of what is stored."""
+TRIMMED = "[Trimmed: {tool} output \u2014 {chars} chars \u2192 {preview} char preview]\n..."
+ARGUMENT_CUT = "...(argument truncated)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +44,7 @@ class ShortenedResults(Preset):
     """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
 
     longest: int = 10_000
+    """Characters up to which a result is shown whole."""
     kept: int = 10_000
     note_chars: int = 60
     """Characters of the note between head and tail."""
@@ -50,11 +58,9 @@ class ShortenedResults(Preset):
         """Shorten the long ones of the new results."""
         new = [one for one in view.outputs[state:] if is_reducible(view, one)]
         size = self.kept + self.note_chars
+        # The note replaces nothing in a result that is hardly too long: it grows, as it does for the agent.
         changes = [
-            change
-            for one in new
-            if view.chars(one) > self.longest
-            for change in shortened(view, one, size, self.state)
+            Change(one, self.state, chars=size) for one in new if view.chars(one) > self.longest
         ]
         longest = max((view.chars(one) for one in new), default=0)
         probe = Probe("characters of a result", longest, self.longest, "characters")
@@ -67,8 +73,10 @@ class MiniSweAgentOutput(ShortenedResults):
     """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
 
     preset: ClassVar[str] = "mini_swe_agent.output"
-    source: ClassVar[str] = "mini-swe-agent 1.x, config: action_observation_template, 10,000"
-    note_chars: int = 220
+    source: ClassVar[str] = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
+    longest: int = 9_999
+    """Characters up to which an output is shown whole; one of 10,000 is not."""
+    note_chars: int = 564
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,26 +87,15 @@ class SmolagentsOutput(ShortenedResults):
     source: ClassVar[str] = "smolagents 1.x, utils.py: MAX_LENGTH_TRUNCATE_CONTENT"
     longest: int = 20_000
     kept: int = 20_000
-    note_chars: int = 85
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeminiTruncate(ShortenedResults):
-    """Gemini CLI shows 40,000 characters of a longer result and writes the whole to a file."""
-
-    preset: ClassVar[str] = "gemini.truncate"
-    source: ClassVar[str] = "Gemini CLI 5411f11, truncateToolOutputThreshold"
-    longest: int = 40_000
-    kept: int = 40_000
-    note_chars: int = FILE_NOTE_CHARS
-    state: ClassVar[ItemState] = "offloaded"
+    note_chars: int = 72
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepAgentsOffload(Preset):
     """Deepagents' offloading: results and prompts over a number of tokens go to a file.
 
-    Their first and last lines stay.
+    Their first and last lines stay, with their numbers. What ``spared`` tools return stays whole: they bound it
+    themselves.
     """
 
     preset: ClassVar[str] = "deepagents.offload"
@@ -109,6 +106,17 @@ class DeepAgentsOffload(Preset):
     """Lines of head and of tail that stay."""
     line_chars: int = 1_000
     """Characters of such a line that stay."""
+    spared: tuple[str, ...] = (
+        "ls",
+        "glob",
+        "grep",
+        "read_file",
+        "edit_file",
+        "write_file",
+        "read",
+        "edit",
+        "write",
+    )
 
     def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
         """Return how many items were looked at: none."""
@@ -124,6 +132,8 @@ class DeepAgentsOffload(Preset):
             )
             if limit is None or not is_reducible(view, one):
                 continue
+            if view.item(one).tool.lower() in self.spared:
+                continue
             tokens = view.tokens(one)
             highest = max(highest, tokens * self.result_tokens / limit)
             if tokens > limit:
@@ -136,13 +146,18 @@ class DeepAgentsOffload(Preset):
     def _offload(self, view: PolicyView, index: int) -> list[Change]:
         lines = view.read(index).splitlines()
         ends = lines if len(lines) <= 2 * self.lines else lines[: self.lines] + lines[-self.lines :]
-        size = sum(min(len(one), self.line_chars) + 1 for one in ends) + FILE_NOTE_CHARS
+        size = sum(min(len(one), self.line_chars) + LINE_NUMBER_CHARS for one in ends)
+        size += FILE_NOTE_CHARS
         return shortened(view, index, size, "offloaded")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepAgentsTruncateArgs(Measured):
-    """Deepagents' truncate_args: near the window long inputs of old calls that write or edit are cut."""
+    """Deepagents' truncate_args: near the window the long inputs of old calls that write or edit are cut.
+
+    The newest tenth of the window is spared, or the newest 20 messages where no window is known; each text of an
+    input is cut by itself. It is made anew for each request, from inputs that are whole.
+    """
 
     preset: ClassVar[str] = "deepagents.truncate_args"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
@@ -150,39 +165,74 @@ class DeepAgentsTruncateArgs(Measured):
         "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
     )
     measure: Measure = "estimated"
+    sticky: ClassVar[bool] = False
     window: int = 200_000
+    """0 takes the recorded one; where none is known, messages are counted."""
     at: float = 0.85
+    keep_share: float = 0.1
+    """Share of the window whose newest messages are spared."""
     messages: int = 20
-    """The newest messages, which are spared."""
+    """The newest messages, which are spared where no window is known."""
     longest: int = 2_000
-    """Characters up to which an input stays."""
+    """Characters up to which a text of an input stays."""
     kept: int = 20
     tools: tuple[str, ...] = ("write_file", "edit_file", "write", "edit")
 
-    def start(self, facts: SessionFacts) -> tuple[int, int]:
-        """Return the window, the recorded one where none is assumed, and how many items were cut: none."""
-        return self.window_of(facts), 0
+    def start(self, facts: SessionFacts) -> tuple[int, int, tuple[int, ...]]:
+        """Return the window, how many items were looked at, and which calls were cut: none."""
+        return self.window_of(facts), 0, ()
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Cut the inputs where the request is over the threshold."""
-        window, first = state
-        if window <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        probe = self.over(view, self.at * window)
+    def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> Decided:
+        """Cut the inputs where the request, with all of them whole, is over the threshold."""
+        window, first, cut = state
+        mine = [one for one in cut if view.state(one) == "truncated"]
+        messages = shown_chat(view)
+        probe = Probe("messages", len(messages), self.messages, "messages")
+        if window > 0:
+            probe = self.over(view, self.at * window)
+            saved = sum(view.weight(one) - view.tokens(one) for one in mine)
+            probe = Probe(probe.signal, probe.value + saved, probe.threshold)
         if not probe.passed:
-            return Decided(state, probe=probe)
-        until = max(first, start_of_newest(view, self.messages))
+            return Decided((window, 0, ()), reopened(view, mine, "truncated"), probe)
+        until = self._border(view, messages, window)
+        if not until:
+            able = "messages older than those that are spared"
+            return decided((window, 0, ()), reopened(view, mine, "truncated"), probe, able)
         changes = [
             change
             for one in range(first, until)
             if view.item(one).kind == "call"
             and view.item(one).tool.lower() in self.tools
-            and view.item(one).chars > self.longest
             and view.state(one) == "whole"
-            for change in shortened(view, one, self.kept + len("...(argument truncated)"))
+            for change in shortened(view, one, self._size(view, one))
         ]
-        able = f"long inputs of calls that write before the newest {self.messages} messages"
-        return decided((window, until), changes, probe, able)
+        able = "long inputs of calls that write or edit before the newest messages"
+        found = (*cut, *(one.item for one in changes))
+        return decided((window, max(first, until), found), changes, probe, able)
+
+    def _border(self, view: PolicyView, messages: Sequence[int], window: int) -> int:
+        """Return the first item that is spared."""
+        if window <= 0:
+            return messages[-self.messages] if self.messages else view.count
+        left = int(self.keep_share * window)
+        end = view.count
+        for one in reversed(messages):
+            left -= tokens_in(view, one, end)
+            if left < 0:
+                break
+            end = one
+        return end if end < view.count else 0  # where the newest alone is larger, all stays whole
+
+    def _size(self, view: PolicyView, call: int) -> int:
+        """Return the characters of a call with its long texts cut."""
+        given = input_of(view, call)
+        long = {
+            name: text
+            for name, text in given.items()
+            if isinstance(text, str) and len(text) > self.longest
+        }
+        short = {name: text[: self.kept] + ARGUMENT_CUT for name, text in long.items()}
+        return view.chars(call) - len(json.dumps(long)) + len(json.dumps(short))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,52 +255,12 @@ class StrandsOffload(Preset):
             change
             for one in new
             if view.tokens(one) > self.longest
-            for change in shortened(view, one, 4 * self.kept + FILE_NOTE_CHARS, "offloaded")
+            for change in shortened(view, one, 4 * self.kept + REFERENCE_NOTE_CHARS, "offloaded")
         ]
         highest = max((view.tokens(one) for one in new), default=0)
         probe = Probe("tokens of a result", highest, self.longest)
         able = f"results that {self.kept} tokens and a note would shorten"
         return decided(len(view.outputs), changes, probe, able)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StrandsTruncateResults(Measured):
-    """Strands' first answer to an overflow: the oldest long results show 200 characters of head and of tail.
-
-    It goes on until the request fits; only then does its sliding window drop messages.
-    """
-
-    preset: ClassVar[str] = "strands.truncate_results"
-    source: ClassVar[str] = "Strands Agents SDK 1.x, sliding_window_conversation_manager.py"
-    counted: ClassVar[str] = "Strands Agents SDK 1.x: the provider refuses the request as too long"
-    since: ClassVar[Since] = "counted"
-    window: int = 200_000
-    at: float = 1.0
-    """Share of the window; 0.7 is the proactive option."""
-    kept: int = 400
-
-    def start(self, facts: SessionFacts) -> tuple[int, int]:
-        """Return the window, the recorded one where none is assumed, and how many results were looked at."""
-        return self.window_of(facts), 0
-
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Shorten results, the oldest first, until the request fits."""
-        window, seen = state
-        if window <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        trigger = self.at * window
-        probe = self.over(view, trigger)
-        total, most = view.total, in_own_tokens(trigger, view, probe)
-        changes: list[Change] = []
-        for one in view.outputs[seen:]:
-            if total <= most:
-                break
-            seen += 1
-            if view.state(one) == "whole":
-                found = shortened(view, one, self.kept + len("... [truncated] ..."))
-                total -= sum(view.tokens(one) - -(-change.length // 4) for change in found)
-                changes += found
-        return decided((window, seen), changes, probe, "results that may be shortened")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,31 +294,17 @@ class OpenAIAgentsTrimmer(Preset):
         item = view.item(index)
         if item.chars <= self.longest:
             return []
-        note = f"[Trimmed: {item.tool} output, {item.chars} chars, {self.preview} chars preview]\n...\n"
+        note = TRIMMED.format(
+            tool=item.tool or "unknown_tool", chars=item.chars, preview=self.preview
+        )
         return shortened(view, index, len(note) + self.preview)
-
-
-def last_lines(view: PolicyView, indexes: Sequence[int], budget: int, lines: int) -> list[Change]:
-    """Return the changes that leave the last lines of results beyond a budget of tokens, the newest being whole."""
-    passed = 0
-    found: list[Change] = []
-    for one in reversed(indexes):
-        if not is_shown(view, one):
-            continue
-        passed += view.tokens(one)
-        if passed > budget and is_reducible(view, one):
-            text = "\n".join(view.read(one).splitlines()[-lines:])
-            found += shortened(view, one, len(text) + FILE_NOTE_CHARS, "offloaded")
-    return found
 
 
 PRESETS: tuple[type[Preset], ...] = (
     MiniSweAgentOutput,
     SmolagentsOutput,
-    GeminiTruncate,
     DeepAgentsOffload,
     DeepAgentsTruncateArgs,
     StrandsOffload,
-    StrandsTruncateResults,
     OpenAIAgentsTrimmer,
 )

@@ -19,9 +19,11 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
     Since,
+    When,
     none_of,
 )
 from palimpsest.review.policies.reducible import (
+    begins_message,
     call_of_result,
     gone_range,
     is_reducible,
@@ -30,7 +32,6 @@ from palimpsest.review.policies.reducible import (
     with_partners,
 )
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.policies.shortening import last_lines
 from palimpsest.review.policies.tool_calls import is_read, path_of
 
 SUMMARY_TOKENS = 1_500
@@ -73,7 +74,7 @@ class Summarise(Measured):
     def step(self, state: SummaryState, view: PolicyView) -> Decided:
         """Cut where the request is over the threshold."""
         probe = self.probe(state, view)
-        if probe.threshold <= 0:
+        if probe.threshold <= 0 and state.window <= 0:
             return Decided(state, probe=NO_LIMIT)
         if probe.value <= probe.threshold:
             return Decided(state, probe=probe)
@@ -97,8 +98,11 @@ class Summarise(Measured):
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return what is looked at, and its threshold."""
-        trigger = (state.window - self.reserve) * self.at
-        return self.over(view, trigger)
+        return self.over(view, self.limit(state, view))
+
+    def limit(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return the tokens above which it acts."""
+        return max(0.0, (state.window - self.reserve) * self.at)
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays word for word."""
@@ -135,7 +139,7 @@ class CutAtTokens(Summarise):
         if not keep:
             return view.count
         cut = self._newest(state, view, keep)
-        while not _begins(view, cut):
+        while not begins_message(view, cut):
             cut -= 1
         forward = cut
         while forward < view.count and view.item(forward).kind == "output":
@@ -144,7 +148,7 @@ class CutAtTokens(Summarise):
             return forward
         while cut > 0 and (cut == view.count or view.item(cut).kind == "output"):
             cut -= 1
-        while not _begins(view, cut):
+        while not begins_message(view, cut):
             cut -= 1
         return cut
 
@@ -168,18 +172,29 @@ class CutAtTokens(Summarise):
 
 @dataclass(frozen=True, kw_only=True)
 class PiCompact(CutAtTokens):
-    """pi's compaction: over the window less 16,384 tokens, the newest 20,000 stay."""
+    """pi's compaction: at the end of a turn over the window less 16,384 tokens, the newest 20,000 stay.
+
+    Within a turn it acts only over the whole window, where the provider refuses a request.
+    """
 
     preset: ClassVar[str] = "pi.compact"
-    source: ClassVar[str] = "pi 83378aa, core/compaction.ts: reserveTokens, keepRecentTokens"
+    source: ClassVar[str] = (
+        "pi 83378aa, core/agent-session.ts, core/compaction.ts: reserveTokens, keepRecentTokens"
+    )
     counted: ClassVar[str] = (
         "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
     )
+    when: ClassVar[When] = "both"
     reserve: int = 16_384
+
+    def limit(self, state: SummaryState, view: PolicyView) -> float:
+        """Return the window less the reserve at the end of a turn, the window within one."""
+        within = view.turn == view.request.turn
+        return state.window if within else CutAtTokens.limit(self, state, view)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenClawCompact(CutAtTokens):
+class OpenClawCompact(PiCompact):
     """OpenClaw's compaction: pi's, with at least 20,000 tokens free."""
 
     preset: ClassVar[str] = "openclaw.compact"
@@ -275,7 +290,10 @@ class ClaudeCodeAuto(CutAtTokens):
 
 @dataclass(frozen=True, kw_only=True)
 class CodexCompact(CutAtTokens):
-    """Codex's compaction: over nine tenths of the window only the newest 20,000 tokens of prompts stay."""
+    """Codex's compaction: over nine tenths of the window only the newest 20,000 tokens of prompts stay.
+
+    The oldest of these prompts is cut to what is left of them.
+    """
 
     preset: ClassVar[str] = "codex.compact"
     source: ClassVar[str] = "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS"
@@ -288,82 +306,32 @@ class CodexCompact(CutAtTokens):
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items but the newest prompts."""
-        left, found = self.prompts, []
         shown = view.shown_items
+        stay = {one for one, _ in self._prompts(view, cut)}
+        return [one for one in shown[: bisect_left(shown, cut)] if one not in stay]
+
+    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
+        """Return the prompt that exceeds the tokens that stay, cut to what is left of them."""
+        return [
+            change
+            for one, left in self._prompts(view, cut)
+            if view.tokens(one) > left
+            for change in shortened(view, one, 4 * left)
+        ]
+
+    def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
+        """Return the newest prompts that stay, each with the tokens that are left for it."""
+        left = self.prompts
+        shown = view.shown_items
+        found: list[tuple[int, int]] = []
         for one in reversed(shown[: bisect_left(shown, cut)]):
-            if view.item(one).kind == "user" and is_reducible(view, one):
-                left -= view.tokens(one)
-                if left >= 0:
-                    continue
-            found.append(one)
+            if view.item(one).kind != "user" or not is_reducible(view, one):
+                continue
+            if left <= 0:
+                break
+            found.append((one, left))
+            left -= view.tokens(one)
         return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeminiCompress(CutAtTokens):
-    """Gemini CLI's compression: over half of the window, the newest 30 per cent stay.
-
-    Of the results in them those beyond 50,000 tokens show their last lines.
-    """
-
-    preset: ClassVar[str] = "gemini.compress"
-    source: ClassVar[str] = "Gemini CLI 5411f11, services/chatCompressionService.ts"
-    counted: ClassVar[str] = (
-        "Gemini CLI 5411f11, services/chatCompressionService.ts: getLastPromptTokenCount"
-    )
-    with_answer: ClassVar[bool] = False
-    since: ClassVar[Since] = "nothing"
-    window: int = 1_048_576
-    at: float = 0.5
-    keep_share: float = 0.3
-    results: int = 50_000
-    """Tokens of results that stay whole."""
-    lines: int = 30
-
-    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
-        """Return the older results of what stays, cut to their last lines."""
-        gone, outputs = {*leaving}, view.outputs
-        stay = [one for one in outputs[bisect_left(outputs, cut) :] if one not in gone]
-        return last_lines(view, stay, self.results, self.lines)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeepAgentsSummarise(CutAtTokens):
-    """Deepagents' summarisation: over 85 per cent of the window, a tenth of the window stays."""
-
-    preset: ClassVar[str] = "deepagents.summarization"
-    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
-    counted: ClassVar[str] = (
-        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    )
-    since: ClassVar[Since] = "nothing"
-    at: float = 0.85
-    keep_share: float = 0.10
-
-    def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        """Return a share of the window."""
-        return self.keep_share * state.window
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClineCompact(CutAtTokens):
-    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
-
-    Its newest SDK estimates the whole request instead, by a third of its characters as JSON: ``measure=estimated``.
-    """
-
-    preset: ClassVar[str] = "cline.compact"
-    source: ClassVar[str] = "Cline SDK 21cb8d2, agentic compaction: 0.9 of 0.9, 20,000"
-    counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
-    times: ClassVar[float] = 4 / 3
-    at: float = 0.81
-
-
-def _begins(view: PolicyView, index: int) -> bool:
-    """Return whether an item is the first of its message, or the end of all."""
-    if index in (0, view.count):
-        return True
-    return view.item(index - 1).block != view.item(index).block
 
 
 PRESETS: tuple[type[Preset], ...] = (
@@ -373,7 +341,4 @@ PRESETS: tuple[type[Preset], ...] = (
     OpenCodeCompactV2,
     ClaudeCodeAuto,
     CodexCompact,
-    GeminiCompress,
-    DeepAgentsSummarise,
-    ClineCompact,
 )

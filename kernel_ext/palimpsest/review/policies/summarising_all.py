@@ -5,8 +5,10 @@ Rules and numbers follow spec/review.md 2.2, read from the projects at the versi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
+from palimpsest.review.policies.cutting import ROO_ANSWER
 from palimpsest.review.policies.measured import Measure
 from palimpsest.review.policies.policy import PolicyView, Probe, Since
 from palimpsest.review.policies.reducible import shown_messages
@@ -83,30 +85,44 @@ class LearnClaudeCodeAuto(SummariseAll):
 
 @dataclass(frozen=True, kw_only=True)
 class RooCondense(SummariseAll):
-    """Roo Code's condensing: at the window less a tenth, a summary replaces the conversation.
+    """Roo Code's condensing: over nine tenths of the window less the answer, a summary replaces the conversation.
 
-    A profile may act earlier: ``at`` from 0.05 on.
+    A profile may act earlier: at a share ``at`` of the window, from 0.05 on.
     """
 
     preset: ClassVar[str] = "roo.condense"
-    source: ClassVar[str] = "Roo Code 3.x, core/condense: TOKEN_BUFFER_PERCENTAGE 0.1"
+    source: ClassVar[str] = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE 0.1"
     counted: ClassVar[str] = (
         "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     )
-    at: float = 0.9
+    reserve: int = ROO_ANSWER
+    """Tokens kept free for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
+    buffer: float = 0.1
+    """Share of the window that is kept free beside them."""
+
+    def limit(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return the smaller of the profile's share and what the buffer and the answer leave."""
+        left = max(0.0, (1 - self.buffer) * state.window - self.reserve)
+        return min(ceil(self.at * state.window) - 1, left)  # at its share it acts already
 
 
 @dataclass(frozen=True, kw_only=True)
 class GooseCompact(SummariseAll):
-    """Goose's compaction: over 80 per cent of the window a summary replaces the conversation."""
+    """Goose's compaction: over 80 per cent of the window a summary replaces all but the newest prompt."""
 
     preset: ClassVar[str] = "goose.compact"
-    source: ClassVar[str] = "goose 1.x, GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
+    source: ClassVar[str] = "goose 1.x, context_mgmt: GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
     counted: ClassVar[str] = (
         "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
     )
     since: ClassVar[Since] = "nothing"
     at: float = 0.8
+
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
+        """Return all items but the newest prompt."""
+        found = SummariseAll.covered(self, state, view, cut)
+        newest = next((one for one in reversed(found) if view.item(one).kind == "user"), -1)
+        return [one for one in found if one != newest]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,9 +138,12 @@ class InspectSummary(SummariseAll):
     at: float = 0.9
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
-        """Return all items after the first message."""
+        """Return all items after the first prompt."""
         starts = shown_messages(view)
-        return range(starts[1], cut) if len(starts) > 1 else ()
+        first = next(
+            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
+        )
+        return range(starts[first + 1], cut) if len(starts) > first + 1 else ()
 
 
 PRESETS: tuple[type[Preset], ...] = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from palimpsest.review.policies.cutting import middle, tokens_in
+from palimpsest.review.policies.cutting import SYSTEM_EVENT, first_events, middle
 from palimpsest.review.policies.measured import in_own_tokens
 from palimpsest.review.policies.policy import (
     Change,
@@ -19,7 +19,16 @@ from palimpsest.review.policies.policy import (
     Since,
     When,
 )
-from palimpsest.review.policies.reducible import shown_messages, with_partners
+from palimpsest.review.policies.reducible import (
+    is_prompt,
+    is_result,
+    shown_chat,
+    shown_events,
+    shown_messages,
+    shown_turns,
+    tokens_in,
+    with_partners,
+)
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import (
     SUMMARY_TOKENS,
@@ -29,33 +38,42 @@ from palimpsest.review.policies.summarising import (
     enough_to_summarise,
 )
 
+LEAST_SPLIT = 4
+"""Messages before the cut, with which or fewer aider summarises everything."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenHandsLlm(Summarise):
-    """OpenHands' LLM condenser: over 100 events a summary replaces the middle, and half of the events stay."""
+    """OpenHands' LLM condenser: over 100 events a summary replaces the middle, and half of the events stay.
+
+    Events are the system prompt, messages, calls, results and the summary. The first prompt stays in any case.
+    """
 
     preset: ClassVar[str] = "openhands.llm"
     source: ClassVar[str] = "OpenHands 611629e, condenser/impl/llm_summarizing_condenser.py"
     first: int = 1
-    """The first messages, which stay."""
+    """The first events, which stay; the system prompt is one."""
     most: int = 100
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        """Return how many messages there are, and how many there may be."""
-        return Probe("messages", len(shown_messages(view, state.gone)), self.most, "messages")
+        """Return how many events there are, and how many there may be."""
+        summary = state.place >= 0 and view.state(state.place) == "summarised"
+        count = SYSTEM_EVENT + summary + len(shown_events(view, state.gone))
+        return Probe("events", count, self.most, "events")
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item of the newest half."""
         return self._middle(state, view).stop
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
-        """Return what lies between the first messages and the newest half."""
-        starts = shown_messages(view, state.gone)
-        return range(starts[self.first], cut) if len(starts) > self.first else ()
+        """Return what lies between the first events and the newest half."""
+        starts = shown_events(view, state.gone)
+        first = first_events(self.first)
+        return range(starts[first], cut) if len(starts) > first else ()
 
     def _middle(self, state: SummaryState, view: PolicyView) -> range:
-        starts = shown_messages(view, state.gone)
-        return middle(starts, self.first, max(1, self.most // 2 - self.first - 1))
+        starts = shown_events(view, state.gone)
+        return middle(starts, first_events(self.first), max(1, self.most // 2 - self.first - 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +108,9 @@ class LangChainSummarise(Summarise):
         return self.over(view, self.trigger)
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the first of the newest messages."""
-        return middle(shown_messages(view, state.gone), 0, self.messages).stop
+        """Return the first of the newest messages; where that is a result, the one with its call."""
+        starts = shown_chat(view, state.gone)
+        return before_results(view, starts, len(starts) - self.messages)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +127,72 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeepAgentsSummarise(CutAtTokens):
+    """Deepagents' summarisation: over 85 per cent of the window, a tenth of the window stays."""
+
+    preset: ClassVar[str] = "deepagents.summarization"
+    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
+    counted: ClassVar[str] = (
+        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    )
+    since: ClassVar[Since] = "nothing"
+    at: float = 0.85
+    keep_share: float = 0.10
+
+    def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return a share of the window."""
+        return self.keep_share * state.window
+
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that have not more tokens; it is never a result."""
+        starts = shown_chat(view, state.gone)
+        left = int(self.kept(state, view))
+        end, place = view.count, len(starts)
+        for one in reversed(starts):
+            left -= tokens_in(view, one, end)
+            if left < 0:
+                break
+            end, place = one, place - 1
+        return before_results(view, starts, min(place, len(starts) - 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClineCompact(CutAtTokens):
+    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
+
+    The newest turn stays whole, and so it never acts within a first turn that is longer. Its newest SDK estimates the
+    whole request instead, by a third of its characters as JSON: ``measure=estimated``.
+    """
+
+    preset: ClassVar[str] = "cline.compact"
+    source: ClassVar[str] = (
+        "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
+    )
+    counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
+    times: ClassVar[float] = 4 / 3
+    at: float = 0.81
+
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the message with which so many tokens are reached, or the newest prompt if that is older."""
+        starts = shown_turns(view, state.gone)
+        passed, end, place = 0, view.count, len(starts)
+        while place > 0 and passed < self.keep:
+            place -= 1
+            passed += tokens_in(view, starts[place], end)
+            end = starts[place]
+        prompts = (one for one in range(len(starts) - 1, 0, -1) if is_prompt(view, starts[one]))
+        place = min(place, next(prompts, place))
+        while 0 < place < len(starts) and is_result(view, starts[place]):
+            place -= 1
+        return starts[place] if place < len(starts) else view.count
+
+
+@dataclass(frozen=True, kw_only=True)
 class StrandsSummarise(Summarise):
-    """Strands' summarising manager: at an overflow the oldest 30 per cent of the messages are summarised."""
+    """Strands' summarising manager: at an overflow the oldest 30 per cent of the messages are summarised.
+
+    It does so anew until the request fits. All results of one answer are one message.
+    """
 
     preset: ClassVar[str] = "strands.summarizing"
     source: ClassVar[str] = (
@@ -123,42 +206,67 @@ class StrandsSummarise(Summarise):
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item after the oldest share of the messages."""
-        starts = shown_messages(view, state.gone)
-        count = min(max(1, int(len(starts) * self.share)), len(starts) - self.messages)
-        return starts[count] if count > 0 else 0
+        starts = shown_turns(view, state.gone)
+        share = max(0.1, min(0.8, self.share))
+        place, summary, total = 0, int(state.place >= 0), view.total
+        limit = in_own_tokens(self.limit(state, view), view, self.probe(state, view))
+        while total > limit:
+            messages = summary + len(starts) - place  # the summary is one
+            count = min(max(1, int(messages * share)), messages - self.messages) - summary
+            until = place + count
+            while 0 < until < len(starts) and is_result(view, starts[until]):
+                until += 1
+            if count <= 0 or until >= len(starts):
+                break
+            freed = tokens_in(view, starts[place], starts[until]) + summary * self.summary
+            total += self.summary - freed
+            place, summary = until, 1
+        return starts[place] if place else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class LettaSlidingWindow(Summarise):
-    """Letta's sliding window: near the window the oldest 30 per cent of the messages are summarised.
+    """Letta's sliding window: over the window the oldest 40 per cent of the messages are summarised.
 
-    A tenth more is taken until the rest is below 70 per cent of the window.
+    That is ``share`` and ``more``; a tenth more is taken until the rest is below 70 per cent of the window. What stays
+    begins with an answer. Where all would have to go, the summary replaces everything.
     """
 
     preset: ClassVar[str] = "letta.sliding_window"
-    source: ClassVar[str] = "Letta 0.16, services/summarizer: sliding_window_percentage 0.3"
+    source: ClassVar[str] = (
+        "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
+    )
     counted: ClassVar[str] = "Letta 0.16, agents: the usage of the last step"
     since: ClassVar[Since] = "nothing"
-    at: float = 0.9
+    at: float = 1.0
+    """Share of the window above which it acts; 0.9 for models of the GPT-5 family."""
     share: float = 0.3
     more: float = 0.1
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the first item after the share that has to go."""
-        starts = shown_messages(view, state.gone)
+        """Return the newest answer in the share that has to go, which stays; the end of all where there is none."""
+        starts = shown_chat(view, state.gone)
+        before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
         goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
-        share, cut = self.share, 0
-        while share < 1 and starts:
-            cut = starts[int(len(starts) * share)]
-            if view.total - tokens_in(view, 0, cut) <= goal:
-                break
+        share = self.share
+        while share < 1 and self.more > 0:
             share += self.more
-        return cut
+            until = round(share * (before + len(starts))) - before
+            answers = (one for one in range(min(until, len(starts) - 1), -1, -1))
+            place = next((one for one in answers if _is_answer(view, starts[one])), None)
+            if place is None or share >= 1:
+                continue
+            if view.total - tokens_in(view, 0, starts[place]) < goal:
+                return starts[place] if place < len(starts) - 1 else view.count
+        return view.count
 
 
 @dataclass(frozen=True, kw_only=True)
 class AiderHistory(CutAtTokens):
-    """Aider's chat history: over a sixteenth of the window, within bounds, the newest half of it stays."""
+    """Aider's chat history: over a sixteenth of the window, within bounds, the newest half of it stays.
+
+    What is summarised ends with an answer; of four messages or fewer nothing stays.
+    """
 
     preset: ClassVar[str] = "aider.history"
     source: ClassVar[str] = "aider 0.86, history.py: max_chat_history_tokens, depth 3"
@@ -169,13 +277,29 @@ class AiderHistory(CutAtTokens):
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the tokens of the conversation, and the threshold."""
-        return Probe(
-            "tokens of the conversation", tokens_in(view, 0, view.count), self._limit(state)
-        )
+        summary = self.summary if state.place >= 0 else 0
+        total = summary + tokens_in(view, 0, view.count)
+        return Probe("tokens of the conversation", total, self._limit(state))
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return half of the limit."""
         return self.keep_share * self._limit(state)
+
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that have fewer tokens, moved back behind an answer."""
+        starts = shown_messages(view, state.gone)
+        before = int(state.place >= 0)  # the summary is a message, too
+        left, end, place = self.kept(state, view), view.count, len(starts)
+        for one in reversed(starts):
+            left -= tokens_in(view, one, end)
+            if left <= 0:
+                break
+            end, place = one, place - 1
+        while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
+            place -= 1
+        if place + before <= LEAST_SPLIT or place >= len(starts):
+            return view.count
+        return starts[place]
 
     def _limit(self, state: SummaryState) -> int:
         return max(self.least_tokens, min(self.most_tokens, state.window // 16))
@@ -218,11 +342,27 @@ class GoogleAdkCompaction(Preset):
         return Decided(view.turn, changes, probe, fired=True)
 
 
+def before_results(view: PolicyView, starts: Sequence[int], place: int) -> int:
+    """Return the message at a place; where that is a result, the one with its call."""
+    if place < 0:
+        return 0
+    while place > 0 and is_result(view, starts[place]):
+        place -= 1
+    return starts[place]
+
+
+def _is_answer(view: PolicyView, start: int) -> bool:
+    """Return whether a message that begins with an item is an answer of the model."""
+    return view.item(start).kind in ("assistant", "reasoning", "call")
+
+
 PRESETS: tuple[type[Preset], ...] = (
     OpenHandsLlm,
     OpenHandsLlmV1,
     LangChainSummarise,
+    DeepAgentsSummarise,
     DeepAgentsSummariseMessages,
+    ClineCompact,
     StrandsSummarise,
     LettaSlidingWindow,
     AiderHistory,

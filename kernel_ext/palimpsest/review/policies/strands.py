@@ -1,0 +1,171 @@
+"""Strands' sliding window: old messages leave at the end of a turn, and where a request was too large for the window.
+
+Read from the Strands Agents SDK at the version that each ``source`` names. All results of one answer are one of its
+messages.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from palimpsest.review.policies.measured import Measured, in_own_tokens
+from palimpsest.review.policies.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    Since,
+    When,
+)
+from palimpsest.review.policies.reducible import (
+    decided,
+    dropped,
+    is_reducible,
+    is_result,
+    shown_turns,
+)
+from palimpsest.review.policies.settings import Preset
+
+DROPPED = "older messages that may be dropped"
+CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
+IMAGE_NOTE_CHARS = 30
+"""Characters of what stands in the place of a picture: its format and size."""
+LEAST_START = 2
+"""So many messages leave where there are not more than the window holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrandsSlidingWindow(Preset):
+    """Strands' sliding window: at the end of a turn only the newest ``messages`` stay.
+
+    They begin with a prompt, or where none is among them with a call whose result follows. With ``per_turn`` it looks
+    before every so many requests as well.
+    """
+
+    preset: ClassVar[str] = "strands.sliding_window"
+    source: ClassVar[str] = (
+        "Strands Agents SDK 1.62, sliding_window_conversation_manager.py: window_size, per_turn"
+    )
+    when: ClassVar[When] = "both"
+    messages: int = 40
+    per_turn: int = 0
+    """Requests after which it looks within a turn, too; 0: only at the end of turns."""
+
+    def start(self, facts: SessionFacts) -> None:
+        """Return no state: what was dropped is seen in the view."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        """Drop what is older than the newest messages."""
+        within = view.turn == view.request.turn
+        if within and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
+            return Decided(None)
+        turns = shown_turns(view)
+        probe = Probe("messages", len(turns), self.messages, "messages")
+        if not probe.passed:
+            return Decided(None, probe=probe)
+        place = first_that_stays(view, turns, len(turns) - self.messages)
+        changes = [] if place is None else dropped(view, range(turns[0], turns[place]))
+        return decided(None, changes, probe, DROPPED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrandsTruncateResults(Measured):
+    """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
+
+    Where these are cut already, messages leave from the front: those beyond the newest 40, else two, and more until a
+    prompt stands first. Each is done anew until the request fits.
+    """
+
+    preset: ClassVar[str] = "strands.truncate_results"
+    source: ClassVar[str] = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
+    counted: ClassVar[str] = "Strands Agents SDK 1.62: the provider refuses the request as too long"
+    since: ClassVar[Since] = "counted"
+    window: int = 200_000
+    at: float = 1.0
+    """Share of the window over which a request is too large."""
+    kept: int = 400
+    messages: int = 40
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window, the recorded one where none is assumed."""
+        return self.window_of(facts)
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Shorten results and drop messages until the request fits."""
+        if state <= 0:
+            return Decided(state, probe=NO_LIMIT)
+        probe = self.over(view, self.at * state)
+        most = in_own_tokens(self.at * state, view, probe)
+        work = _Reduction(view, view.total)
+        turns = shown_turns(view)
+        while work.total > most:
+            results = next((one for one in turns if is_result(view, one)), None)
+            if results is not None and work.apply(self._cut(view, turns, results, work)):
+                continue
+            start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
+            place = first_that_stays(view, turns, start)
+            if place is None or not work.apply(dropped(view, range(turns[0], turns[place]))):
+                break
+            turns = turns[place:]
+        able = "results that may be shortened and messages that may be dropped"
+        return decided(state, [*work.changes.values()], probe, able)
+
+    def _cut(
+        self, view: PolicyView, turns: Sequence[int], first: int, work: "_Reduction"
+    ) -> list[Change]:
+        """Return what shortens the results of a message that were not shortened yet."""
+        place = bisect_left(turns, first) + 1
+        end = turns[place] if place < len(turns) else view.count
+        found: list[Change] = []
+        for one in range(first, end):
+            chars = view.chars(one)
+            if one in work.changes or view.state(one) != "whole" or not is_reducible(view, one):
+                continue
+            if view.item(one).kind == "media":
+                found.append(Change(one, "cleared", chars=min(IMAGE_NOTE_CHARS, chars)))
+            elif chars > self.kept:
+                note = CUT_NOTE.format(count=chars - self.kept)
+                found.append(Change(one, "truncated", chars=self.kept + len(note)))
+        return found
+
+
+@dataclass(slots=True)
+class _Reduction:
+    """What was changed so far at one overflow, and the tokens of the request with it."""
+
+    view: PolicyView
+    total: int
+    changes: dict[int, Change] = field(default_factory=dict)
+
+    def apply(self, found: Sequence[Change]) -> bool:
+        """Take more changes over earlier ones; False where there is none that is new."""
+        new = [one for one in found if self.changes.get(one.item) != one]
+        for one in new:
+            self.total += self._tokens(one) - self._shown(one.item)
+            self.changes[one.item] = one
+        return bool(new)
+
+    def _shown(self, item: int) -> int:
+        before = self.changes.get(item)
+        return self.view.tokens(item) if before is None else self._tokens(before)
+
+    def _tokens(self, change: Change) -> int:
+        return 0 if change.state == "out" else -(-change.length // 4)
+
+
+def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int | None:
+    """Return the place of the first message from ``start`` on with which a request can begin; None where none can."""
+    places = range(start, len(turns))
+    prompts = (one for one in places if view.item(turns[one]).kind == "user")
+    calls = (
+        one
+        for one in places[:-1]
+        if not is_result(view, turns[one]) and is_result(view, turns[one + 1])
+    )
+    return next(prompts, next(calls, None))
+
+
+PRESETS: tuple[type[Preset], ...] = (StrandsSlidingWindow, StrandsTruncateResults)
