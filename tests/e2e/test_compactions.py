@@ -179,7 +179,7 @@ def test_a_new_summary_is_graded_and_refused_on_the_card_of_the_request_that_wou
         at_rest(panel)
     page.evaluate(RUN, 1)
     strip = transcript_region(panel).get_by_role("button", name="Compacted")
-    expect(strip).to_contain_text("keeps 0 of 1 paths, 0 of 2 errors, 6 of 7 identifiers")
+    expect(strip).to_contain_text("keeps 0 of 1 paths, 0 of 2 errors, 7 of 8 identifiers")
     strip.click()
     page.evaluate(RUN, 2)
     expect(page.locator(".jp-Notebook").get_by_text("Step mode is on")).to_be_visible()

@@ -481,6 +481,7 @@ class Session:
     sweep = forwarded(_review_of, SessionReview.sweep)
     breaks = forwarded(_review_of, SessionReview.breaks)
     wastes = forwarded(_review_of, SessionReview.wastes)
+    own_rule = forwarded(_review_of, SessionReview.own_rule)
     why = forwarded(_review_of, SessionReview.why)
     request = forwarded(_review_of, SessionReview.request)
     difference = forwarded(_review_of, SessionReview.difference)

@@ -68,4 +68,4 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
 def test_where_no_summary_was_recorded_the_placeholder_stays() -> None:
     found = pi_review().compactions(POLICIES[0], summary="recorded")
 
-    assert [one.summary for one in found] == [""] * 3
+    assert [one.summary for one in found] == [""] * 6

@@ -29,6 +29,7 @@ ACCESS = {
     "model/adapter/body_validation.py": "which of litellm's clients are asked without a look at the types",
     "model/catalog/local_servers.py": "how a server on this machine is asked for its models",
     "model/catalog/gateway_names.py": "the names under which gateways list the models of others",
+    "model/catalog/long_prompt_prices.py": "the prices of long prompts that litellm's table has not",
     "model/catalog/retired_prices.py": "the prices of models that litellm's table has no longer",
     "model/adapter/litellm_model.py": "litellm's environment, and what of it is imported early",
 }
@@ -38,6 +39,7 @@ FORMATS = {
     "model/adapter/stream_joiner.py": "the formats of what a provider cites and thinks",
     "model/wire/native_blocks.py": "the format of blocks that go back as they came",
     "model/wire/provider_messages.py": "the same",
+    "transcript/provider_calls.py": "the form of calls that ran at a provider",
     "testing/dialects.py": "the formats that the fault server speaks",
     "testing/fault_server.py": "the same",
     "testing/scripted_model.py": "thinking that the scripted model signs",
@@ -60,6 +62,9 @@ WORDS = {
     "session/definitions/definition_files.py": "the same",
     "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
+    "review/comparison/given_prices.py": "an example of a model's name",
+    "review/comparison/offline_prices.py": "a prefix of models in the list of prices",
+    "review/comparison/own_rule.py": "which rule is the recorded agent's own",
     "review/request_contents/neutral_request.py": "the words in which a recording of no provider is shown",
     "review/timeline_view/report_data.py": "the names of the policies that a report shows by itself",
 }

@@ -28,7 +28,7 @@ LANGUAGE_WORDS = _words(
     HTMLElement HTMLDivElement NodeList MutationObserver ResizeObserver IntersectionObserver AbortController FormData
     NotImplemented StopIteration KeyboardInterrupt SystemExit
     StringIO BytesIO OrderedDict ArrayList HashMap HashSet LinkedList StringBuilder
-    JavaScript TypeScript CoffeeScript GitHub GitLab BitBucket OpenAI OpenAPI DeepSeek YouTube LinkedIn PostgreSQL MySQL
+    JavaScript TypeScript CoffeeScript GitHub GitLab BitBucket OpenAPI YouTube LinkedIn PostgreSQL MySQL
     MariaDB SQLite MongoDB GraphQL WebSocket DevOps macOS iOS iPhone iPad vLLM LaTeX MathML WebAssembly NumPy SciPy
     PyPI PyTorch TensorFlow JupyterLab VSCode IntelliJ PowerShell NodeJS NextJS VueJS README TODO FIXME
     """

@@ -61,7 +61,7 @@ from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
 from palimpsest.review.request_contents.compaction_losses import (
     CompactionLosses,
-    SummaryWriter,
+    SummarySession,
     compaction_losses,
     summary_writers,
 )
@@ -420,12 +420,12 @@ class SessionReview:
         replayed, uses = self._replayed(policy, summary), self.references.by_name
         return compaction_losses(replayed, uses, self.price(price), self._summary_writers(price))
 
-    def _summary_writers(self, price: PriceLike) -> dict[str, SummaryWriter]:
+    def _summary_writers(self, price: PriceLike) -> dict[str, SummarySession]:
         """Return the sessions that wrote summaries, with what that took."""
         wanted = frozenset(summary_writers(self.timeline).values())
         runs = self.subagent_runs(price) if wanted else ()
         return {
-            one.timeline.session: SummaryWriter(
+            one.timeline.session: SummarySession(
                 one.timeline.session,
                 one.totals.requests,
                 one.totals.input,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from palimpsest.review.policies.measured import Measure, Measured
+from palimpsest.review.policies.measured import REPORTED, Measure, Measured
 from palimpsest.review.policies.policy import (
     NO_LIMIT,
     Change,
@@ -187,10 +187,14 @@ class PiCompact(CutAtTokens):
     when: ClassVar[When] = "both"
     reserve: int = 16_384
 
-    def limit(self, state: SummaryState, view: PolicyView) -> float:
-        """Return the window less the reserve at the end of a turn, the window within one."""
-        within = view.turn == view.request.turn
-        return state.window if within else CutAtTokens.limit(self, state, view)
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        """Return the size at the end of a turn; within one what the provider counts, beside the whole window."""
+        if view.turn != view.request.turn:
+            return CutAtTokens.probe(self, state, view)
+        counted = view.reported(answer=self.with_answer, since="counted")
+        if counted is None or self.measure == "estimated":
+            return self.over(view, state.window)
+        return Probe(REPORTED, counted, state.window)
 
 
 @dataclass(frozen=True, kw_only=True)

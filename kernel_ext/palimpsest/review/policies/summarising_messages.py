@@ -236,8 +236,8 @@ class LettaSlidingWindow(Summarise):
     source: ClassVar[str] = (
         "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
     )
-    counted: ClassVar[str] = "Letta 0.16, agents: the usage of the last step"
-    since: ClassVar[Since] = "nothing"
+    counted: ClassVar[str] = "Letta 0.16, agents: the provider refuses the request as too long"
+    since: ClassVar[Since] = "counted"
     at: float = 1.0
     """Share of the window above which it acts; 0.9 for models of the GPT-5 family."""
     share: float = 0.3

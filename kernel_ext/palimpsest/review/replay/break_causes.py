@@ -47,6 +47,8 @@ TOLD_BY_PROVIDER: dict[str, BreakCause] = {
 CHANGES_MESSAGES: frozenset[BreakCause] = frozenset(
     {"compacted", "reverted", "pruned", "rewritten"}
 )
+SECTIONS = frozenset({"system", "tools"})
+"""Items that the system prompt and the tools are; that they changed is told by their hashes."""
 SAME = 0.02
 """Two reads are the same prefix where they differ by less: marks of the cache stand at blocks, not at tokens."""
 MOST_BEHIND = 5
@@ -111,7 +113,10 @@ def _in_what_was_sent(
     first = bisect_left(moves, between.start, key=lambda one: one.request)
     until = bisect_left(moves, between.stop, key=lambda one: one.request)
     changed = {
-        one.item for one in moves[first:until] if timeline.items[one.item].entered <= before.index
+        one.item
+        for one in moves[first:until]
+        if timeline.items[one.item].entered <= before.index
+        and timeline.items[one.item].kind not in SECTIONS
     }
     if not kinds & {"compact", "undo"}:
         yield from _shown_otherwise(timeline, before, request, len(changed))

@@ -56,7 +56,7 @@ class LostWord:
     """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
 
 
-class SummaryWriter(NamedTuple):
+class SummarySession(NamedTuple):
     """A session whose requests wrote a summary, and what they took."""
 
     session: str
@@ -101,7 +101,7 @@ class CompactionLoss(ShownAsTable):
     """The first request, from 0, that shows again what it replaced; None where nobody undid it."""
     constraints: tuple[ReplacedConstraint, ...] = ()
     """What a person forbade or demanded in what it replaced."""
-    writer: SummaryWriter | None = None
+    writer: SummarySession | None = None
     """The session that wrote the summary, where the recording holds it as one of its own."""
 
     @property
@@ -324,7 +324,7 @@ def compaction_losses(
     simulation: Simulation,
     uses: NameUses,
     price: PriceProfile,
-    writers: Mapping[str, SummaryWriter] = MappingProxyType({}),
+    writers: Mapping[str, SummarySession] = MappingProxyType({}),
 ) -> CompactionLosses:
     """Return the compactions of a replay, recorded or simulated, and what each lost.
 
@@ -420,7 +420,7 @@ def _loss(
     one: _Replaced,
     uses: NameUses,
     price: PriceProfile,
-    writers: Mapping[str, SummaryWriter],
+    writers: Mapping[str, SummarySession],
 ) -> CompactionLoss:
     timeline, recorded = simulation.timeline, simulation.policy == "recorded"
     before = _before(simulation, one.request, one.covered)
