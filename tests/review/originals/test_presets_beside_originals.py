@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.review.originals.originals import different, made, recorded, shown
 
+from palimpsest.review.policies.strands import CUT_NOTE
+
 ANSWERED = recorded()
 PACKAGES = {
     "strands-agents": "strands",
@@ -27,10 +29,17 @@ NOT_INSTALLED = (
 )
 
 
+LONGER_CUTS = "strands.truncate_results"
+"""The original's cut of a result just over its limit is longer than the result; no policy of ours shows more than there is."""
+
+
 @pytest.mark.parametrize("rule", ANSWERED["shown"])
 def test_a_preset_shows_what_its_original_showed(rule: str) -> None:
     for seed, answered in enumerate(ANSWERED["shown"][rule]):
-        assert different(rule, seed, answered) == []
+        found = different(rule, seed, answered)
+        if rule.startswith(LONGER_CUTS):
+            found = [one for one in found if not one[2] < one[3] < one[2] + len(CUT_NOTE)]
+        assert found == []
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,9 @@ class StrandsTruncateResults(Measured):
                 continue
             if view.item(one).kind == "media":
                 found.append(Change(one, "cleared", chars=min(IMAGE_NOTE_CHARS, chars)))
-            elif chars > self.kept:
-                note = CUT_NOTE.format(count=chars - self.kept)
+                continue
+            note = CUT_NOTE.format(count=chars - self.kept)
+            if chars > self.kept + len(note):
                 found.append(Change(one, "truncated", chars=self.kept + len(note)))
         return found
 
