@@ -482,6 +482,7 @@ class Session:
     breaks = forwarded(_review_of, SessionReview.breaks)
     wastes = forwarded(_review_of, SessionReview.wastes)
     own_rule = forwarded(_review_of, SessionReview.own_rule)
+    proof = forwarded(_review_of, SessionReview.proof)
     why = forwarded(_review_of, SessionReview.why)
     request = forwarded(_review_of, SessionReview.request)
     difference = forwarded(_review_of, SessionReview.difference)

@@ -167,6 +167,8 @@ def made(origin: str, sizes: list[int], *compactions: tuple[int, str], window: i
     maker.prompt("Look.")
     for _ in sizes[1:]:
         maker.answer("Well.")
+        if origin == "pi":
+            maker.prompt("Go on.")  # it looks at the end of turns
     timeline = maker.made()
     requests = tuple(
         replace(one, usage=Usage(input=size), window=window)

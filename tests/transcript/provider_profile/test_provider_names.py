@@ -34,7 +34,6 @@ ACCESS = {
     "model/adapter/litellm_model.py": "litellm's environment, and what of it is imported early",
 }
 FORMATS = {
-    "context/conversion/part_conversion.py": "the format of calls that the provider ran",
     "model/adapter/provider_calls.py": "the formats of calls that the provider ran",
     "model/adapter/stream_joiner.py": "the formats of what a provider cites and thinks",
     "model/wire/native_blocks.py": "the format of blocks that go back as they came",
