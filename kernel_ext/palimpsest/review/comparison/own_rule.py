@@ -17,6 +17,7 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
+    When,
 )
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.fit import fit_ruler
@@ -210,11 +211,18 @@ class _WatchedRecording(RecordedPolicy):
         self.estimator = rule.estimator
         self._rule = rule
         self._facts = SessionFacts(timeline, 0, 0)
-        self.probes: list[Probe | None] = []
+        self.when: When = rule.when
+        self.probes: dict[int, Probe | None] = {}
+        """By request: what the rule looked at before it, at the end of the turn before where that passed its threshold."""
 
     def step(self, state: None, view: PolicyView) -> Decided:
         """Ask the rule, then repeat what was decided before this request."""
-        self.probes.append(self._rule.step(self._rule.start(self._facts), view).probe)
+        probe = self._rule.step(self._rule.start(self._facts), view).probe
+        before = _first_condition(self.probes.get(view.request.index))
+        if before is None or not before.passed:
+            self.probes[view.request.index] = probe
+        if view.turn != view.request.turn:
+            return Decided(state)
         return super().step(state, view)
 
 
@@ -270,7 +278,9 @@ def _looked_at(
         watched = _WatchedRecording(timeline, rule)
         TimelineReplay(timeline, watched, ruler).run()
         probes[window] = watched.probes
-    return [_first_condition(probes[windows[one.model]][one.index]) for one in timeline.requests]
+    return [
+        _first_condition(probes[windows[one.model]].get(one.index)) for one in timeline.requests
+    ]
 
 
 def _first_condition(probe: Probe | None) -> Probe | None:
