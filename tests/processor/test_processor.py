@@ -36,6 +36,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
     ToolRunning,
 )
+from palimpsest.transcript.provider_calls import is_provider_call
 from palimpsest.transcript.values import Usage
 
 FINISHED = StepFinished("stop", Usage(input=100, output=20), cost=0.001)
@@ -144,6 +145,15 @@ def test_a_call_the_provider_ran_is_not_handed_out(harness: StepHarness) -> None
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolCompleted)
     assert part.state.output == '{"a":1}'
+
+
+def test_a_call_of_the_provider_is_its_own_as_soon_as_it_begins(harness: StepHarness) -> None:
+    run(harness, ToolInputStarted("c", "search", provider_executed=True))
+
+    part = harness.answer.parts[0]
+    assert isinstance(part, ToolPart)
+    # Where the answer is cut off now, no result of ours is sent for it.
+    assert is_provider_call(part)
 
 
 def test_a_rejection_is_remembered(harness: StepHarness) -> None:

@@ -90,6 +90,8 @@ class ToolInputStarted:
 
     id: str
     tool: str
+    provider_executed: bool = False
+    """The provider runs it itself, so that it is no call of ours even where it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,14 @@ class StreamProcessor:
     def _tool_input_started(self, event: ToolInputStarted) -> None:
         if event.id in self._tools:
             return
-        part = ToolPart(**self._base(), call_id=event.id, tool=event.tool, state=ToolPending())
+        metadata = {EXECUTED: True} if event.provider_executed else None
+        part = ToolPart(
+            **self._base(),
+            call_id=event.id,
+            tool=event.tool,
+            state=ToolPending(),
+            metadata=metadata,
+        )
         self._raw[event.id] = []
         self._put_tool(part)
 

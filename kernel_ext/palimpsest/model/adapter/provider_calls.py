@@ -126,7 +126,11 @@ class ProviderCalls:
         identifier = identifier or f"provider_{uuid4().hex}"
         metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
         called = ToolCalled(identifier, tool, given, provider_executed=True, metadata=metadata)
-        self._events += [called] if is_begun else [ToolInputStarted(identifier, tool), called]
+        self._events += (
+            [called]
+            if is_begun
+            else [ToolInputStarted(identifier, tool, provider_executed=True), called]
+        )
         self._open[identifier] = tool
         return identifier
 
@@ -172,7 +176,11 @@ class ProviderCalls:
             self._block = {**block, "text": block.get("text") or ""}
         elif kind.endswith("_tool_use") and isinstance(block.get("id"), str):
             self._block = dict(block)
-            self._events.append(ToolInputStarted(block["id"], str(block.get("name") or kind)))
+            self._events.append(
+                ToolInputStarted(
+                    block["id"], str(block.get("name") or kind), provider_executed=True
+                )
+            )
             return True
         elif kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
             self._block = dict(block)
@@ -216,7 +224,7 @@ class ProviderCalls:
             metadata = {DIALECT: "anthropic", NATIVE: []}
             tool = kind.removesuffix("_tool_result")
             self._events += [
-                ToolInputStarted(identifier, tool),
+                ToolInputStarted(identifier, tool, provider_executed=True),
                 ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
             ]
         content = block.get("content")
@@ -335,7 +343,7 @@ class ProviderCalls:
         identifier = str(item.get("id") or "") if told is not None else ""
         if told is not None and identifier and identifier not in self._begun:
             self._begun.add(identifier)
-            self._events.append(ToolInputStarted(identifier, told.tool))
+            self._events.append(ToolInputStarted(identifier, told.tool, provider_executed=True))
 
     def _responses_item(self, item: Any) -> None:
         told = responses_item(item) if isinstance(item, dict) else None
