@@ -267,15 +267,11 @@ def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(
     assert [one.kind for one in given] == kinds
     assert shown.system == given[-1].text
     assert shown.find(shown.system[:40])[0].block == len(given) - 1
+    assert all(one.tokens > 0 for one in given)
     told = [f": {one}" if one else "" for one in lacking]
-    if review.proof().holds or not name.endswith(".eval"):
-        assert all(one.tokens > 0 for one in given)
-        assert [one.text for one in shown.beside] == [
-            f"[What every request held and the recording does not show{one}.]" for one in told
-        ]
-    else:
-        # The odd usage of this recording's other requests tells nothing of what no item of its first one shows.
-        assert shown.beside == ()
+    assert [one.text for one in shown.beside] == [
+        f"[What every request held and the recording does not show{one}.]" for one in told
+    ]
     counted = sum(one.tokens for one in (*shown.blocks, *shown.beside))
     assert counted == pytest.approx(shown.tokens)
 

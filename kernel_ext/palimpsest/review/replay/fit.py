@@ -141,7 +141,9 @@ def _fit(known: Sequence["_Report"]) -> Fit:
     steps = sum(one.requests for one in pairs)
     added = 0.0 if is_scaled or not steps else max(rest / steps, 0.0)
     first = next(one for one in known if one.request not in odd)
-    unseen = first.reported - first.estimated * factor - added * first.request
+    held = first.reported - first.estimated * factor
+    # Growth that leaves nothing for the beginning is no growth from there on: it says nothing of it.
+    unseen = held - added * first.request if added * first.request < held else held
     return Fit(max(unseen, 0.0), factor, added, frozenset(odd))
 
 
