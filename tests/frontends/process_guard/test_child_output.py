@@ -51,6 +51,27 @@ def test_it_stands_in_its_place_in_the_output(kernel: Kernel, code: str) -> None
     assert kernel.run("1 + 1").status == "ok"
 
 
+def test_every_one_of_many_stands_in_its_place(kernel: Kernel) -> None:
+    code = (
+        "import os, sys\nfor i in range(100):\n    pid = os.fork()\n    if not pid:\n"
+        "        print('child', i); os._exit(0)\n    os.waitpid(pid, 0)\n    print('parent', i)"
+    )
+
+    called = call_python(kernel, code)
+
+    assert called.section("stdout").splitlines() == [
+        f"{who} {i}" for i in range(100) for who in ("child", "parent")
+    ]
+
+
+def test_a_letter_in_two_writes_is_one_letter(kernel: Kernel) -> None:
+    code = (
+        "import os\n_ = os.write(1, b'\\xc3')\nprint(end='', flush=True)\n_ = os.write(1, b'\\xa9')"
+    )
+
+    assert call_python(kernel, code).section("stdout") == "é"
+
+
 def test_what_the_code_itself_writes_to_a_descriptor_is_told(kernel: Kernel) -> None:
     called = call_python(kernel, "import os\n_ = os.write(2, b'written\\n')")
 

@@ -6,13 +6,11 @@ IPython's own capture swaps streams for the whole process and misses errors (spe
 so here writes are distinguished by thread, and streams that user code kept are captured too.
 """
 
-import array
 import base64
 import io
 import os
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,18 +21,13 @@ from IPython.core.error import UsageError
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
 from palimpsest.frontends.process_guard.attribute_patches import patch, swap
+from palimpsest.frontends.process_guard.child_output import ChildOutput
 from palimpsest.frontends.process_guard.kernel_ends import exit_text
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.tool import LeftRunning
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
-
-try:  # the number of bytes in a pipe can be read only where the system has these
-    import fcntl
-    import termios
-except ImportError:  # pragma: no cover
-    fcntl = None  # type: ignore[assignment]
 
 HEAD_CHARS = 2_000_000
 """How much of the beginning of one stream is kept; the tool truncates it further for the model."""
@@ -43,10 +36,6 @@ MOST_IMAGES = 8
 """Images sent to the model per run; each costs about a thousand tokens."""
 LARGEST_IMAGE_CHARS = 40_000_000
 """Length of base64 above which an image is not sent, not even shrunk."""
-PIPE_SECONDS = 0.05
-"""How long to wait for text that a child process wrote to the kernel's pipe."""
-ORDER_SECONDS = 1.0
-"""How long one run waits in all for what children wrote before it prints something itself."""
 
 
 class _Stream(io.TextIOBase):
@@ -118,7 +107,7 @@ class Capture:
         self._main = threading.current_thread()
         self._pid = os.getpid()
         self._streams: dict[str, Any] = {}
-        self._order_seconds = ORDER_SECONDS
+        self._children: ChildOutput | None = None
 
     def fresh(self) -> str:
         """Return what was printed since the last call; called from the engine thread."""
@@ -159,11 +148,13 @@ class Capture:
         swaps = [swap(sys, name, f"sys.{name}", value) for name, value in stand_ins.items()]
         if pdb:
             shell.call_pdb = False
+        self._children = ChildOutput(self._streams, self._keep_now)
         try:
             yield
         finally:
-            for stream in streams:
-                _drain(stream)
+            if not self.in_child:
+                self._children.end()
+                self._children = None
             shell.display_trap.hook = trap_hook
             for put_back in swaps:
                 put_back(self.notes.append)
@@ -232,25 +223,18 @@ class Capture:
             return True
         mine = self.is_of_run()
         if mine:
-            self._put_children_first()
             self._keep(name, text)
         return mine
 
-    def _put_children_first(self) -> None:
-        """Wait for what children have written, so that it stands before what is printed next."""
-        if self._order_seconds > 0 and threading.current_thread() is self._main:
-            for stream in self._streams.values():
-                if _pending(stream):
-                    begun = time.monotonic()
-                    _drain(stream)
-                    self._order_seconds -= time.monotonic() - begun
-
     def _keep(self, name: str, text: str) -> None:
+        (self._keep_now if self._children is None else self._children.keep)(name, text)
+
+    def _keep_now(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)
         self._fresh.append(text)
 
     def _catch_kept(self, stream: Any, name: str) -> Callable[[], None]:
-        """Capture writes to a stream that user code holds (log handlers), and to its descriptor."""
+        """Capture writes to a stream that user code holds (log handlers)."""
         if getattr(stream, "watch_fd_thread", None) is None:
             return lambda: None
         write = stream.write
@@ -258,8 +242,6 @@ class Capture:
         def caught(text: str) -> Any:
             if self.in_child:
                 self.write_from_child(name, text)
-            elif threading.current_thread() is stream.watch_fd_thread:
-                self._keep(name, text)
             elif not self._caught(name, text):
                 return write(text)
             return len(text)
@@ -342,29 +324,6 @@ def _call(callback: Callable[[], Any], shell: Any) -> None:
         callback()
     except (Exception, KeyboardInterrupt):  # noqa: BLE001  # a listener may raise anything
         shell.showtraceback()
-
-
-def _pending(stream: Any) -> bool:
-    """Tell whether the kernel's pipe holds text of a child process that nobody has read yet."""
-    pipe = getattr(stream, "_fid", None)
-    if pipe is None or fcntl is None:
-        return False
-    waiting = array.array("i", [0])
-    with suppress(OSError):
-        fcntl.ioctl(pipe, termios.FIONREAD, waiting)
-    return bool(waiting[0])
-
-
-def _drain(stream: Any) -> None:
-    """Wait a moment for text that a child process wrote to the kernel's pipe."""
-    if getattr(stream, "_fid", None) is None or fcntl is None:
-        return
-    end = time.monotonic() + PIPE_SECONDS
-    while True:
-        pending = _pending(stream)
-        time.sleep(0.001)  # what was read has yet to be kept, by the thread that reads
-        if not pending or time.monotonic() > end:
-            return
 
 
 def _image(data: dict[str, Any]) -> Attachment | None:
