@@ -192,7 +192,7 @@ def test_the_next_kernel_names_the_code_that_ran_when_the_kernel_ended(
 
 ENDS_LATER = {
     "a thread": (
-        "import os, threading\nthreading.Timer(0.2, os._exit, (1,)).start()",
+        "import os, threading\nthreading.Thread(target=lambda: (late.wait(), os._exit(1))).start()",
         "the thread 'Thread-",
     ),
     "a thread that crashes": (
@@ -207,7 +207,10 @@ ENDS_LATER = {
         "a thread",
     ),
     "a callback": (
-        "import asyncio, os\n_ = asyncio.get_event_loop().call_later(0.2, os.abort)",
+        (
+            "import asyncio, os\nloop = asyncio.get_event_loop()\n"
+            "def look(): os.abort() if late.is_set() else loop.call_later(0.1, look)\nlook()"
+        ),
         "a callback for later",
     ),
     "a task": (
@@ -219,8 +222,9 @@ ENDS_LATER = {
     ),
     "a timer of the system": (
         (
-            "import os, signal\n_ = signal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n"
-            "_ = signal.setitimer(signal.ITIMER_REAL, 0.2)"
+            "import os, signal\n"
+            "_ = signal.signal(signal.SIGALRM, lambda *_: late.is_set() and os._exit(1))\n"
+            "_ = signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)"
         ),
         "a timer (SIGALRM)",
     ),
