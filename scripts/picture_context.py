@@ -44,7 +44,7 @@ harness.script(
 )
 del prepare, ModelInfo, ModelRef, Path, thinks, says, calls, load"""
 POLICY = (
-    "truncate.max_bytes=24000 prune.protect_tokens=6000 prune.minimum_tokens=4000 "
+    "truncate.max_bytes=24000 prune.protect_tokens=6000 prune.minimum_tokens=4000 prune.minimum_scaled=share "
     "prune.start_share=0.5 prune.target_share=0.4 prune.protect_turns=1 compact.tail_turns=0"
 )
 CELLS = (

@@ -86,7 +86,7 @@ def test_every_number_is_explained() -> None:
         ("prune.protect_token=3", "did you mean prune.protect_tokens?"),
         ("protect_tokens=3", "did you mean prune.protect_tokens?"),
         ("nonsense=3", "'nonsense' in a context policy. %agent policy lists them all."),
-        ("prune.protect_tokens", "needs a value, such as prune.protect_tokens=40000."),
+        ("prune.protect_tokens", "needs a value, such as prune.protect_tokens=10000."),
         ("prune.protect_tokens=", "is a whole number of at least 0, not"),
         ("prune.protect_tokens=1.5", "is a whole number of at least 0, not 1.5."),
         ("prune.protect_tokens=yes", "is a whole number of at least 0, not true."),

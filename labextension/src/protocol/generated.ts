@@ -3059,6 +3059,7 @@ export interface PrunePolicy {
   protect_tokens: number;
   minimum_tokens: number;
   full_window: number;
+  minimum_scaled: 'share' | 'square';
   protected_tools: string[];
   start_share: number;
   target_share: number;

@@ -20,10 +20,11 @@ from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
-OURS = preset_policy("palimpsest")
+OURS = preset_policy("palimpsest").model_copy(update={"prune": PrunePolicy()})
+"""The default with the rule's own numbers; those of the default are in a test of their own."""
 WINDOW, RESERVE = 12_800, 800
 PROTECT, MINIMUM = 4_000, 2_000
-"""A tenth of the default numbers, since this window is a tenth of the usual one."""
+"""A tenth of these numbers, since this window is a tenth of the usual one."""
 BUDGET = WINDOW - RESERVE
 BIG = 2_500
 """Tokens of one output, at one token a character."""
@@ -188,6 +189,49 @@ def test_takes_the_full_numbers_for_a_large_window() -> None:
 
     assert cleared(decide(view, facts=facts)) == part_ids(view.messages)[:1]
     assert decide(view, ruled(minimum_tokens=30_000), facts=facts) == ()
+
+
+@pytest.mark.parametrize(
+    ("window", "protect", "minimum"),
+    [
+        (1_000_000, 10_000, 90_000),
+        (128_000, 10_000, 90_000),
+        (64_000, 5_000, 22_500),
+        (32_000, 2_500, 5_625),
+        (16_000, 1_250, 1_406),
+        (8_000, 625, 351),
+    ],
+)
+def test_the_default_asks_for_less_of_a_small_window(
+    window: int, protect: int, minimum: int
+) -> None:
+    numbers = {"window": window, "reserve": 0, "used_tokens": window}
+    build = Builder()
+    chosen = preset_policy("palimpsest")
+
+    def of(old: int, new: int) -> tuple[Decision, ...]:
+        view = View(session(turn(build, old), turn(build, new), turn(build, 1)))
+        return decide(view, chosen, facts=facts_of(view, age=400.0).model_copy(update=numbers))
+
+    note = decide_note(of(2 * minimum, protect))
+    enough, few = of(minimum + note, protect), of(minimum + note - 1, protect)
+
+    assert [one.numbers["protect_tokens"] for one in enough] == [protect]
+    assert [one.numbers["minimum_tokens"] for one in enough] == [minimum]
+    assert few == ()
+    assert of(2 * minimum, protect - 2) == ()
+
+
+def decide_note(decisions: tuple[Decision, ...]) -> int:
+    """Return the tokens of the placeholder of a decision."""
+    return sum(one.tokens_after for one in decisions)
+
+
+def test_a_policy_that_was_recorded_before_small_windows_asked_for_less_keeps_its_numbers() -> None:
+    recorded = preset_policy("palimpsest").model_dump()
+    recorded["prune"] = {"rule": "batch", "protect_tokens": 40_000, "minimum_tokens": 20_000}
+
+    assert Policy.model_validate(recorded).prune == PrunePolicy()
 
 
 def test_an_unknown_size_is_not_taken_for_a_large_one() -> None:

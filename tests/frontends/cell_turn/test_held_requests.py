@@ -33,7 +33,7 @@ def test_a_request_is_asked_about_at_the_cell_and_sent(stepping: Kernel) -> None
     assert "Request 2 is held:" in text
     assert "of unknown price" in text
     assert "Go on." in text
-    assert "prune.protect_tokens=40000" in text
+    assert "prune.protect_tokens=10000" in text
     stepping.answer("1")
     run = stepping.finish(run_id)
 

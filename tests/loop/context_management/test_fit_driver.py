@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
@@ -112,6 +113,22 @@ async def test_old_outputs_are_cleared_in_the_middle_of_a_long_turn(tmp_path: Pa
     await rebuilt(harness, session, model)
     # The transcript holds every line.
     assert "0 249 all is well" in str(session.snapshot().messages)
+
+
+@pytest.mark.parametrize("window", [16_000, 20_000, 32_000])
+async def test_a_small_window_is_cleared_again_and_again_before_a_summary_is_asked_for(
+    tmp_path: Path, window: int
+) -> None:
+    answers = [*reads(*range(8), *range(6)), says("All is well.")]
+    harness, model = make_fit_harness(tmp_path, *answers, window=window)
+    session = await harness.session()
+
+    await ask(session, "Read the logs, twice.")
+
+    assert [request.purpose for request in model.requests] == ["step"] * 15
+    made = await decisions(harness, session, "prune/batch")
+    assert len({one.decision.numbers["used_tokens"] for one in made}) > 1
+    await rebuilt(harness, session, model)
 
 
 async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> None:

@@ -1,48 +1,48 @@
-"""What pairs of ``prune.protect_tokens`` and ``prune.minimum_tokens`` cost over made sessions, beside the default's.
+"""What pairs of ``prune.protect_tokens`` and ``prune.minimum_tokens`` cost over made sessions, beside the earlier default's.
 
 ``python -m tests.review.policies.default_numbers`` prints the table of docs/policies.md: five kinds of sessions, five
-windows, two seeds, at the prices of one model. No model is asked; a summary has the size that presets assume.
+windows, two seeds, at the prices of one model. No model is asked; a summary has the size that presets assume, and the
+call for it costs what the engine sends then: the history as one text, with long results cut, which no cache holds.
 """
 
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from itertools import product
+from statistics import mean
 
 from tests.review.policies.made_timeline import Call, TimelineMaker
 
+from palimpsest.context.compaction.summary_request import RULES, SYSTEM, TEMPLATE
+from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import Timeline, Transition
 
 PRICE = PriceProfile(input=3, output=15, read=0.30, write=3.75, name="claude-sonnet-4-5")
 WINDOWS = (32_000, 64_000, 128_000, 200_000, 1_000_000)
 SEEDS = (1, 2)
 REQUESTS = 120
 OUTPUT_LIMIT = 8_192
-PAIRS = (
-    (40_000, 20_000),
-    (40_000, 40_000),
-    (40_000, 60_000),
-    (20_000, 20_000),
-    (20_000, 40_000),
-    (20_000, 60_000),
-    (20_000, 90_000),
-    (10_000, 20_000),
-    (10_000, 40_000),
-    (10_000, 60_000),
-    (10_000, 90_000),
-    (5_000, 60_000),
-    (5_000, 90_000),
-)
-"""Tokens that stay, and that go at least; the default's own first."""
-OTHERS = ("opencode-1.18", "palimpsest prune.rule=none")
+PROTECTED = (40_000, 20_000, 10_000, 5_000)
+LEAST = (20_000, 40_000, 60_000, 90_000, 120_000)
 Author = Callable[[TimelineMaker, random.Random], None]
+DEFAULT = Policy()
+TEXT = (
+    "the row of each file was read and then kept in a new list for data that is not there but can "
+    "import return value self name index path test error count line table from with where print"
+)
 
 
 def _words(rng: random.Random, low: int, high: int) -> str:
-    return "".join(rng.choices("abcdefghij klmnop\n", k=rng.randint(low, high)))
+    """Return a text of so many characters at most, about four of them to a token, as in English and in code."""
+    chars = rng.randint(low, high)
+    return " ".join(rng.choices(TEXT.split(), k=chars // 5 + 1))[:chars]
 
 
 def reads(maker: TimelineMaker, rng: random.Random) -> None:
@@ -123,39 +123,94 @@ def made(kind: str, seed: int, window: int, requests: int = REQUESTS) -> Timelin
     return replace(timeline, requests=sent)
 
 
-def policy_of(pair: tuple[int, int]) -> str:
-    """Return the name of the default with these numbers."""
-    return f"palimpsest prune.protect_tokens={pair[0]} prune.minimum_tokens={pair[1]}"
+def policy_of(protect: int, least: int, scaled: str = "square") -> str:
+    """Return the name of the default with these numbers: tokens that stay, and tokens that go at least."""
+    numbers = {"protect_tokens": protect, "minimum_tokens": least, "minimum_scaled": scaled}
+    return " ".join(["palimpsest", *(f"prune.{name}={value}" for name, value in numbers.items())])
+
+
+POLICIES = {
+    "40,000 / 20,000, `share`: the default before": policy_of(40_000, 20_000, "share"),
+    **{f"{one:,} / {least:,}": policy_of(one, least) for one, least in product(PROTECTED, LEAST)},
+    "10,000 / 60,000, `share`": policy_of(10_000, 60_000, "share"),
+    "10,000 / 90,000, `share`": policy_of(10_000, 90_000, "share"),
+    "`opencode-1.18`": "opencode-1.18",
+    "nothing cleared: `prune.rule=none`": "palimpsest prune.rule=none",
+    "everything shown: `raw`": "raw",
+}
+"""By the words of the table. The first is what the others are compared with, the last is no management at all."""
 
 
 def costs(kind: str, seed: int, window: int, policies: Sequence[str]) -> list[float]:
-    """Return what a session costs under each policy, in US dollars."""
+    """Return what a session costs under each policy, the calls for summaries with it, in US dollars."""
     review = SessionReview(made(kind, seed, window), get, lambda _model: None)
-    return [one.cost for one in review.compare([*policies], price=PRICE).figures]
+    replays = (review.replays.simulation(review.policy(one), review.ruler, 0) for one in policies)
+    return [sum(size.cost(PRICE) for size in one.sizes) + summary_calls(one) for one in replays]
 
 
-def table(seeds: Sequence[int] = SEEDS) -> Iterator[str]:
-    """Yield the lines of the table, in Markdown: each pair beside the first one."""
-    policies = [*map(policy_of, PAIRS), *OTHERS]
-    names = [*(f"{a:,} / {b:,}" for a, b in PAIRS), *OTHERS]
-    found: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
-    for window in WINDOWS:
-        for kind in KINDS:
-            for seed in seeds:
-                told = costs(kind, seed, window, policies)
-                for name, one in zip(names, told, strict=True):
-                    found[name].append((window, one / told[0] - 1))
-    yield "| protect / minimum | mean | worst | " + " | ".join(f"{one:,}" for one in WINDOWS) + " |"
-    yield "|---|---|---|" + "---|" * len(WINDOWS)
-    for name, rows in found.items():
-        every = [one for _, one in rows]
-        cells = [sum(every) / len(every), max(every)]
-        for window in WINDOWS:
-            there = [one for at, one in rows if at == window]
-            cells.append(sum(there) / len(there))
-        yield f"| {name} | " + " | ".join(f"{100 * one:+.1f} %" for one in cells) + " |"
+def summary_calls(replay: Simulation) -> float:
+    """Return what the calls for the summaries of a replay cost, as the default writes them, in US dollars."""
+    timeline = replay.timeline
+    weights = timeline.weights(DEFAULT.estimator)
+    asked = counter(DEFAULT.estimator)(SYSTEM + TEMPLATE + RULES)
+    shown = {one.index: (weights[one.index], one.chars) for one in timeline.items}
+    found = 0.0
+    for moves in _by_request(timeline.transitions):
+        gone = [one for one in moves if one.state == "summarised"]
+        if any(one.tokens for one in gone):
+            read = asked + sum(_serialized(timeline, one.item, *shown[one.item]) for one in gone)
+            written = sum(one.tokens for one in gone)
+            found += (read * PRICE.input + written * PRICE.output) / 1_000_000
+        shown |= {one.item: (one.tokens, one.chars) for one in moves}
+    return found
+
+
+def _serialized(timeline: Timeline, item: int, tokens: float, chars: int) -> float:
+    """Return the tokens of an item in the text that is to be summarised: of a result, its beginning."""
+    most = DEFAULT.compact.result_chars
+    return (
+        tokens * min(1, most / max(chars, 1)) if timeline.items[item].kind == "output" else tokens
+    )
+
+
+def _by_request(moves: Sequence[Transition]) -> Iterator[list[Transition]]:
+    found: dict[int, list[Transition]] = {}
+    for one in moves:
+        found.setdefault(one.request, []).append(one)
+    yield from (found[request] for request in sorted(found))
+
+
+def _cell(cell: tuple[int, str, int]) -> list[float]:
+    window, kind, seed = cell
+    return costs(kind, seed, window, [*POLICIES.values()])
+
+
+def measured() -> dict[tuple[int, str, int], list[float]]:
+    """Return what each policy costs, by window, kind of session and seed; it takes ten minutes."""
+    cells = [*product(WINDOWS, KINDS, SEEDS)]
+    with ProcessPoolExecutor(2) as workers:
+        return dict(zip(cells, workers.map(_cell, cells), strict=True))
+
+
+def table(found: dict[tuple[int, str, int], list[float]]) -> Iterator[str]:
+    """Yield the lines of the table, in Markdown."""
+    heads = (
+        "stay / go at least",
+        "mean",
+        "worst",
+        "beside `raw`",
+        *(f"{one:,}" for one in WINDOWS),
+    )
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for at, name in enumerate(POLICIES):
+        more = {cell: costs[at] / costs[0] - 1 for cell, costs in found.items()}
+        numbers = [mean([*more.values()]), max(more.values())]
+        numbers.append(max(costs[at] / costs[-1] - 1 for costs in found.values()))
+        numbers += [mean([more[one] for one in more if one[0] == window]) for window in WINDOWS]
+        yield f"| {name} | " + " | ".join(f"{100 * one:+.1f} %" for one in numbers) + " |"
 
 
 if __name__ == "__main__":
-    for line in table():
+    for line in table(measured()):
         sys.stdout.write(line + "\n")

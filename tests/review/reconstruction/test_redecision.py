@@ -19,7 +19,7 @@ MADE = {
     "in_parts": {"compact": 5},
     "steered": {"remind": 1},
     "pruned": {"prune": 8},
-    "cold": {"prune": 2},
+    "cold": {"prune": 5},
     "cold_openclaw": {"prune": 12},
     "after_turn": {"prune": 5},
     "shortened": {"shorten": 1},

@@ -97,7 +97,7 @@ def _target(rule: PrunePolicy, facts: Facts) -> _Target:
         target=budget * rule.target_share,
         cold=age is not None and age >= rule.ttl_seconds,
         protect=int(rule.protect_tokens * scale),
-        minimum=int(rule.minimum_tokens * scale),
+        minimum=int(rule.minimum_tokens * (scale**2 if rule.minimum_scaled == "square" else scale)),
     )
 
 

@@ -292,7 +292,9 @@ class Policy(Value):
     """Tokens kept free for the answer, at most the model's output limit."""
     history_limit: int | None = None
     """User turns that are sent; None means all."""
-    prune: PrunePolicy = PrunePolicy()
+    prune: PrunePolicy = PrunePolicy(
+        protect_tokens=10_000, minimum_tokens=90_000, minimum_scaled="square"
+    )
     overflow: OverflowPolicy = OverflowPolicy()
     compact: CompactPolicy = CompactPolicy()
     limit: LimitPolicy = LimitPolicy()

@@ -37,6 +37,9 @@ class PrunePolicy(Value):
     """Nothing is cleared unless this many tokens go at once."""
     full_window: int = 128_000
     """Under this window, ``batch`` scales both numbers of tokens down to shares of the window."""
+    minimum_scaled: Literal["share", "square"] = "share"
+    """``square``: there ``minimum_tokens`` is scaled by the square of that share, since a small window is summarised often, and
+    a summary costs more than a batch."""
     protected_tools: tuple[str, ...] = ("skill",)
     """Tools whose outputs are never cleared."""
     start_share: float = 0.7
