@@ -77,7 +77,7 @@ class TimelineItem:
     input_hash: str = ""
     """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
     by_program: bool = False
-    """The agent's program wrote it in the user's place: a reminder, a note that a task has ended."""
+    """The agent's program wrote it in the user's place: a reminder, a note that a task has ended, what a mentioned file holds."""
     continues: bool = False
     """The engine wrote it to go on after a recorded summary; another policy would not have had it."""
 

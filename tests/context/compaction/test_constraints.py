@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import time
 
 import pytest
+from tests.context.compaction.demand_sentences import DEMANDS, NONE
 from tests.context.compaction.test_names import DRAWN
 
 from palimpsest.context.compaction.constraints import constraints_in, holds_constraint, words_of
@@ -76,3 +78,62 @@ def test_nine_in_ten_are_demands_and_eight_in_ten_demands_are_found() -> None:
     assert len(rows) == 42
     assert right / (right + len(wrong)) >= 0.9, wrong
     assert right / (right + len(missed)) >= 0.8, missed
+
+
+@pytest.mark.parametrize("text", DEMANDS)
+def test_a_demand_is_found_in_many_languages_and_forms(text: str) -> None:
+    assert constraints_in(text)
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_is_not_needed_described_supposed_asked_or_cited_is_no_demand(text: str) -> None:
+    assert constraints_in(text) == ()
+
+
+def test_a_demand_behind_a_long_paste_is_found() -> None:
+    paste = "\n".join(f"line {number} of a log is here." for number in range(5_000))
+
+    assert constraints_in(f"Never touch the parser.\n{paste}\nNever commit to main.") == (
+        "Never touch the parser.",
+        "Never commit to main.",
+    )
+
+
+def test_elements_are_passed_over_as_deep_as_they_go_and_placeholders_are_none() -> None:
+    deep = "<a>" * 50 + "never touch this file" + "</a>" * 50
+
+    assert constraints_in(f"{deep} Never commit <name> files.") == ("Never commit <name> files.",)
+    assert constraints_in("</a>\nNever commit files here. <b></a></b>") == (
+        "Never commit files here.",
+    )
+
+
+HOSTILE = {
+    "tags": "<a>" * 60_000,
+    "open and closed": "<a>" * 30_000 + "</a>" * 30_000,
+    "crossed": "<a><b></a></b>" * 15_000,
+    "attributes": '<a b="' * 30_000,
+    "fences": "```" * 60_000,
+    "tildes": "~~~\n" * 40_000,
+    "quotes": 'says "' * 30_000,
+    "one demand": "you must " * 20_000,
+    "demands": "never touch this file. " * 10_000,
+    "blanks": "must" + " " * 200_000,
+    "indented": "    # must not\n" * 15_000,
+    "nots": "bitte " * 40_000,
+    "Chinese": "\u4e0d\u8981\u4fee\u6539\u6570\u636e\u5e93\u3002" * 20_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_takes_more_than_its_length(name: str) -> None:
+    whole = HOSTILE[name]
+    quarter = whole[: len(whole) // 4]
+    constraints_in("You must not do this here.")
+
+    def cpu(text: str) -> float:
+        began = time.process_time()
+        constraints_in.__wrapped__(text)
+        return time.process_time() - began
+
+    assert cpu(whole) < 16 * max(cpu(quarter), 0.02)

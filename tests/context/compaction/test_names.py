@@ -1,15 +1,23 @@
-"""Names are what a person would look for: measured on 300 words drawn from recordings, labelled before the rules.
+"""Names are what a person would look for: measured on two sets of words drawn from recordings, labelled before the rules.
 
-The words were drawn with a seed from the texts of four sessions (two of Claude Code, one of pi, one of SWE-agent): from
-all words that hold a sign, a digit, a capital within or an error's ending. Each is labelled by hand as a path,
-identifier, error, number, URL or as no name, with the reason.
+The 300 words of the first set were drawn with a seed from the texts of four sessions (two of Claude Code, one of pi, one of
+SWE-agent): from all words that hold a sign, a digit, a capital within or an error's ending. Each is labelled by hand as
+a path, identifier, error, number, URL or as no name, with the reason; the rules were made by it.
+
+The second set was drawn with another seed from the texts of all samples, without the words of the first, and labelled before
+any rule was run on it: 200 words drawn alike, and 45 addresses and words of errors, which such a draw hardly meets. At first
+contact the rules had 87.8 % precision and 81.8 % recall on the 200, and 89.9 % and 84.3 % on all; what failed were classes (lines of
+grep, elements of markup, names that end in ``Error``, what is quoted as code), which were mended as such.
 """
 
 import gzip
 import json
 import time
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +28,15 @@ from palimpsest.context.compaction.lost_names import NamesOf
 from palimpsest.context.compaction.names import NAME_KINDS, kind_of_name, names_of, readable
 
 DRAWN = Path(__file__).with_name("drawn_names.json.gz")
+HELD_OUT = Path(__file__).with_name("held_out_names.json.gz")
+FEW = 10
+"""Fewer labelled names of a kind say nothing about it."""
 
 
 @cache
-def drawn() -> tuple[dict[str, str], ...]:
+def drawn(path: Path = DRAWN) -> tuple[dict[str, str], ...]:
     """Return the drawn words with the text around, the name that is meant, its kind and why."""
-    rows: list[dict[str, str]] = json.loads(gzip.decompress(DRAWN.read_bytes()))["names"]
+    rows: list[dict[str, str]] = json.loads(gzip.decompress(path.read_bytes()))["names"]
     return tuple(rows)
 
 
@@ -35,42 +46,71 @@ def _is_same(found: str, row: dict[str, str]) -> bool:
     ends = {name, name.rpartition(".")[2], name.strip("#/."), name.partition("@0")[0]}
     if found in ends or found.rpartition(".")[2] in ends or found.strip("#/.") in ends:
         return True
+    if row["kind"] == "errors" and found.startswith(f"{name}:"):
+        return True
     return row["kind"] == "paths" and (found.endswith(name) or name.endswith(found))
 
 
-def measured(names: NamesOf) -> tuple[float, float, Counter[str]]:
-    """Return precision and recall over the drawn words, and what was missed by kind."""
-    right = wrong = 0
-    missed: Counter[str] = Counter()
-    for row in drawn():
+@dataclass(frozen=True)
+class Measured:
+    """How many labelled names there are of each kind, how many were found, and how many words were taken for one."""
+
+    there: Counter[str]
+    right: Counter[str]
+    wrong: Counter[str]
+
+    @property
+    def precision(self) -> float:
+        return self.right.total() / (self.right.total() + self.wrong.total())
+
+    @property
+    def recall(self) -> float:
+        return self.right.total() / self.there.total()
+
+
+def measured(names: NamesOf, rows: Iterable[dict[str, str]]) -> Measured:
+    """Run rules over drawn words; a name that is found as another kind counts as missed, and as wrong there."""
+    there, right, wrong = Counter[str](), Counter[str](), Counter[str]()
+    for row in rows:
         found = [*names(row["text"])]
-        if row["kind"]:
-            kinds = {kind for kind, name in found if _is_same(name, row)}
-            right += row["kind"] in kinds
-            wrong += bool(kinds) and row["kind"] not in kinds
-            missed[row["kind"]] += row["kind"] not in kinds
+        kind, word = row["kind"], row["drawn"]
+        if kind:
+            kinds = [one for one, name in found if _is_same(name, row)]
+            there[kind] += 1
+            right[kind] += kind in kinds
+            wrong.update(kinds[:1] if kind not in kinds else [])
         else:
-            word = row["drawn"]
-            wrong += any(
-                name == word or (name in word and 2 * len(name) >= len(word)) for _, name in found
+            taken = (
+                one
+                for one, name in found
+                if name == word or (name in word and 2 * len(name) >= len(word))
             )
-    names_there = sum(bool(row["kind"]) for row in drawn())
-    return right / (right + wrong), right / names_there, missed
+            wrong.update(islice(taken, 1))
+    return Measured(there, right, wrong)
 
 
-def test_nine_in_ten_found_names_are_names_and_eight_in_ten_names_are_found() -> None:
-    precision, recall, missed = measured(names_of)
+@pytest.mark.parametrize(
+    ("path", "words"), [(DRAWN, 300), (HELD_OUT, 245)], ids=["first", "held out"]
+)
+def test_nine_in_ten_found_names_are_names_and_eight_in_ten_names_are_found(
+    path: Path, words: int
+) -> None:
+    found = measured(names_of, drawn(path))
 
-    assert len(drawn()) == 300
-    assert precision >= 0.9, precision
-    assert recall >= 0.8, (recall, missed)
+    assert len(drawn(path)) == words
+    assert found.precision >= 0.9, found
+    assert found.recall >= 0.8, found
+    for kind in NAME_KINDS:
+        if found.there[kind] >= FEW:
+            assert found.right[kind] >= 0.9 * (found.right[kind] + found.wrong[kind]), (kind, found)
+            assert found.right[kind] >= 0.8 * found.there[kind], (kind, found)
 
 
 def test_the_rules_before_were_worse() -> None:
-    precision, recall, _ = measured(earlier_names_of)
+    found = measured(earlier_names_of, drawn())
 
-    assert precision < 0.9
-    assert recall < 0.8
+    assert found.precision < 0.9
+    assert found.recall < 0.8
 
 
 @pytest.mark.parametrize(
@@ -105,6 +145,38 @@ def test_the_rules_before_were_worse() -> None:
             "version 1.27.0 of 14,210 rows, #657",
             [("numbers", "1.27.0"), ("numbers", "14,210"), ("numbers", "#657")],
         ),
+        # A line beside a found one as grep writes it, elements of markup, a file as text, what is quoted as code.
+        (
+            "src/a.py-12-def foo_bar",
+            [("paths", "src/a.py"), ("identifiers", "foo_bar")],
+        ),
+        (
+            '<state_snapshot kind="x_ray">Vec<row_type></state_snapshot>',
+            [("identifiers", "x_ray"), ("identifiers", "row_type")],
+        ),
+        ("data:image/png;base64,iVBORw0KGgo= data:image/jpeg;base64,/9j/", []),
+        (
+            "`apps/api` or apps/api, `196` or 196",
+            [("paths", "apps/api"), ("numbers", "196")],
+        ),
+        (
+            "isError of createSocketError, EXAMPLE, ENOENT: none, code ERESOLVE",
+            [
+                ("errors", "ENOENT"),
+                ("errors", "ERESOLVE"),
+                ("identifiers", "isError"),
+                ("identifiers", "createSocketError"),
+            ],
+        ),
+        (
+            "ws://h.org:80/x and localhost:8080, 0.2.0-rc.2, FieldABC",
+            [
+                ("URLs", "ws://h.org:80/x"),
+                ("URLs", "localhost:8080"),
+                ("identifiers", "FieldABC"),
+                ("numbers", "0.2.0-rc.2"),
+            ],
+        ),
         ("", []),
     ],
 )
@@ -113,7 +185,15 @@ def test_what_is_a_name(text: str, names: list[tuple[str, str]]) -> None:
 
 
 def test_a_name_has_its_kind_also_alone() -> None:
-    for text in ("src/a.py", "https://x.org/a", "parse_line", "KeyError", "14,210"):
+    for text in (
+        "src/a.py",
+        "https://x.org/a",
+        "parse_line",
+        "KeyError",
+        "14,210",
+        "localhost:80",
+        "ENOENT",
+    ):
         ((kind, name),) = names_of(text)
         assert (kind_of_name(name), name) == (kind, text)
         assert kind in NAME_KINDS
@@ -132,6 +212,13 @@ HOSTILE: dict[str, Any] = {
     "windows": "C:\\" + "a\\" * 50_000,
     "json": "call" + "{" * 50_000,
     "lists": 'call{"a": ' + "[" * 50_000,
+    "elements": "<a " * 60_000,
+    "attributes": "<a" + " " * 200_000,
+    "data": "data:a;" * 30_000,
+    "addresses": "a://" * 50_000,
+    "schemes": "a+" * 100_000,
+    "grep": ("a.b-1" * 200 + "\n") * 200,
+    "quotes": "`1" * 100_000,
 }
 
 

@@ -1,6 +1,7 @@
 """The grade of a new summary says what review finds afterwards, and which lost names are likely to be needed."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,25 @@ async def test_a_summary_is_new_until_an_answer_follows_it_or_it_is_undone(tmp_p
     assert await new() == reports(harness.store, session.id)[0]
     session.edit_context("undo")
     assert await new() is None
+
+
+async def test_only_a_person_demands_not_a_file_that_they_mention_nor_what_a_tool_returns(
+    tmp_path: Path,
+) -> None:
+    answers = [*reads(0, 1), says("Well."), *[says("More.")] * 2, says(SUMMARY)]
+    harness, _ = make_fit_harness(tmp_path, *answers, says("Yes."), window=60_000)
+    session = await harness.session()
+    rules = tmp_path / "rules.md"
+    rules.write_text("Never open the second drawer of the desk.\n")
+    for words in ("Read @rules.md. Never burn the first letter.", "Say more.", "And more."):
+        await ask(session, words)
+    shown = json.dumps(
+        [one.model_dump(mode="json") for one in harness.store.load(session.id).messages()]
+    )
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+
+    [grade] = reports(harness.store, session.id)
+    [loss] = review_of(harness.store, session.id).compactions()
+    assert "second drawer" in shown
+    assert grade.numbers["retention"]["constraints"]["found"] == 1
+    assert [one.sentence for one in loss.constraints] == ["Never burn the first letter."]

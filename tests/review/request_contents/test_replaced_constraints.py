@@ -1,6 +1,7 @@
 """Where a constraint was said, whether a compaction kept it, and which later call touches it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 
 from palimpsest.review.recordings.recording import open_recording
 from palimpsest.review.request_contents.compaction_losses import CompactionLoss
+from palimpsest.review.request_contents.replaced_constraints import is_persons
+from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 DEMAND = "Never delete anything in the folder archive."
 
@@ -84,3 +87,13 @@ def test_a_kept_one_and_one_that_no_call_touches(
     (one,) = compacted(tmp_path, summary, command).constraints
 
     assert (one.kept, one.call) == (kept, call)
+
+
+def test_what_a_parent_tells_its_subagent_and_what_a_program_writes_are_no_persons_words() -> None:
+    item = TimelineItem(index=0, id="m/p", kind="user", message="m", turn=1, entered=0, chars=1)
+    own, child = Timeline(session="s"), Timeline(session="s", parent="p")
+
+    assert is_persons(own, item)
+    assert not is_persons(child, item)
+    assert not is_persons(own, replace(item, by_program=True))
+    assert not is_persons(own, replace(item, kind="output"))

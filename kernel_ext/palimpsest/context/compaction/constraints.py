@@ -1,13 +1,22 @@
 """What a person forbade or demanded, and whether a text still holds it: words are compared, not meanings.
 
 Border: pure. A constraint is a sentence of a person's own words with a word such as ``never`` or ``must`` in it. A text
-holds it where most of its other words stand in that text. The lists of words are of English, German, French, Spanish,
-Italian, Portuguese, Dutch, Russian, Chinese and Japanese; what a person says otherwise is not found.
+holds it where most of its other words stand in that text. ``demand_words.py`` has the lists of words.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+
+from palimpsest.context.compaction.demand_words import (
+    ADVERBS,
+    DEMANDS,
+    DESCRIBES,
+    MODALS,
+    NOT_NEEDED,
+    SUPPOSES,
+)
 
 CONSTRAINTS = "constraints"
 """Their kind, beside the kinds of names."""
@@ -15,37 +24,37 @@ LEAST_WORDS = 3
 """A shorter sentence forbids nothing in particular."""
 LONGEST = 300
 """Characters; a longer sentence is cut there."""
-MOST = 500
-"""Sentences of one text that are looked at for constraints."""
+MOST = 1_000
+"""Sentences of one text that are looked at for constraints: the first and the last."""
 KEPT_SHARE = 0.6
 """Of the words of a constraint; where so many stand in a text, it holds it."""
 LEAST_WORD = 4
 """Letters of a word that says what a constraint is about."""
 
-_WORDS = re.compile(
-    r"""\b(?:never|must(?:n'?t)?|shall|(?<!\bwe\s)should(?:n'?t)?|always|avoid|forbidden|not\s+allowed|make\s+sure|ensure|no\s+more\s+than|
-      at\s+(?:most|least)|under\s+no\s+circumstances|
-      nie(?:mals)?|darfst?|d(?:ü|ue)rfen|muss(?:t)?|m(?:ü|ue)ssen|soll(?:st|en|te)?|immer|nur|stets|verboten|vermeide\w*|
-      jamais|toujours|doi(?:t|s|vent)|devez|seulement|uniquement|interdit\w*|
-      nunca|jam[aá]s|siempre|debe[ns]?|s[oó]lo|solamente|prohibid\w*|sempre|dev[ei]\w{0,3}|soltanto|vietat\w*|
-      somente|apenas|proibid\w*|nooit|altijd|moet(?:en)?|alleen)\b
-    | (?:^|[,;:(]\s*|\b(?:please|but|and|so|then|also|ok)\s+)(?:do\s+not|don'?t|no(?=\s+\w+(?:\s+\w+){0,4}\s*!?$))\b
-      (?!\s+(?:need|know|think|understand|mind|care|worry|longer|one|idea|problem|that|it|i|we)\b)
-    | (?:^|[,;:(]\s*|\b(?:please|may|can)\s+)only\b(?!\s+(?:one|some|a|the)\b)
-    | \bonly\s+(?:use|change|edit|touch|modify|read|write|run|look|work)\b
-    | \b(?:никогда|нельзя|всегда|должн\w*|только|запрещ\w*)\b
-    | 不要|不能|不得|不许|不可|必须|必須|务必|禁止|只能|只用|总是|一定要|切勿|しないで|してはいけ|必ず|常に|だけ|のみ|決して""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _MUSED = re.compile(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
 """A question, or what somebody only supposes."""
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_FENCE = re.compile(r"```.*?(?:```|\Z)|<[a-z-]{1,40}>.{0,20000}?</[a-z-]{1,40}>", re.DOTALL)
+_CLAUSE = re.compile(r"[,;:]\s+|[\uff0c\uff1b]")
+_FENCE = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|```.*?(?:```|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_CODE_LINE = re.compile(r"^(?: {4,}|\t+)[ \t]*(?:#|//|/?\*|--|;).*$", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,300})?>")
+_CITED = re.compile(
+    r"\b(?:says?|said|states?|reads?|writes?|wrote|tells?|shows?|printed|message|documentation|docs?|error)\b[^\"“«„\n]{0,40}(?:\"[^\"\n]{12,2000}\"|“[^”\n]{12,2000}”|«[^»\n]{12,2000}»)",
+    re.IGNORECASE,
+)
+"""What somebody else says, in the words of the one who cites it."""
+_INLINE = re.compile(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}(?:[._/-][^\W_]+)*"
 )
 _PART = re.compile(r"[._/-]")
-_PROGRAM = re.compile(r"[{}=<>|\\]|\bat \S+:\d+|^\s*(?:\d+[:→|]|[-+]{2,}|\$ |>>> )")
+_PROGRAM = re.compile(
+    r"[{}=<>|\\]|\bat \S+:\d+|^\s*(?:\d+[:→|]|[-+]{2,}|\$ |>>> |(?:\w+(?:Error|Exception|Warning)|error|fatal|usage)\s*:)",
+    re.IGNORECASE,
+)
 _COMMON = frozenset(
     word
     for line in """
@@ -69,13 +78,70 @@ def constraints_in(text: str) -> tuple[str, ...]:
 
 
 def _constraints(text: str) -> Iterator[str]:
-    for piece in _SENTENCE.split(_FENCE.sub("\n", text), MOST):
-        sentence = " ".join(piece.split()).strip("-*•# ")[:LONGEST]
-        is_demand = _WORDS.search(sentence) and not _MUSED.search(sentence)
-        if is_demand and not _PROGRAM.search(sentence):
+    pieces = _SENTENCE.split(_own_words(text))
+    if len(pieces) > MOST:
+        # A person asks in front of what they paste, or behind it.
+        pieces = [*pieces[: MOST // 2], *pieces[-MOST // 2 :]]
+    for piece in pieces:
+        sentence = " ".join(piece[: 2 * LONGEST].split()).strip("-*•# ")[:LONGEST]
+        if is_demand(sentence) and not _PROGRAM.search(_INLINE.sub(" ", sentence)):
             words = _WORD.findall(sentence)
             if len(words) >= LEAST_WORDS and subject_words(sentence):
                 yield sentence
+
+
+def is_demand(sentence: str) -> bool:
+    """Return whether a sentence forbids or demands something, by its words."""
+    if _MUSED.search(sentence):
+        return False
+    if NOT_NEEDED.search(sentence):
+        clauses = _CLAUSE.split(sentence)
+        sentence = ", ".join(one for one in clauses if not NOT_NEEDED.search(one))
+    if DEMANDS.search(sentence):
+        return True
+    if SUPPOSES.search(sentence):
+        return False
+    return bool(
+        MODALS.search(sentence) or (ADVERBS.search(sentence) and not DESCRIBES.search(sentence))
+    )
+
+
+def _own_words(text: str) -> str:
+    """Return a text without code, what stands between tags, and what it cites."""
+    text = _CODE_LINE.sub("", _FENCE.sub("\n", text))
+    return _CITED.sub(" ", _outside_of_tags(text))
+
+
+def _outside_of_tags(text: str) -> str:
+    """Return a text without its elements, each from the first tag of its name to the last before it is closed."""
+    kept: list[str] = []
+    begun: dict[str, int] = {}
+    depth: list[str] = []
+    done = 0
+    tags = [*_TAG.finditer(text)]
+    closed = Counter(tag[2] for tag in tags if tag[1])
+    for tag in tags:
+        name = tag[2]
+        if tag[1]:
+            closed[name] -= 1
+            if begun.get(name):
+                while depth:
+                    last = depth.pop()
+                    begun[last] -= 1
+                    if last == name:
+                        break
+                if not depth:
+                    done = tag.end()
+        elif begun.get(name, 0) < closed[name]:
+            # A tag that is never closed is a placeholder such as <name>.
+            if not depth:
+                kept.append(text[done : tag.start()])
+                done = tag.end()
+            depth.append(name)
+            begun[name] = begun.get(name, 0) + 1
+    if not depth:
+        kept.append(text[done:])
+    return "\n".join(kept)
 
 
 @lru_cache(maxsize=20_000)

@@ -2,9 +2,10 @@
 
 Border: pure, words alone. A name is what a project, its tools or its data call something; the words of a programming
 language and its library are none, nor are line numbers, times, styles, and the names of arguments that a tool gives to
-a call. Measured on 300 words drawn from recordings (``tests/context/compaction/test_names.py``).
+a call. Measured on two sets of words drawn from recordings (``tests/context/compaction/test_names.py``).
 """
 
+import errno
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
 """Of these rules; a grade of a summary that was journalled before holds none, and was made by ``loss_report.KINDS``."""
 LEAST_CHARS = 4
-"""Shorter names are too often the same by chance."""
+"""Shorter names are too often the same by chance, but for numbers that are quoted as code."""
 LONGEST = 255
 """Characters of one piece of a path; no file system allows more."""
 
@@ -36,11 +37,20 @@ _LINE_NUMBER = re.compile(
 _TIME = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b|\b\d+m\d+(?:\.\d+)?s\b"
 )
+_GREP = re.compile(
+    rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
+)
+"""A line beside a found one, as grep writes it: its file, its number, its text."""
+_TAG = re.compile(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
+"""The name of an element; what its attributes say stays."""
+_DATA = re.compile(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
 _STYLE = re.compile(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
 )
 
-_URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}|\\,;]{1,2000}")
+_URL = re.compile(
+    r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
+)
 _MIME = re.compile(r"\b(?:application|audio|font|image|message|multipart|text|video)/[\w.+*-]+")
 _SCOPED = re.compile(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
 _SLASHED = re.compile(
@@ -50,8 +60,11 @@ _FILE = re.compile(
     rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
 _COMMAND = re.compile(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
+_ERRNO = (
+    f"(?:{'|'.join(sorted(one for one in errno.errorcode.values() if len(one) > LEAST_CHARS))})"
+)
 _ERROR = re.compile(
-    r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{3,5}\b|\bE[A-Z]{4,12}\b(?=[:,. ]|$)"
+    rf"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{{3,5}}\b|\b{_ERRNO}\b|(?<=\bcode )E[A-Z]{{4,14}}\b"
 )
 _IDENTIFIER = re.compile(
     r"""\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b   # a UUID
@@ -63,13 +76,14 @@ _IDENTIFIER = re.compile(
     | (?<![\w#])_{1,2}[a-z][a-z0-9]{3,}\b                                      # _private
     | \b[a-z][a-z0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*\b                            # camelCase
     | \b(?:[A-Z]+[a-z][a-z0-9]*){2,}[A-Z]*\b                                   # PascalCase
+    | \b[A-Z][a-z][a-z0-9]*[A-Z]{2,}\b                                        # FieldABC
     | \b[a-z]{3,}\d{2,}\b                                                      # nord15
     | \b[a-z]{2,20}-(?=[a-z0-9]{0,8}\d)(?=[a-z0-9]{0,8}[a-z])[a-z0-9]{3,9}(?:\.\d{1,3})?\b   # a ticket
     """,
     re.VERBOSE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.#-])\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|alpha|beta)\d+)?(?![\w%])|(?<![\w.,#$-])\d{3,}(?![\w%]|[.,]\d)"
+    r"(?<![\w.#-])\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|alpha|beta)\d+|-(?:a|b|rc|alpha|beta|dev|pre|preview|canary|next)(?:\.\d+){0,3})?(?![\w%])|(?<![\w.,#$-])\d{3,}(?![\w%]|[.,]\d)"
     r"|(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w%])|#(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{6}|\d{2,6})\b|\b(?=[0-9A-Fa-f]{0,5}[A-Fa-f])(?=[0-9A-Fa-f]{0,5}\d)[0-9A-F]{6}\b"
 )
 
@@ -78,14 +92,17 @@ def names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind."""
     for kind, found in _found(text):
         for name in found:
-            if len(name) >= LEAST_CHARS:
+            if len(name) >= LEAST_CHARS or kind == "numbers":
                 yield kind, name
 
 
 @lru_cache(maxsize=20_000)
 def kind_of_name(name: str) -> str:
-    """Return the kind of a name that was found; of one whose kind depended on its text, an identifier."""
-    return next((kind for kind, one in names_of(name) if one == name), "identifiers")
+    """Return the kind of a name that was found, alone or quoted as code; of one whose kind depended on more, an identifier."""
+    texts = (name, f"`{name}`")
+    return next(
+        (kind for text in texts for kind, one in names_of(text) if one == name), "identifiers"
+    )
 
 
 def _found(text: str) -> Iterator[tuple[str, Iterable[str]]]:
@@ -100,13 +117,13 @@ def _found(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     yield "URLs", urls
     yield "errors", errors
     yield "identifiers", [*scoped, *_identifiers(text)]
-    yield "numbers", [match[0] for match in _NUMBER.finditer(text)]
+    yield "numbers", _numbers(text)
 
 
 def _paths(text: str) -> Iterator[str]:
     for match in _SLASHED.finditer(text):
         name = match[0].rstrip(".,:;*")
-        if name not in PLAIN_PATHS and _is_path(name):
+        if name not in PLAIN_PATHS and _is_path(name, quoted=_is_quoted(text, match)):
             yield name
     for match in _FILE.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
@@ -118,12 +135,17 @@ def _paths(text: str) -> Iterator[str]:
             yield match[0]
 
 
+def _is_quoted(text: str, match: re.Match[str]) -> bool:
+    """Return whether a match alone is quoted as code."""
+    return text[max(match.start() - 1, 0) : match.end() + 1] == f"`{match[0]}`"
+
+
 def _in_path(text: str, match: re.Match[str]) -> bool:
     """Return whether a file's name is a piece of a longer path."""
     return text[match.end() : match.end() + 1] == "/"
 
 
-def _is_path(name: str) -> bool:
+def _is_path(name: str, *, quoted: bool) -> bool:
     """Return whether words with slashes between them are a path: ``either/or`` and ``/div`` are none."""
     pieces = [one for one in name.split("/") if one]
     if not pieces or not any(any(c.isalpha() for c in one) for one in pieces):
@@ -135,18 +157,24 @@ def _is_path(name: str) -> bool:
         return True
     if name.startswith("/"):
         return len(pieces) > 1 or "-" in name or "_" in name
-    # Without an ending only longer ones: "and/or", "colors/formatting" are words.
-    return len(pieces) > 2 or any(re.search(r"[-_\d]", one) for one in pieces)
+    # Without an ending and not quoted as code only longer ones: "and/or", "colors/formatting" are words.
+    return quoted or len(pieces) > 2 or any(re.search(r"[-_\d]", one) for one in pieces)
 
 
 def _identifiers(text: str) -> Iterator[str]:
     for match in _IDENTIFIER.finditer(text):
         name = match[0]
-        is_error = name.endswith(("Error", "Exception", "Warning"))
+        is_error = name[0].isupper() and name.endswith(("Error", "Exception", "Warning"))
         if name not in LANGUAGE_WORDS and not is_error and not _is_dunder(name):
             yield name
     for match in _COMMAND.finditer(text):
         if "-" in match[0] or not _in_path(text, match):
+            yield match[0]
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for match in _NUMBER.finditer(text):
+        if len(match[0]) >= LEAST_CHARS or _is_quoted(text, match):
             yield match[0]
 
 
@@ -170,7 +198,8 @@ def readable(text: str) -> tuple[str, list[str]]:
     windows = [found[0] for found in _WINDOWS.finditer(text)]
     text = _MARKS.sub(" ", _WINDOWS.sub(" ", text))
     text = _ESCAPED.sub(lambda one: "\n" if one[1] != '"' else " ", text)
-    text = _LINE_NUMBER.sub(" ", text)
+    text = _LINE_NUMBER.sub(" ", _GREP.sub(r"\1 ", text))
+    text = _TAG.sub(" ", _DATA.sub(" ", text))
     return _STYLE.sub(" ", _TIME.sub(" ", text)), windows
 
 

@@ -6,6 +6,7 @@ one gets a report of names that occur in the messages it covers, but neither in 
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import Count
@@ -19,7 +20,8 @@ from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View, marker, messages_before, summary_text
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import ModelInfo
 
 USELESS = (
@@ -114,6 +116,7 @@ def summary_report(
             frozenset(part.id for one in covered for part in one.parts),
             text,
             [one for one in shown.messages if one.message_id != message.id],
+            _spoken(covered),
             names,
         )
     else:
@@ -127,6 +130,17 @@ def summary_report(
         numbers=numbers,
         tokens_before=before,
         tokens_after=shown.total,
+    )
+
+
+def _spoken(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the parts that are a person's own words: neither the engine's, nor what it wrote beside a prompt."""
+    return frozenset(
+        part.id
+        for message in messages
+        if isinstance(message.info, UserMessage) and not message.info.by_engine
+        for part in message.parts
+        if isinstance(part, TextPart) and not part.synthetic
     )
 
 

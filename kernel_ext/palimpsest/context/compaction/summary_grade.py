@@ -33,12 +33,13 @@ def summary_grade(
     covered: frozenset[str],
     summary: str,
     beside: Sequence[NeutralMessage],
+    spoken: frozenset[str],
     version: int = NAMES_VERSION,
 ) -> dict[str, Any]:
     """Return the grade of a summary as numbers of a decision; ``version`` is that of the rules for names.
 
-    ``before`` is the request without the summary, ``covered`` names its parts that are replaced, and ``beside`` is
-    what the next request shows besides the summary.
+    ``before`` is the request without the summary, ``covered`` names its parts that are replaced, ``beside`` is
+    what the next request shows besides the summary, and ``spoken`` names the parts that are a person's own words.
     """
     blocks = [block for message in before for block in message.blocks]
     replaced = [_text(block) for block in blocks if block.part_id in covered]
@@ -47,7 +48,7 @@ def summary_grade(
         for message in before
         if message.role == "user"
         for block in message.blocks
-        if block.part_id in covered and isinstance(block, TextBlock)
+        if block.part_id in covered & spoken and isinstance(block, TextBlock)
     ]
     kept = [_text(block) for message in beside for block in message.blocks]
     names = names_of if version == NAMES_VERSION else earlier_names_of

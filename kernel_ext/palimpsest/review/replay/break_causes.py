@@ -146,8 +146,13 @@ def _shown_otherwise(
 
 def _note_of_program(timeline: Timeline, before: TimelineRequest, request: TimelineRequest) -> str:
     """Return how words begin that the program wrote in the user's place between two requests; empty without any."""
-    for item in timeline.items[before.answer[1] : request.items]:
-        if item.kind == "user" and item.by_program:
+    said = [
+        item for item in timeline.items[before.answer[1] : request.items] if item.kind == "user"
+    ]
+    # What stands beside a person's words in one message comes with each prompt, and is no note of its own.
+    spoken = {item.message for item in said if not item.by_program}
+    for item in said:
+        if item.message not in spoken:
             return f"“{item.label[:40]}”"
     return ""
 

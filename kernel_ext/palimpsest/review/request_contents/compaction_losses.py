@@ -22,6 +22,7 @@ from palimpsest.review.request_contents.replaced_constraints import (
     COMPARED,
     ReplacedConstraint,
     constraints_table,
+    is_persons,
     replaced_constraints,
 )
 from palimpsest.review.request_contents.shown_items import (
@@ -432,9 +433,7 @@ def _loss(
         if shown.item.index != one.place
     ]
     said = [
-        text
-        for shown, text in zip(before, texts, strict=True)
-        if shown.item.kind == "user" and not shown.item.by_program
+        text for shown, text in zip(before, texts, strict=True) if is_persons(timeline, shown.item)
     ]
     lost = lost_names(texts, summary, beside, said=said)
     needed = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from palimpsest.context.compaction.constraints import constraints_in, subject_words, words_of
 from palimpsest.render.reports.table import ReportTable, TableColumn
 from palimpsest.review.request_contents.shown_items import ShownItem
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 COMPARED = "Words are compared, not meanings."
 MOST_LISTED = 100
@@ -41,13 +41,18 @@ def replaced_constraints(
     found: dict[str, ReplacedConstraint] = {}
     for shown in replaced:
         item = shown.item
-        if item.kind == "user" and not item.by_program:
+        if is_persons(timeline, item):
             for sentence in constraints_in(timeline.read(item.index)):
                 call = _call_with(timeline, request, subject_words(sentence))
                 found[sentence] = ReplacedConstraint(
                     sentence, item.index, item.entered, request - 1, sentence not in lost, call
                 )
     return tuple(found.values())
+
+
+def is_persons(timeline: Timeline, item: TimelineItem) -> bool:
+    """Return whether an item is a person's own words: neither the program's, nor what a parent told its subagent."""
+    return item.kind == "user" and not item.by_program and timeline.parent is None
 
 
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:

@@ -223,7 +223,8 @@ class ItemList:
                 block=self._block,
                 hash=digest or _digest(text),
                 text="encrypted" if encrypted else "none" if kind == "media" else "kept",
-                by_program=isinstance(info, UserMessage) and info.by_engine,
+                by_program=isinstance(info, UserMessage)
+                and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
                 continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
                 created=created if created is not None else info.time.created,
                 **more,
