@@ -377,9 +377,10 @@ def test_the_first_strategy_keeps_the_oldest_messages_and_what_is_not_answered()
         # The newest read of the file stays with its call.
         (ClaudeCodeAuto(window=43_000, summary=100), [37, 39], 4_373),
         # Beside the one that is not answered one more prompt, and 50 tokens of the one before.
-        (CodexCompact(window=11_000, prompts=900, summary=100), [28, 35], 4_418),
-        # A quarter of what can be used: 2,500 tokens, which is the newest turn and the answer before.
-        (OpenCodeCompact(window=42_000, summary=100), [*range(34, 41)], 5_652),
+        # That one is followed by a note of 24 characters, as truncate_text writes it.
+        (CodexCompact(window=11_000, prompts=900, summary=100), [28, 35], 4_424),
+        # A quarter of what can be used, 2,500 tokens at most: with the answer before they would be 2,559.
+        (OpenCodeCompact(window=62_000, summary=100), [*range(35, 41)], 5_227),
         # It cuts in front of a prompt. The results of what stays have fewer than 40,000 characters.
         (GeminiCompress(window=20_000, results=800, summary=100), [*range(35, 41)], 5_227),
     ],

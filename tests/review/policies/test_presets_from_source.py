@@ -69,7 +69,7 @@ def test_roo_keeps_a_tenth_and_the_answer_free(window: int, reserve: int, expect
 def test_a_profile_of_roo_acts_at_its_share_where_that_is_less() -> None:
     policy = RooCondense(window=200_000, at=0.5)
 
-    assert threshold(policy, turns(1)) == 99_999  # it acts at 100,000
+    assert threshold(policy, turns(1)) == 100_000
     assert threshold(replace(policy, at=1.0), turns(1)) == pytest.approx(171_808)
 
 
@@ -267,7 +267,7 @@ def test_cline_keeps_more_free_in_two_windows_and_drops_more_of_what_is_twice_to
         (200_000, 40_000),
         (1_000_000, 40_000),
     ):
-        assert threshold(ClineLegacy(window=window), timeline) == window - free - 1
+        assert threshold(ClineLegacy(window=window), timeline) == window - free
 
 
 def test_cline_never_summarises_its_newest_turn() -> None:

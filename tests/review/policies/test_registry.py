@@ -11,14 +11,11 @@ from palimpsest.review.policies.settings import Preset, number_text, version_of
 from palimpsest.transcript.errors import ConfigError
 
 UNVERSIONED = {
-    "anthropic_sdk.compaction_control",
     "codex.compact",
     "learn_claude_code.auto",
     "learn_claude_code.micro",
-    "openai.compact",
     "openai.truncation",
     "openai_agents.tool_output_trimmer",
-    "opencode.compact_v2",
     "palimpsest",
 }
 """Services and pages, whose rules have no version."""

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from palimpsest.review.policies.measured import Measure, Measured
+from palimpsest.review.policies.measured import AtWindow, Measure, Measured
 from palimpsest.review.policies.policy import (
-    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
@@ -226,7 +225,7 @@ class ClearThinking(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectEdit(Measured):
+class InspectEdit(AtWindow):
     """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
     preset: ClassVar[str] = "inspect.compaction_edit"
@@ -235,31 +234,23 @@ class InspectEdit(Measured):
         "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
     )
     since: ClassVar[Since] = "counted"
-    window: int = 200_000
+    able: ClassVar[str] = "older results and reasoning that may be cleared"
     at: float = 0.9
     keep: int = 3
     """The newest results, which stay."""
     keep_thinking: int = 1
     """The newest answers whose reasoning stays."""
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window_of(facts)
+    def trigger(self, window: int) -> float:
+        """Return the share of the window."""
+        return self.at * window
 
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Drop and clear where the request is over the threshold."""
-        if state <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        probe = self.over(view, self.at * state)
-        if not probe.passed:
-            return Decided(state, probe=probe)
+    def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
+        """Drop old reasoning and clear old results."""
         changes = dropped(view, reasoning_in(view, 0, self._thinking_border(view)))
         old = view.outputs[: border_of_newest(view, self.keep)]
-        changes += replaced(
-            view, (one for one in old if view.state(one) == "whole"), "cleared", INSPECT_CLEARED
-        )
-        able = "older results and reasoning that may be cleared"
-        return decided(state, changes, probe, able)
+        whole = (one for one in old if view.state(one) == "whole")
+        return changes + replaced(view, whole, "cleared", INSPECT_CLEARED)
 
     def _thinking_border(self, view: PolicyView) -> int:
         """Return the first item of the newest answers whose reasoning stays."""

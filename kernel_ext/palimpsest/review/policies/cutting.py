@@ -6,6 +6,7 @@ call and its result are dropped together; system prompt and tools always stay.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import ClassVar, Literal
 
 from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
@@ -103,7 +104,7 @@ class AtOverflow(Measured):
         if not probe.passed:
             return Decided(state, probe=probe)
         known = (gone[0], gone[1])
-        own = round(in_own_tokens(trigger, view, probe))
+        own = floor(in_own_tokens(trigger, view, probe))  # below what the request has
         changes = dropped(view, self.chosen(view, self.starts(view, known), own))
         known = gone_range(view, known, [one.item for one in changes])
         return decided((window, *known), changes, probe, DROPPED)

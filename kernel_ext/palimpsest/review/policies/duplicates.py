@@ -4,13 +4,13 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.clearing import without_inputs
-from palimpsest.review.policies.measured import Measured
+from palimpsest.review.policies.measured import AtWindow
 from palimpsest.review.policies.policy import (
-    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
@@ -46,7 +46,7 @@ Known = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClineLegacy(Measured):
+class ClineLegacy(AtWindow):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
     Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped, or
@@ -59,38 +59,28 @@ class ClineLegacy(Measured):
         "Cline 3.x, core/context/context-management: the totals of the last API request"
     )
     since: ClassVar[Since] = "nothing"
-    window: int = 200_000
+    inclusive: ClassVar[bool] = True
+    able: ClassVar[str] = "older reads and messages that may be removed"
     reserve: int = 40_000
     """Tokens of the window that are kept free."""
     enough: float = 0.3
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
-        return self.window_of(facts)
-
-    def step(self, state: int, view: PolicyView) -> Decided:
-        """Clear older reads where the request is over the threshold."""
-        if state <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        trigger = self._trigger(state)
-        probe = self.over(view, trigger - 1)  # at it, it acts already
-        if not probe.passed:
-            return Decided(state, probe=probe)
+    def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        """Clear older reads, and drop messages where that saves too little."""
         whole = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
         changes = self._older_reads(view)
         saved = sum(view.chars(one.item) - one.length for one in changes)
         if saved < self.enough * whole:
             starts = shown_turns(view)
             left = len(starts) - 2
-            count = left * 3 // 4 // 2 * 2 if probe.value / 2 > trigger else left // 4 * 2
+            count = left * 3 // 4 // 2 * 2 if probe.value / 2 > probe.threshold else left // 4 * 2
             if count > 0:
                 gone = dropped(view, range(starts[2], starts[2 + count]))
                 items = {one.item for one in gone}
                 changes = [one for one in changes if one.item not in items] + gone
-        able = "older reads and messages that may be removed"
-        return decided(state, changes, probe, able)
+        return changes
 
-    def _trigger(self, window: int) -> int:
+    def trigger(self, window: int) -> float:
         """Return the tokens at which it acts: in some windows less than elsewhere."""
         free = LEAST_FREE.get(window)
         if free is not None:
@@ -223,7 +213,9 @@ class DcpPurgeErrors(Preset):
             for change in without_texts(view, one)
         ]
         oldest = max((view.request.index - view.item(one).entered for one in able), default=0)
-        probe = Probe("requests since a call failed", oldest, self.requests - 1, "requests")
+        probe = Probe(
+            "requests since a call failed", oldest, self.requests, "requests", inclusive=True
+        )
         kept = tuple(one for one in waiting if view.item(one).entered > border)
         state = (len(view.outputs), kept)
         return decided(state, changes, probe, "calls whose input may be cleared")

@@ -112,7 +112,9 @@ class GeminiMask(Preset):
         # What was beyond them stays beyond, unless something else was shown otherwise since.
         known = view.changes is not None and view.changes == state.changes
         weighed = self._weighed(state if known else MaskedUntil(state.masked, state.masked), view)
-        probe = Probe("tokens of results that may be masked", weighed.freed, self.minimum)
+        probe = Probe(
+            "tokens of results that may be masked", weighed.freed, self.minimum, inclusive=True
+        )
         if not probe.passed:
             return Decided(weighed, probe=probe)
         outputs = view.outputs
@@ -186,7 +188,7 @@ class MaskedUntil(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GeminiCompress(CutAtTokens):
-    """Gemini CLI's compression: over half of the window, a summary replaces the turns before the newest 30 per cent.
+    """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
 
     It cuts in front of prompts only: where none lies in the newest 30 per cent, before the newest prompt if its turn
     still runs, else behind everything. Of the results that stay those beyond 50,000 tokens are cut as
@@ -200,6 +202,7 @@ class GeminiCompress(CutAtTokens):
     )
     with_answer: ClassVar[bool] = False
     since: ClassVar[Since] = "nothing"
+    inclusive: ClassVar[bool] = True
     window: int = 1_048_576
     at: float = 0.5
     keep_share: float = 0.3

@@ -22,7 +22,7 @@ COMPACTABLE = (
     "webfetch",
     "edit",
     "write",
-    "multiedit",
+    "powershell",
 )
 """Tools whose results Claude Code clears, in small letters."""
 
@@ -57,12 +57,11 @@ class OpenClawCacheTtl(Preset):
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Remove old images; trim and clear after a pause."""
         window, seen = state
-        gap = view.gap_seconds or 0.0
-        probe = Probe("seconds since the request before", gap, self.ttl_seconds, "seconds")
+        paused = probe = since_request_before(view, self.ttl_seconds)
         seen, changes = self._images(seen, view)
         if changes:
             probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
-        if gap >= self.ttl_seconds and window > 0:
+        if paused.passed and window > 0:
             chars = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
             least = self.soft * window * 4
             if chars >= least:
@@ -123,10 +122,16 @@ class OpenClawCacheTtl(Preset):
 
 @dataclass(frozen=True, kw_only=True)
 class ClaudeCodeMicrocompact(Preset):
-    """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared."""
+    """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared.
+
+    It is switched off unless the vendor switches it on. In 2.1.17 another rule kept three, near the auto-compaction, and
+    from 2.1.112 on none is left that asks for a pause.
+    """
 
     preset: ClassVar[str] = "claude_code.microcompact"
-    source: ClassVar[str] = "Claude Code 2.1, by third parties' analyses (2.1.17 kept 3)"
+    source: ClassVar[str] = (
+        "Claude Code 2.1.96, its published cli.js: gapThresholdMinutes 60, keepRecent 5"
+    )
     third_party: ClassVar[bool] = True
     idle_seconds: float = 3_600
     keep: int = 5
@@ -138,19 +143,24 @@ class ClaudeCodeMicrocompact(Preset):
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Clear after a pause."""
-        gap = view.gap_seconds or 0.0
-        probe = Probe("seconds since the request before", gap, self.idle_seconds, "seconds")
-        if gap <= self.idle_seconds:
+        probe = since_request_before(view, self.idle_seconds)
+        if not probe.passed:
             return Decided(None, probe=probe)
         able = [
             one
             for one in view.outputs
-            if view.item(one).tool.lower() in self.tools and view.state(one) == "whole"
+            if view.item(one).tool.lower() in self.tools and view.shows(one)
         ]
-        old = able[: max(0, len(able) - self.keep)]
+        old = [one for one in able[: -max(1, self.keep)] if view.state(one) == "whole"]
         changes = replaced(view, old, "cleared", RESULT_CLEARED)
         none = f"results of its tools beyond the newest {self.keep} that may be cleared"
         return decided(None, changes, probe, none)
+
+
+def since_request_before(view: PolicyView, seconds: float) -> Probe:
+    """Return how long no request was sent, beside the pause after which a rule acts; 0 where times are not known."""
+    gap = view.gap_seconds or 0.0
+    return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)
 
 
 PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl, ClaudeCodeMicrocompact)

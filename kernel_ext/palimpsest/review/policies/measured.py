@@ -5,10 +5,20 @@ says which, and where in the original's source that stands. What a rule frees or
 all the same.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from palimpsest.review.policies.policy import PolicyView, Probe, Since
+from palimpsest.review.policies.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    Since,
+)
+from palimpsest.review.policies.reducible import decided
 from palimpsest.review.policies.settings import Preset
 
 Measure = Literal["reported", "estimated"]
@@ -29,6 +39,8 @@ class Measured(Preset):
     """How what came after the last report is added."""
     times: ClassVar[float] = 1.0
     """The original's own estimate as a multiple of this estimator's."""
+    inclusive: ClassVar[bool] = False
+    """It acts at its threshold already, not only above it."""
     measure: Measure = "reported"
     """``reported``: usage of the last answer and what came since; ``estimated``: the estimator's count of all."""
 
@@ -42,7 +54,38 @@ class Measured(Preset):
     def over(self, view: PolicyView, threshold: float) -> Probe:
         """Return the size of the request beside a threshold."""
         value, signal = self.size(view)
-        return Probe(signal, value, threshold)
+        return Probe(signal, value, threshold, inclusive=self.inclusive)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtWindow(Measured):
+    """What the rules have in common that remember nothing and act where a request reaches a threshold in their window."""
+
+    able: ClassVar[str]
+    """What it may show otherwise, as a verdict says that there is none of it."""
+    window: int = 200_000
+    """0 takes the recorded one."""
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window_of(facts)
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Change what the rule says where the request reaches its threshold."""
+        if state <= 0:
+            return Decided(state, probe=NO_LIMIT)
+        probe = self.over(view, self.trigger(state))
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        return decided(state, self.changed(view, probe), probe, self.able)
+
+    def trigger(self, window: int) -> float:
+        """Return the threshold in tokens."""
+        raise NotImplementedError
+
+    def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        """Return what is shown otherwise from this request on."""
+        raise NotImplementedError
 
 
 def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:

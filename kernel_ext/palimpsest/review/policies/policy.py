@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a rule looked at and its threshold; it acts where the value exceeds that."""
+    """What a rule looked at and its threshold; it acts above that, or where it is ``inclusive`` at it already."""
 
     signal: str
     """Such as ``tokens of tool results that may be cleared``."""
@@ -51,11 +51,13 @@ class Probe:
     unit: str = "tokens"
     after: "Probe | None" = None
     """The condition before it, whose threshold was passed: this one held the rule back."""
+    inclusive: bool = False
+    """The rule acts also where the value is the threshold, as its original does that compares with ``>=``."""
 
     @property
     def passed(self) -> bool:
-        """The value exceeds the threshold."""
-        return self.value > self.threshold
+        """The rule acts at this value, unless another condition holds it back."""
+        return self.value >= self.threshold if self.inclusive else self.value > self.threshold
 
     @property
     def nearness(self) -> tuple[float, float]:

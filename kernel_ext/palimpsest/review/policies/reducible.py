@@ -5,7 +5,7 @@ go together. A placeholder replaces also a result that is shorter than itself, a
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, none_of
@@ -177,6 +177,25 @@ def tokens_in(view: PolicyView, first: int, until: int) -> int:
         for one in shown[bisect_left(shown, first) : bisect_left(shown, until)]
         if view.item(one).kind not in BESIDE
     )
+
+
+def newest_that_fit(
+    view: PolicyView,
+    starts: Sequence[int],
+    most: float,
+    count: Callable[[PolicyView, int, int], int] = tokens_in,
+) -> int:
+    """Return the place of the first of the newest messages that have not more tokens; behind all where none fits.
+
+    ``starts`` are the first items of messages, oldest first; ``count`` tells the tokens of a range of items.
+    """
+    end, place = view.count, len(starts)
+    for one in reversed(starts):
+        most -= count(view, one, end)
+        if most < 0:
+            break
+        end, place = one, place - 1
+    return place
 
 
 def start_of_unanswered(view: PolicyView) -> int:

@@ -142,4 +142,4 @@ def _notes() -> Iterator[str]:
         "sticky: a decision holds until it is replaced; recomputed: it is made anew for each request."
     )
     if any(one.third_party for one in presets()):
-        yield "third-party: the vendor does not publish the rule; it is told as others analysed it."
+        yield "third-party: the vendor does not publish the rule; it is told as others read it in the vendor's program."

@@ -6,7 +6,7 @@ Rules and numbers follow spec/review.md 2.1 and 2.2, read from the projects at t
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from palimpsest.review.policies.measured import Measure, Measured
@@ -20,10 +20,10 @@ from palimpsest.review.policies.policy import (
 from palimpsest.review.policies.reducible import (
     decided,
     is_reducible,
+    newest_that_fit,
     reopened,
     shortened,
     shown_chat,
-    tokens_in,
 )
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.tool_calls import input_of
@@ -164,6 +164,7 @@ class DeepAgentsTruncateArgs(Measured):
     counted: ClassVar[str] = (
         "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
     )
+    inclusive: ClassVar[bool] = True
     measure: Measure = "estimated"
     sticky: ClassVar[bool] = False
     window: int = 200_000
@@ -187,11 +188,11 @@ class DeepAgentsTruncateArgs(Measured):
         window, first, cut = state
         mine = [one for one in cut if view.state(one) == "truncated"]
         messages = shown_chat(view)
-        probe = Probe("messages", len(messages), self.messages, "messages")
+        probe = Probe("messages", len(messages), self.messages, "messages", inclusive=True)
         if window > 0:
-            probe = self.over(view, self.at * window)
+            probe = self.over(view, int(self.at * window))
             saved = sum(view.weight(one) - view.tokens(one) for one in mine)
-            probe = Probe(probe.signal, probe.value + saved, probe.threshold)
+            probe = replace(probe, value=probe.value + saved)
         if not probe.passed:
             return Decided((window, 0, ()), reopened(view, mine, "truncated"), probe)
         until = self._border(view, messages, window)
@@ -214,14 +215,9 @@ class DeepAgentsTruncateArgs(Measured):
         """Return the first item that is spared."""
         if window <= 0:
             return messages[-self.messages] if self.messages else view.count
-        left = int(self.keep_share * window)
-        end = view.count
-        for one in reversed(messages):
-            left -= tokens_in(view, one, end)
-            if left < 0:
-                break
-            end = one
-        return end if end < view.count else 0  # where the newest alone is larger, all stays whole
+        place = newest_that_fit(view, messages, int(self.keep_share * window))
+        # Where the newest alone is larger, all stays whole.
+        return messages[place] if place < len(messages) else 0
 
     def _size(self, view: PolicyView, call: int) -> int:
         """Return the characters of a call with its long texts cut."""

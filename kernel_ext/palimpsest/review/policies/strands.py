@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from palimpsest.review.policies.measured import Measured, in_own_tokens
+from palimpsest.review.policies.measured import AtWindow, in_own_tokens
 from palimpsest.review.policies.policy import (
-    NO_LIMIT,
     Change,
     Decided,
     PolicyView,
@@ -72,7 +71,7 @@ class StrandsSlidingWindow(Preset):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StrandsTruncateResults(Measured):
+class StrandsTruncateResults(AtWindow):
     """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
 
     Where these are cut already, messages leave from the front: those beyond the newest 40, else two, and more until a
@@ -83,22 +82,19 @@ class StrandsTruncateResults(Measured):
     source: ClassVar[str] = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
     counted: ClassVar[str] = "Strands Agents SDK 1.62: the provider refuses the request as too long"
     since: ClassVar[Since] = "counted"
-    window: int = 200_000
+    able: ClassVar[str] = "results that may be shortened and messages that may be dropped"
     at: float = 1.0
     """Share of the window over which a request is too large."""
     kept: int = 400
     messages: int = 40
 
-    def start(self, facts: SessionFacts) -> int:
-        """Return the window, the recorded one where none is assumed."""
-        return self.window_of(facts)
+    def trigger(self, window: int) -> float:
+        """Return the share of the window."""
+        return self.at * window
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         """Shorten results and drop messages until the request fits."""
-        if state <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        probe = self.over(view, self.at * state)
-        most = in_own_tokens(self.at * state, view, probe)
+        most = in_own_tokens(probe.threshold, view, probe)
         work = _Reduction(view, view.total)
         turns = shown_turns(view)
         while work.total > most:
@@ -110,8 +106,7 @@ class StrandsTruncateResults(Measured):
             if place is None or not work.apply(dropped(view, range(turns[0], turns[place]))):
                 break
             turns = turns[place:]
-        able = "results that may be shortened and messages that may be dropped"
-        return decided(state, [*work.changes.values()], probe, able)
+        return [*work.changes.values()]
 
     def _cut(
         self, view: PolicyView, turns: Sequence[int], first: int, work: "_Reduction"

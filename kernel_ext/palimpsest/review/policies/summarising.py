@@ -27,15 +27,21 @@ from palimpsest.review.policies.reducible import (
     call_of_result,
     gone_range,
     is_reducible,
+    is_result,
+    newest_that_fit,
     shortened,
     shown_outside,
+    shown_turns,
+    tokens_in,
     with_partners,
 )
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.policies.tool_calls import is_read, path_of
+from palimpsest.review.policies.tool_calls import changes_file, is_read, path_of
 
 SUMMARY_TOKENS = 1_500
 COVERED = "older messages that a summary may replace"
+OPENCODE_CUT = "\n[truncated]"
+CODEX_CUT = "…{} tokens truncated…"
 
 
 def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
@@ -64,7 +70,7 @@ class Summarise(Measured):
     reserve: int = 0
     """Tokens of the window that are kept free."""
     at: float = 1.0
-    """Share of the window, without the reserve, above which it acts."""
+    """Share of the window, without the reserve, at or above which it acts."""
     summary: int = SUMMARY_TOKENS
 
     def start(self, facts: SessionFacts) -> SummaryState:
@@ -76,7 +82,7 @@ class Summarise(Measured):
         probe = self.probe(state, view)
         if probe.threshold <= 0 and state.window <= 0:
             return Decided(state, probe=NO_LIMIT)
-        if probe.value <= probe.threshold:
+        if not probe.passed:
             return Decided(state, probe=probe)
         cut = self.cut(state, view)
         leaving = with_partners(view, self.covered(state, view, cut))
@@ -102,7 +108,7 @@ class Summarise(Measured):
 
     def limit(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return the tokens above which it acts."""
-        return max(0.0, (state.window - self.reserve) * self.at)
+        return max(0.0, round((state.window - self.reserve) * self.at, 6))
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays word for word."""
@@ -209,104 +215,164 @@ class OpenClawCompact(PiCompact):
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCodeCompact(CutAtTokens):
-    """OpenCode's compaction: over the window less the answer, a quarter of that stays, within bounds."""
+    """OpenCode's compaction: at the window less the answer and 20,000 tokens, up to a quarter of that stays, within bounds.
+
+    The newest turns stay that fit, and of the turn before them its newest messages; where nothing fits, nothing stays.
+    """
 
     preset: ClassVar[str] = "opencode.compact"
-    source: ClassVar[str] = "OpenCode 31e22f65, session/compaction.ts: usable, preserve_recent"
+    source: ClassVar[str] = (
+        "OpenCode 31e22f65, session/overflow.ts: usable; session/compaction.ts: select, splitTurn"
+    )
     counted: ClassVar[str] = (
         "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
     )
     since: ClassVar[Since] = "nothing"
-    reserve: int = 32_000
-    """The longest answer; of a model with a limit of its input it is 20,000."""
+    inclusive: ClassVar[bool] = True
+    reserve: int = 52_000
+    """The longest answer, 32,000 tokens, and 20,000 more; of a model with a limit of its input it is 20,000 of that."""
     keep: int = 15_000
     keep_least: int = 2_000
     keep_share: float = 0.25
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return a share of what can be used, neither less nor more than the bounds."""
-        share = self.keep_share * (state.window - self.reserve)
+        share = int(self.keep_share * max(0, state.window - self.reserve))
         return min(self.keep, max(self.keep_least, share))
+
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
+        starts = answers_with_results(view, state)
+        place = newest_that_fit(view, starts, self.kept(state, view))
+        return starts[place] if 0 < place < len(starts) else view.count
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCodeCompactV2(CutAtTokens):
-    """OpenCode's second compaction: over the window less the answer, the newest 8,000 tokens stay."""
+    """OpenCode's second compaction: over the window less the answer, up to 8,000 of the newest tokens stay.
 
-    preset: ClassVar[str] = "opencode.compact_v2"
-    source: ClassVar[str] = "OpenCode, compaction of version 2: max(output, 20,000), keep.tokens"
-    counted: ClassVar[str] = "OpenCode, compaction of version 2: its own estimate of the request"
-    measure: Measure = "estimated"
-    reserve: int = 32_000
-    keep: int = 8_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaudeCodeAuto(CutAtTokens):
-    """Claude Code's auto-compaction: nothing stays, and the files that were read last are shown again.
-
-    It acts over the window less 20,000 tokens for the answer and 13,000 more.
+    These stay as text, in which a result has 2,000 characters at most.
     """
 
-    preset: ClassVar[str] = "claude_code.auto"
-    source: ClassVar[str] = "Claude Code 2.1, by third parties' analyses"
-    counted: ClassVar[str] = (
-        "Claude Code 2.1, by third parties: the usage of the last answer and an estimate of later messages"
+    preset: ClassVar[str] = "opencode.compact_v2"
+    source: ClassVar[str] = (
+        "OpenCode 31e22f65, core/session/compaction.ts: compactIfNeeded, select, serialize"
     )
-    third_party: ClassVar[bool] = True
-    reserve: int = 33_000
-    keep: int = 0
-    files: int = 5
-    """The newest files that are shown again."""
-    file_tokens: int = 5_000
+    counted: ClassVar[str] = (
+        "OpenCode 31e22f65, core/session/compaction.ts: estimate of system, messages and tools"
+    )
+    measure: Measure = "estimated"
+    reserve: int = 32_000
+    """The longest answer, or 20,000 tokens where that is less."""
+    keep: int = 8_000
+    longest: int = 2_000
+    """Characters of a result that stay."""
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
-        """Return all items but the newest reads of some files, with their calls."""
-        stay: set[int] = set()
-        for result in self._reads(view):
-            call = call_of_result(view, result)
-            stay |= {result} if call is None else {result, call}
-        return [one for one in Summarise.covered(self, state, view, cut) if one not in stay]
+    def cut(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
+        starts = answers_with_results(view, state)
+        place = newest_that_fit(view, starts, self.keep, self._tokens)
+        return starts[place] if place < len(starts) else view.count
 
-    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
-        """Return those files, cut to their number of tokens."""
+    def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
+        """Return the long results of what stays, cut."""
+        gone = {*leaving}
         return [
             change
-            for one in self._reads(view)
-            if view.tokens(one) > self.file_tokens
-            for change in shortened(view, one, 4 * self.file_tokens)
+            for one in view.outputs[bisect_left(view.outputs, cut) :]
+            if one not in gone and view.chars(one) > self.longest
+            for change in shortened(view, one, self.longest + len(OPENCODE_CUT))
         ]
 
-    def _reads(self, view: PolicyView) -> list[int]:
-        paths: set[str] = set()
-        found: list[int] = []
-        for one in reversed(view.shown_items):
-            if len(found) == self.files:
-                break
-            if view.item(one).kind == "output" and is_read(view.item(one).tool):
-                call = call_of_result(view, one)
-                path = path_of(view, call) if call is not None else ""
-                if path and path not in paths:
-                    paths.add(path)
-                    found.append(one)
+    def _tokens(self, view: PolicyView, first: int, until: int) -> int:
+        """Return the tokens of a range of items, as they stay."""
+        found = tokens_in(view, first, until)
+        cut = -(-(self.longest + len(OPENCODE_CUT)) // 4)
+        for one in view.outputs[
+            bisect_left(view.outputs, first) : bisect_left(view.outputs, until)
+        ]:
+            if view.shows(one) and view.chars(one) > self.longest:
+                found -= max(0, view.tokens(one) - cut)
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClaudeCodeAuto(CutAtTokens):
+    """Claude Code's auto-compaction: nothing stays, and the files that were read or changed last are shown again.
+
+    It acts at the window less 20,000 tokens for the answer and 13,000 more. A file over 5,000 tokens is named only.
+    """
+
+    preset: ClassVar[str] = "claude_code.auto"
+    source: ClassVar[str] = (
+        "Claude Code 2.1.112, its published cli.js: isAboveAutoCompactThreshold, 13000, 5 and 5000"
+    )
+    counted: ClassVar[str] = (
+        "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
+    )
+    third_party: ClassVar[bool] = True
+    inclusive: ClassVar[bool] = True
+    reserve: int = 33_000
+    """The longest answer, 20,000 tokens at most, and 13,000 more."""
+    keep: int = 0
+    files: int = 5
+    """The newest files that are shown again."""
+    file_tokens: int = 5_000
+    """Tokens above which such a file is named only."""
+
+    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
+        """Return all items but those that show the newest files, and their partners."""
+        stay: set[int] = set()
+        for result in self._shown_files(view):
+            call = call_of_result(view, result)
+            stay |= {result} if call is None else {result, call}
+        return [one for one in Summarise.covered(self, state, view, cut) if one not in stay]
+
+    def _shown_files(self, view: PolicyView) -> list[int]:
+        """Return the newest reads of the files that are shown again."""
+        newest: list[str] = []
+        reads: dict[str, int] = {}
+        for one in reversed(view.outputs):
+            item = view.item(one)
+            if item.is_error or not view.shows(one):
+                continue
+            if not (is_read(item.tool) or changes_file(item.tool)):
+                continue
+            call = call_of_result(view, one)
+            path = path_of(view, call) if call is not None else ""
+            if path not in newest:
+                if not path or len(newest) == self.files:
+                    continue
+                newest.append(path)
+            if is_read(item.tool):
+                reads.setdefault(path, one)
+        return [one for one in reads.values() if view.tokens(one) <= self.file_tokens]
+
+
+@dataclass(frozen=True, kw_only=True)
 class CodexCompact(CutAtTokens):
-    """Codex's compaction: over nine tenths of the window only the newest 20,000 tokens of prompts stay.
+    """Codex's compaction: at nine tenths of the window only the newest 20,000 tokens of prompts stay.
 
     The oldest of these prompts is cut to what is left of them.
     """
 
     preset: ClassVar[str] = "codex.compact"
-    source: ClassVar[str] = "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS"
-    counted: ClassVar[str] = "Codex CLI 2026, core/codex.rs: get_total_token_usage"
+    source: ClassVar[str] = (
+        "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS; auto_compact_token_limit"
+    )
+    counted: ClassVar[str] = (
+        "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
+    )
+    inclusive: ClassVar[bool] = True
     window: int = 272_000
     at: float = 0.9
     keep: int = 0
     prompts: int = 20_000
     """Tokens of the newest prompts, which stay."""
+
+    def limit(self, state: SummaryState, view: PolicyView) -> float:
+        """Return the whole tokens of the share."""
+        return int(CutAtTokens.limit(self, state, view))
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items but the newest prompts."""
@@ -320,7 +386,9 @@ class CodexCompact(CutAtTokens):
             change
             for one, left in self._prompts(view, cut)
             if view.tokens(one) > left
-            for change in shortened(view, one, 4 * left)
+            for change in shortened(
+                view, one, 4 * left + len(CODEX_CUT.format(view.tokens(one) - left))
+            )
         ]
 
     def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
@@ -336,6 +404,11 @@ class CodexCompact(CutAtTokens):
             found.append((one, left))
             left -= view.tokens(one)
         return found
+
+
+def answers_with_results(view: PolicyView, state: SummaryState) -> list[int]:
+    """Return the first shown item of each message, a result being part of the answer that called it."""
+    return [one for one in shown_turns(view, state.gone) if not is_result(view, one)]
 
 
 PRESETS: tuple[type[Preset], ...] = (

@@ -4,8 +4,7 @@ Rules and numbers follow spec/review.md 2.2, read from the projects at the versi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from palimpsest.review.policies.cutting import ROO_ANSWER
@@ -22,48 +21,63 @@ class SummariseAll(CutAtTokens):
 
     keep: int = 0
     trigger: int = 0
-    """Tokens above which it acts; 0: the share of the window."""
+    """Tokens at or above which it acts; 0: the share of the window."""
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the tokens of the request, and the threshold."""
         probe = CutAtTokens.probe(self, state, view)
         if not self.trigger:
             return probe
-        return Probe(probe.signal, probe.value, self.trigger)
+        return replace(probe, threshold=self.trigger)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnthropicCompact(SummariseAll):
-    """Anthropic's compaction on the server: over 150,000 tokens a summary replaces the conversation."""
+    """Anthropic's compaction on the server: at 150,000 tokens a summary replaces the conversation.
+
+    The API takes no trigger below 50,000.
+    """
 
     preset: ClassVar[str] = "anthropic.compact"
-    source: ClassVar[str] = "Anthropic API, compact_20260112: input_tokens 150,000"
+    source: ClassVar[str] = (
+        "Anthropic API, compact_20260112: input_tokens 150,000, once that is reached"
+    )
     counted: ClassVar[str] = (
         "Anthropic API, compact_20260112: input_tokens, which the server counts"
     )
     since: ClassVar[Since] = "counted"
+    inclusive: ClassVar[bool] = True
     trigger: int = 150_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnthropicSdkCompaction(SummariseAll):
-    """Anthropic's CompactionControl in its SDK, deprecated: the same on the client, over 100,000 tokens."""
+    """Anthropic's CompactionControl in its SDK, since removed: the same on the client, at 100,000 tokens."""
 
     preset: ClassVar[str] = "anthropic_sdk.compaction_control"
-    source: ClassVar[str] = "Anthropic SDK 2026, CompactionControl: context_token_threshold 100,000"
+    source: ClassVar[str] = (
+        "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: _check_and_compact, DEFAULT_THRESHOLD"
+    )
     counted: ClassVar[str] = (
-        "Anthropic SDK 2026, tool runner: usage of the last message, with its answer"
+        "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: usage of the last message, with its answer"
     )
     since: ClassVar[Since] = "nothing"
+    inclusive: ClassVar[bool] = True
     trigger: int = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAICompact(SummariseAll):
-    """OpenAI's compaction: over 240,000 tokens an encrypted item replaces the conversation."""
+    """OpenAI's compaction: over 240,000 tokens an encrypted item replaces the conversation.
+
+    That is the number of the Agents SDK for a model that it does not know; of one that it knows it is nine tenths of
+    the window: ``trigger=0 at=0.9``.
+    """
 
     preset: ClassVar[str] = "openai.compact"
-    source: ClassVar[str] = "OpenAI Agents SDK 2026, sandbox default of compact_threshold: 240,000"
+    source: ClassVar[str] = (
+        "OpenAI Agents SDK 0.24.0, sandbox/capabilities/compaction.py: _DEFAULT_COMPACT_THRESHOLD"
+    )
     counted: ClassVar[str] = "OpenAI Responses API 2026: compact_threshold, which the server counts"
     since: ClassVar[Since] = "counted"
     window: int = 272_000
@@ -87,7 +101,7 @@ class LearnClaudeCodeAuto(SummariseAll):
 class RooCondense(SummariseAll):
     """Roo Code's condensing: over nine tenths of the window less the answer, a summary replaces the conversation.
 
-    A profile may act earlier: at a share ``at`` of the window, from 0.05 on.
+    A profile may act earlier: at a share ``at`` of the window, from 0.05 on, and then at that share already.
     """
 
     preset: ClassVar[str] = "roo.condense"
@@ -100,10 +114,11 @@ class RooCondense(SummariseAll):
     buffer: float = 0.1
     """Share of the window that is kept free beside them."""
 
-    def limit(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        """Return the smaller of the profile's share and what the buffer and the answer leave."""
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        """Return the smaller of the profile's share and what the buffer and the answer leave, beside the request."""
         left = max(0.0, (1 - self.buffer) * state.window - self.reserve)
-        return min(ceil(self.at * state.window) - 1, left)  # at its share it acts already
+        share = self.at * state.window
+        return replace(self.over(view, min(share, left)), inclusive=share <= left)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ event of a project is counted as a message of the provider.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
 from palimpsest.review.policies.cutting import SYSTEM_EVENT, first_events, middle
@@ -22,6 +23,7 @@ from palimpsest.review.policies.policy import (
 from palimpsest.review.policies.reducible import (
     is_prompt,
     is_result,
+    newest_that_fit,
     shown_chat,
     shown_events,
     shown_messages,
@@ -90,7 +92,7 @@ class OpenHandsLlmV1(OpenHandsLlm):
 
 @dataclass(frozen=True, kw_only=True)
 class LangChainSummarise(Summarise):
-    """LangChain's summarisation: over a number of tokens, the newest 20 messages stay."""
+    """LangChain's summarisation: at a number of tokens, the newest 20 messages stay."""
 
     preset: ClassVar[str] = "langchain.summarization"
     source: ClassVar[str] = (
@@ -100,6 +102,7 @@ class LangChainSummarise(Summarise):
         "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
     )
     since: ClassVar[Since] = "nothing"
+    inclusive: ClassVar[bool] = True
     trigger: int = 4_000
     messages: int = 20
 
@@ -115,7 +118,7 @@ class LangChainSummarise(Summarise):
 
 @dataclass(frozen=True, kw_only=True)
 class DeepAgentsSummariseMessages(LangChainSummarise):
-    """Deepagents' summarisation for a model of unknown window: over 170,000 tokens the newest six messages stay."""
+    """Deepagents' summarisation for a model of unknown window: at 170,000 tokens the newest six messages stay."""
 
     preset: ClassVar[str] = "deepagents.summarization_messages"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
@@ -128,7 +131,7 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
 
 @dataclass(frozen=True, kw_only=True)
 class DeepAgentsSummarise(CutAtTokens):
-    """Deepagents' summarisation: over 85 per cent of the window, a tenth of the window stays."""
+    """Deepagents' summarisation: at 85 per cent of the window, a tenth of the window stays."""
 
     preset: ClassVar[str] = "deepagents.summarization"
     source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
@@ -136,8 +139,13 @@ class DeepAgentsSummarise(CutAtTokens):
         "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
     )
     since: ClassVar[Since] = "nothing"
+    inclusive: ClassVar[bool] = True
     at: float = 0.85
     keep_share: float = 0.10
+
+    def limit(self, state: SummaryState, view: PolicyView) -> float:
+        """Return the whole tokens of the share."""
+        return int(CutAtTokens.limit(self, state, view))
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return a share of the window."""
@@ -146,19 +154,13 @@ class DeepAgentsSummarise(CutAtTokens):
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that have not more tokens; it is never a result."""
         starts = shown_chat(view, state.gone)
-        left = int(self.kept(state, view))
-        end, place = view.count, len(starts)
-        for one in reversed(starts):
-            left -= tokens_in(view, one, end)
-            if left < 0:
-                break
-            end, place = one, place - 1
+        place = newest_that_fit(view, starts, int(self.kept(state, view)))
         return before_results(view, starts, min(place, len(starts) - 1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClineCompact(CutAtTokens):
-    """Cline's compaction: over nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
+    """Cline's compaction: at nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
 
     The newest turn stays whole, and so it never acts within a first turn that is longer. Its newest SDK estimates the
     whole request instead, by a third of its characters as JSON: ``measure=estimated``.
@@ -170,6 +172,7 @@ class ClineCompact(CutAtTokens):
     )
     counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
     times: ClassVar[float] = 4 / 3
+    inclusive: ClassVar[bool] = True
     at: float = 0.81
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
@@ -289,12 +292,7 @@ class AiderHistory(CutAtTokens):
         """Return the first of the newest messages that have fewer tokens, moved back behind an answer."""
         starts = shown_messages(view, state.gone)
         before = int(state.place >= 0)  # the summary is a message, too
-        left, end, place = self.kept(state, view), view.count, len(starts)
-        for one in reversed(starts):
-            left -= tokens_in(view, one, end)
-            if left <= 0:
-                break
-            end, place = one, place - 1
+        place = newest_that_fit(view, starts, ceil(self.kept(state, view)) - 1)
         while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
             place -= 1
         if place + before <= LEAST_SPLIT or place >= len(starts):
@@ -328,8 +326,8 @@ class GoogleAdkCompaction(Preset):
     def step(self, state: int, view: PolicyView) -> Decided:
         """Summarise the turns since the last time where there are enough of them."""
         turns = view.turn - state
-        probe = Probe("turns since the last summary", turns, self.interval - 1, "turns")
-        if turns < self.interval:
+        probe = Probe("turns since the last summary", turns, self.interval, "turns", inclusive=True)
+        if not probe.passed:
             return Decided(state, probe=probe)
         leaving = with_partners(view, range(view.count))
         freed = sum(view.tokens(one) for one in leaving)

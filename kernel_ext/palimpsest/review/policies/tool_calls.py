@@ -25,6 +25,8 @@ WHOLE_WRITE_TOOLS = frozenset(
     {"write", "write_file", "writefile", "write_to_file", "create", "create_file"}
 )
 """Tools whose input is a whole file; one that edits tells only what it changes."""
+EDIT_TOOLS = frozenset({"edit", "multiedit", "notebookedit", "edit_file", "replace", "str_replace"})
+"""Tools that change a part of a file."""
 SHELL_TOOLS = frozenset(
     {
         "run_shell_command",
@@ -52,6 +54,11 @@ def is_read(tool: str) -> bool:
 def writes_whole(tool: str) -> bool:
     """Return whether a tool writes a whole file, by its name; one that edits a file does not."""
     return tool.lower() in WHOLE_WRITE_TOOLS
+
+
+def changes_file(tool: str) -> bool:
+    """Return whether a tool writes or edits a file, by its name."""
+    return writes_whole(tool) or tool.lower() in EDIT_TOOLS
 
 
 def is_shell(tool: str) -> bool:
