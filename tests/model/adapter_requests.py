@@ -54,8 +54,10 @@ async def run(
     try:
         import os
         from palimpsest.model.direct.direct_model import DirectModel
+
         default = LitellmModel(read_timeout_seconds=20.0)
-        if os.environ.get("WAY")=="direct": default = DirectModel(default, read_timeout_seconds=20.0)
+        if os.environ.get("WAY") == "direct":
+            default = DirectModel(default, read_timeout_seconds=20.0)
         async for event in (model or default).stream(asked):
             events.append(event)  # noqa: PERF401 - what came before a failure counts
     except ModelFailed as failed:

@@ -19,7 +19,6 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-import certifi
 import httpx
 
 MOST_KEPT = 4
@@ -179,16 +178,26 @@ def _place(*, secure: bool) -> tuple[str | None, ...]:
     return (str(secure), *(os.environ.get(name) for name in VARIABLES))
 
 
+class UnreadableCertificates(Exception):
+    """The environment names certificates that cannot be read."""
+
+
 @cache
 def _certificates(
     file: str | None, bundle: str | None, folder: str | None, verify: str | None
 ) -> ssl.SSLContext | bool:
-    """Return how a server's certificate is checked."""
+    """Return how a server's certificate is checked; raises UnreadableCertificates."""
     if verify is not None and verify.strip().lower() in NO:
         return False
-    for named in (verify, file, bundle):
-        if named and Path(named).is_file():
+    named = next((one for one in (verify, file, bundle) if one and Path(one).is_file()), None)
+    kept = folder if folder and Path(folder).is_dir() else None
+    try:
+        if named is not None:
             return ssl.create_default_context(cafile=named)
-    if folder and Path(folder).is_dir():
-        return ssl.create_default_context(capath=folder)
-    return ssl.create_default_context(cafile=certifi.where())
+        return ssl.create_default_context(capath=kept) if kept else httpx.create_ssl_context()
+    except OSError as error:
+        message = (
+            f"The certificates in {named or kept} cannot be read ({error}). Set SSL_CERT_FILE to a file of "
+            "certificates in PEM format before the kernel starts."
+        )
+        raise UnreadableCertificates(message) from None

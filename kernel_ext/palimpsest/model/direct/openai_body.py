@@ -157,22 +157,20 @@ def _message(message: Body, ref: ModelRef) -> Body:
         )
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
-        return _plain_calls(message, ref)
+        return _answer(message)
     identifier = message.get("tool_call_id")
     if isinstance(identifier, str) and SIGNATURE in identifier:
         return {**message, "tool_call_id": identifier.partition(SIGNATURE)[0]}
     return message
 
 
-def _plain_calls(message: Body, ref: ModelRef) -> Body:
+def _answer(message: Body) -> Body:
     calls = message.get("tool_calls")
     if calls and any(SIGNATURE in one["id"] for one in calls):
         plain = [{**one, "id": one["id"].partition(SIGNATURE)[0]} for one in calls]
         message = {**message, "tool_calls": plain}
-    if ref.provider == "groq":
-        # Groq refuses a field that is null.
-        return {name: value for name, value in message.items() if value is not None}
-    return message
+    # Some servers refuse a field that is null.
+    return {name: value for name, value in message.items() if value is not None}
 
 
 def _marked_inside(message: Body) -> Body:

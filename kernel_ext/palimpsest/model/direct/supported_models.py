@@ -89,6 +89,8 @@ SERIES = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 """A name of OpenAI's series and its version."""
 WITH_RESPONSES = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+"""The names of tools that Anthropic takes."""
 OAUTH_KEY = "sk-ant-oat"
 FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 OTHER_MODES = {
@@ -153,8 +155,22 @@ def request_reason(request: ModelRequest) -> str | None:
     found = direct_provider(ref.provider)
     if found is not None and found.effort_by_litellm and request.parameters.get("reasoning_effort"):
         return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
-    if found is None or found.format != "anthropic":
-        return None
+    if found is not None and found.format == "anthropic":
+        return _anthropic_request_reason(request)
+    for message in request.messages:
+        content = message.get("content")
+        if not isinstance(content, list):
+            continue
+        if ref.provider == "deepseek":
+            return "what 'deepseek' takes of pictures is left to litellm"
+        if message["role"] == "tool" and any(one["type"] != "text" for one in content):
+            return "pictures in results are left to litellm"
+    return None
+
+
+def _anthropic_request_reason(request: ModelRequest) -> str | None:
+    if not all(TOOL_NAME.fullmatch(one.name) for one in request.tools):
+        return "a tool's name that Anthropic does not take is left to litellm"
     begun = False
     for message in request.messages:
         begun = begun or message["role"] != "system"
