@@ -38,7 +38,6 @@ ACCESS = {
 FORMATS = {
     "model/adapter/provider_calls.py": "the formats of calls that the provider ran",
     "model/adapter/stream_joiner.py": "the formats of what a provider cites and thinks",
-    "model/direct/anthropic_body.py": "the body of a request in this format",
     "model/direct/openai_body.py": "the body of a request in that format, and what of it some refuse",
     "model/wire/native_blocks.py": "the format of blocks that go back as they came",
     "model/wire/provider_messages.py": "the same",

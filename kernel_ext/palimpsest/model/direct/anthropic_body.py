@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from palimpsest.model.direct.supported_models import model_facts
+from palimpsest.model.direct.supported_models import is_denied, model_facts
 from palimpsest.model.direct.tool_rules import anthropic_tool
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
@@ -17,6 +17,7 @@ from palimpsest.model.wire.provider_messages import MARK, can_think, sendable
 from palimpsest.model.wire.tool_call_text import SIGNATURE
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import as_words, profile
+from palimpsest.transcript.values import ModelRef
 
 Body = dict[str, Any]
 
@@ -32,6 +33,8 @@ UNUSED_TOOL: Body = {
 THINKING_TOKENS = {"minimal": 1_024, "low": 1_024, "medium": 2_048, "high": 4_096, "xhigh": 8_192, "max": 16_384}  # fmt: skip
 """Tokens of thinking by the effort, for the models that take no effort; litellm's numbers."""
 EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}  # fmt: skip
+WITHOUT_SAMPLING = ("fable", "opus-4-7", "opus_4_7", "opus-4.7", "opus-4-8", "opus_4_8", "opus-4.8")
+"""Pieces of the names of models that take no temperature, where the table does not say so."""
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
@@ -60,24 +63,26 @@ def anthropic_body(request: ModelRequest) -> Body:
     }
     if not can_think(request.messages, request.model):
         parameters.pop("reasoning_effort", None)
-    return body | _parameters(model_facts(ref), parameters)
+    return body | taken_parameters(ref, parameters)
 
 
-def _parameters(facts: Body, given: Body) -> Body:
+def taken_parameters(ref: ModelRef, given: Body) -> Body:
+    """Return the parameters that a model takes, in Anthropic's form; ``given`` are those of a request."""
     taken: Body = {"max_tokens": given["max_tokens"]}
     for name in ("temperature", "top_p"):
         value = given.get(name)
-        is_free = facts.get("supports_sampling_params") is not False
+        is_free = not is_denied(ref.name, "supports_sampling_params")
+        is_free = is_free and not any(one in ref.name.lower() for one in WITHOUT_SAMPLING)
         if value is not None and (is_free or (name == "temperature" and value == 1)):
             taken[name] = value
     choice = _choice(given.get("tool_choice"))
     if choice is not None:
         is_forced = choice["type"] in ("any", "tool")
-        refused = is_forced and facts.get("supports_forced_tool_use") is False
+        refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
         taken["tool_choice"] = {"type": "auto"} if refused else choice
     effort = given.get("reasoning_effort")
     if effort in EFFORTS:
-        if facts.get("supports_adaptive_thinking") is True:
+        if model_facts(ref).get("supports_adaptive_thinking") is True:
             # Without it Anthropic leaves the thinking out of the answer.
             taken["thinking"] = {"type": "adaptive", "display": "summarized"}
             taken["output_config"] = {"effort": EFFORTS[effort]}

@@ -35,6 +35,8 @@ MARKED_MODELS = ("claude", "gemini", "minimax", "glm", "z-ai")
 THINKING_SERIES = ("gpt-5", "gpt-6")
 OPT_IN_EFFORTS = frozenset({"xhigh"})
 """Efforts that a model takes only where the table says so; others, unless the table denies them."""
+FINE_TUNED = "ft:"
+"""How the name of a customer's own copy of a model begins."""
 ANY_EFFORT = frozenset({"max"})
 
 
@@ -103,7 +105,8 @@ def is_thinking_series(name: str) -> bool:
 
 def is_listed(name: str) -> bool:
     """Tell whether litellm's table lists a model as one of OpenAI's own."""
-    return str((litellm_table.entry(name) or {}).get("litellm_provider")) == "openai"
+    found = litellm_table.entry(name) or {}
+    return found.get("litellm_provider") == "openai" and not name.startswith(FINE_TUNED)
 
 
 def _is_o_series(name: str) -> bool:
@@ -118,7 +121,7 @@ def _facts(name: str) -> dict[str, Any]:
 def _series_parameters(name: str, given: Mapping[str, Any]) -> Body:
     facts, taken = _facts(name), dict(given)
     taken["max_completion_tokens"] = taken.pop("max_tokens")
-    if facts.get("supports_tool_choice") is False:
+    if facts.get("supports_tool_choice") is not True:
         taken.pop("tool_choice", None)
     effort = taken.get("reasoning_effort")
     if effort is not None and _is_refused(facts, str(effort)):

@@ -91,6 +91,9 @@ WITH_RESPONSES = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 """The names of tools that Anthropic takes."""
+EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+"""The reasoning efforts that have a meaning for Anthropic's models."""
+DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
 FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 OTHER_MODES = {
@@ -193,9 +196,15 @@ def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | No
         return "Anthropic's OAuth tokens are left to litellm"
     if not key and any(environment.get(name) for name in FEDERATION):
         return "Anthropic's workload identities are left to litellm"
-    if "opus-4-5" in ref.name and ref.variant is not None:
-        return "this model's effort is left to litellm"
+    if ref.variant is not None and not _takes_effort(ref):
+        return "what becomes of this model's reasoning effort is left to litellm"
     return None
+
+
+def _takes_effort(ref: ModelRef) -> bool:
+    """Tell whether it is certain what a reasoning effort becomes: the model is listed, and wants no header for it."""
+    is_listed = litellm_table.entry(ref.name) is not None
+    return is_listed and "opus-4-5" not in ref.name and ref.variant in EFFORTS
 
 
 def _openai_reason(ref: ModelRef, base: str | None) -> str | None:
@@ -224,3 +233,13 @@ def model_facts(ref: ModelRef) -> dict[str, Any]:
     return litellm_table.find_model(ref) or litellm_table.completed(
         ref.name, {"litellm_provider": ref.provider}
     )
+
+
+def is_denied(name: str, ability: str) -> bool:
+    """Tell whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
+    undated = DATE.sub("", name)
+    for one in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
+        said = (litellm_table.entry(one) or {}).get(ability)
+        if isinstance(said, bool):
+            return not said
+    return False
