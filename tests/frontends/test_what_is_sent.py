@@ -170,6 +170,7 @@ HOMES = {
     "kernel_ext/palimpsest/tools/mcp/servers.py": "MCP servers",
     "kernel_ext/palimpsest/tools/mcp/client.py": "MCP servers",
     "kernel_ext/palimpsest/model/adapter/litellm_model.py": "A step",
+    "kernel_ext/palimpsest/model/direct/http_clients.py": "A step",
 }
 """Modules that may open connections, and the documentation row that describes each."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.interface import Model, ModelRequest, StreamEvent
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ErrorValue, ModelFailed
@@ -17,6 +18,17 @@ PYTHON = ToolSpec(
 SYSTEM = {"role": "system", "content": "Be brief."}
 HELLO = {"role": "user", "content": "Hello"}
 NAMES = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
+WAYS = ("direct", "litellm")
+chosen_way = "litellm"
+"""How the requests of a test are sent; the fixture ``both_ways`` sets it."""
+
+
+def asking_model(read_timeout_seconds: float | None = None) -> Model:
+    """Return the model that sends a request the test's way: ours, or through litellm."""
+    litellm = LitellmModel(read_timeout_seconds=read_timeout_seconds)
+    if chosen_way == "litellm":
+        return litellm
+    return DirectModel(litellm, read_timeout_seconds=read_timeout_seconds)
 
 
 def info(provider: str, server: FaultServer | None = None, **fields: Any) -> ModelInfo:
@@ -52,7 +64,7 @@ async def run(
     """Send a request; return its events, and the error if the stream failed."""
     events: list[StreamEvent] = []
     try:
-        async for event in (model or LitellmModel(read_timeout_seconds=20.0)).stream(asked):
+        async for event in (model or asking_model(read_timeout_seconds=20.0)).stream(asked):
             events.append(event)  # noqa: PERF401 - what came before a failure counts
     except ModelFailed as failed:
         return events, failed.error

@@ -37,6 +37,7 @@ from palimpsest.model.catalog import discovery, local_servers, model_info
 from palimpsest.model.catalog.gateway_names import remark
 from palimpsest.model.catalog.local_servers import LocalModels
 from palimpsest.model.catalog.model_check import check_model, listed_by
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.context_policy import DEFAULT
@@ -149,7 +150,7 @@ class App:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._litellm: LitellmModel | None = None
+        self._asked: Model | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -475,12 +476,13 @@ class App:
                     end()
 
     def _model(self, _info: ModelInfo) -> Model:
-        if self._litellm is None:
+        if self._asked is None:
             from palimpsest.model.rehearsal.streaming_handler import Rehearsal
 
-            self._litellm = LitellmModel()
-            self._litellm.register_custom("rehearsal", Rehearsal())
-        return self._litellm
+            litellm = LitellmModel()
+            litellm.register_custom("rehearsal", Rehearsal())
+            self._asked = DirectModel(litellm, direct=lambda: self.config.value.direct)
+        return self._asked
 
 
 def tool(function: ToolFunction) -> ToolFunction:

@@ -10,7 +10,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.model.interface import StepFinished, ToolCalled
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 
 ROUTES = """
 ai21 ai21_chat aiml apertis assemblyai azure azure_ai baseten bedrock_mantle cerebras charity_engine chutes

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterator
 
 import pytest
-from tests.model.adapter_requests import HELLO, SYSTEM, info, request, run
+from tests.model.adapter_requests import HELLO, SYSTEM, asking_model, info, request, run
 
 from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
 from palimpsest.model.interface import (
@@ -39,7 +39,7 @@ from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import ApiError, AuthError, ContextOverflowError, UnknownError
 from palimpsest.transcript.values import Usage
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 CALL_ID = {"openai": "call_1", "anthropic": "toolu_1"}
 
@@ -383,7 +383,7 @@ async def test_any_openai_compatible_server_answers_without_a_key(
 @pytest.mark.slow
 async def test_silence_ends_the_request(server: FaultServer, provider: str) -> None:
     server.script(says("One").stalls(), stalls())
-    model = LitellmModel(read_timeout_seconds=1.0)
+    model = asking_model(read_timeout_seconds=1.0)
 
     begun, error = await run(request(info(provider, server)), model)
     nothing, silent = await run(request(info(provider, server)), model)
@@ -401,7 +401,7 @@ async def test_a_slow_drip_outlives_the_read_timeout(server: FaultServer, provid
     server.script(says("one two three four five six").drips(0.3))
 
     events, error = await run(
-        request(info(provider, server)), LitellmModel(read_timeout_seconds=1.5)
+        request(info(provider, server)), asking_model(read_timeout_seconds=1.5)
     )
 
     assert (text(events), error) == ("one two three four five six", None)
@@ -416,7 +416,7 @@ async def test_a_cancel_closes_the_socket_at_once(
     heard = asyncio.Event()
 
     async def listen() -> None:
-        async for _ in LitellmModel().stream(request(info(provider, server))):
+        async for _ in asking_model().stream(request(info(provider, server))):
             heard.set()
 
     listening = asyncio.create_task(listen())
@@ -431,7 +431,7 @@ async def test_a_cancel_closes_the_socket_at_once(
 @both
 async def test_closing_the_iterator_closes_the_socket(server: FaultServer, provider: str) -> None:
     server.script(says("One two three").stalls())
-    stream = LitellmModel().stream(request(info(provider, server)))
+    stream = asking_model().stream(request(info(provider, server)))
     async for event in stream:
         if isinstance(event, TextDelta):
             break
@@ -453,7 +453,7 @@ async def test_eight_answers_stream_side_by_side(server: FaultServer, provider: 
 @both
 def test_one_model_serves_one_loop_after_another(server: FaultServer, provider: str) -> None:
     server.script(says("one"), says("two"), says("three"))
-    model = LitellmModel()
+    model = asking_model()
 
     answers = [asyncio.run(run(request(info(provider, server)), model)) for _ in range(3)]
 
@@ -576,7 +576,7 @@ async def test_gemini_that_says_nothing_is_given_up_in_time(server: FaultServer)
     server.script(stalls())
     silent = info("gemini", api_base=server.gemini_base, name="some-model")
 
-    _, error = await run(request(silent), LitellmModel(read_timeout_seconds=0.3))
+    _, error = await run(request(silent), asking_model(read_timeout_seconds=0.3))
 
     assert isinstance(error, ApiError)
     assert error.retryable

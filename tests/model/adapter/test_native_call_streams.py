@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.model.adapter.test_tool_call_joiner import Calls, cut
+from tests.model.adapter_requests import asking_model
 from tests.model.raw_server import answer, serving
 from tests.sample_size import sample_size, seeds
 
-from palimpsest.model.adapter.litellm_model import LitellmModel, wait
+from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.interface import ModelRequest, ToolCalled
 from palimpsest.transcript.errors import ModelFailed
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -19,7 +20,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 Event = dict[str, Any]
 Dialect = Callable[[Calls, random.Random], Iterator[Event]]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("both_ways")]
 
 INPUTS: tuple[dict[str, Any], ...] = (
     {"path": "a.py", "lines": [1, 2]},
@@ -298,7 +299,7 @@ async def called(provider: str, body: str) -> list[ToolCalled]:
         request = ModelRequest(
             model=info, messages=({"role": "user", "content": "go"},), tools=specs
         )
-        return [one async for one in LitellmModel().stream(request) if isinstance(one, ToolCalled)]
+        return [one async for one in asking_model().stream(request) if isinstance(one, ToolCalled)]
 
 
 @pytest.mark.parametrize("seed", seeds(4, 60))

@@ -11,7 +11,7 @@ from tests.model.raw_server import answer, serving
 from palimpsest.model.interface import TextDelta
 from palimpsest.transcript.errors import ApiError
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 
 CHOICE = {"index": 0, "delta": {"content": "Hel"}, "finish_reason": None}
 CHUNK = {

@@ -22,7 +22,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 
 URL = "https://example.org/penguins"
 CITATION = {"type": "url_citation", "url_citation": {"url": URL, "title": "Penguins"}}

@@ -19,7 +19,7 @@ from palimpsest.model.interface import (
 )
 from palimpsest.transcript.errors import ApiError, ErrorValue
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 
 
 async def streamed(*pieces: str) -> tuple[list[StreamEvent], ErrorValue | None]:

@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
 )
 
-pytestmark = pytest.mark.usefixtures("litellm")
+pytestmark = pytest.mark.usefixtures("litellm", "both_ways")
 
 VALUES = {
     "api": ApiError,

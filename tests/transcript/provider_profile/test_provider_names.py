@@ -32,10 +32,13 @@ ACCESS = {
     "model/catalog/long_prompt_prices.py": "the prices of long prompts that litellm's table has not",
     "model/catalog/retired_prices.py": "the prices of models that litellm's table has no longer",
     "model/adapter/litellm_model.py": "litellm's environment, and what of it is imported early",
+    "model/direct/supported_models.py": "which providers speak which of two formats, and where they are",
+    "model/direct/direct_model.py": "the headers of a request",
 }
 FORMATS = {
     "model/adapter/provider_calls.py": "the formats of calls that the provider ran",
     "model/adapter/stream_joiner.py": "the formats of what a provider cites and thinks",
+    "model/direct/openai_body.py": "the body of a request in that format, and what of it some refuse",
     "model/wire/native_blocks.py": "the format of blocks that go back as they came",
     "model/wire/provider_messages.py": "the same",
     "transcript/provider_calls.py": "the form of calls that ran at a provider",

@@ -23,31 +23,28 @@ from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from typing import Any
 
-from palimpsest.model.adapter import usage
+from palimpsest.model.adapter.answer_events import (
+    DEFAULT_ESTIMATOR,
+    LOCAL_READ_TIMEOUT_SECONDS,
+    LONGEST_BURST_SECONDS,
+    PLACEHOLDER_KEY,
+    READ_TIMEOUT_SECONDS,
+    answer_events,
+)
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
 from palimpsest.model.adapter.custom_stream import custom_deltas
 from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
-from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
 from palimpsest.model.custom_provider import StreamingHandler
 from palimpsest.model.errors import classification
-from palimpsest.model.errors.explanations import address, place
-from palimpsest.model.interface import (
-    LISTED_AS,
-    ModelRequest,
-    StepFinished,
-    StepStarted,
-    StreamEvent,
-)
+from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, is_loopback, key_of
-from palimpsest.model.tokenizer import counter, give_back_memory, lazy_encoding
-from palimpsest.model.wire.provider_messages import can_think, prompt_text, sendable
-from palimpsest.model.wire.tool_call_text import tool_name
-from palimpsest.model.wire.tool_schema import in_subset
+from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
+from palimpsest.model.wire.provider_messages import can_think, sendable
+from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.errors import ModelFailed, UnknownError
-from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
-from palimpsest.transcript.values import ToolSpec, Usage
+from palimpsest.transcript.provider_profile.profile import profile
 
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -55,17 +52,6 @@ ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",
 }
 """Without these, the import uses the network and reads the ``.env`` files of parent folders."""
-
-READ_TIMEOUT_SECONDS = 300.0
-"""A silence this long ends a request; reasoning models may think for minutes without sending anything."""
-LOCAL_READ_TIMEOUT_SECONDS = 900.0
-"""A local model may read a long prompt for minutes before its first token."""
-LONGEST_BURST_SECONDS = 0.01
-"""How long buffered chunks may be read before other tasks of the event loop run."""
-DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
-PLACEHOLDER_KEY = "not-needed"
-"""Local servers need no key, but the client requires one."""
-
 
 LATE_IMPORTS = (
     "anyio._backends._asyncio",
@@ -215,6 +201,10 @@ class LitellmModel:
         """Route ``<provider>/<name>`` to a model that runs in this process, without litellm."""
         self._custom[provider] = handler
 
+    def runs(self, provider: str) -> bool:
+        """Tell whether a provider's models run in this process."""
+        return provider in self._custom
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
         ref = request.model.ref
@@ -233,48 +223,10 @@ class LitellmModel:
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         tap = StreamTap()
-        target = profile(request.model.ref)
-        joiner = StreamJoiner(
-            target.family,
-            {tool_name(one.name, target): one.name for one in request.tools},
-            tap.provider_calls,
-            tap.responses_calls,
-        )
-        async with aclosing(self._deltas(request, tap)) as deltas:
-            async for delta in deltas:
-                if delta is None:
-                    yield StepStarted()
-                    continue
-                for event in joiner.delta(delta):
-                    yield event
-        if tap.finish is None and tap.done and (joiner.written or joiner.reasoning):
-            tap.finish = "stop"
-        if tap.finish is None:
-            raise ModelFailed(classification.ended_early(address(request.model.api_base)))
-        if tap.finish.lower() in BROKEN_FINISHES:
-            where = place(request.model.ref.provider, request.model.api_base)
-            raise ModelFailed(classification.ended_badly(where, tap.finish, tap.told))
-        for event in joiner.end(tap.finish):
-            yield event
-        joiner.refused = joiner.refused or tap.refused
-        used = self._usage(request, joiner, tap)
-        yield StepFinished(
-            reason=joiner.reason(tap.finish),
-            usage=used,
-            cost=used.cost(request.model.price),
-            metadata={"provider_finish": tap.finish}
-            | ({LISTED_AS: request.model.listed_as} if request.model.listed_as else {}),
-        )
-
-    def _usage(self, request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
-        reported = usage.normalise(tap.usage)
-        wrote = joiner.written
-        thought = "".join(joiner.reasoning)
-        silent = reported is not None and not reported.output + reported.reasoning
-        if reported is not None and reported.prompt and not (silent and (wrote or thought)):
-            return reported
-        prompt = prompt_text(request.messages, request.tools)
-        return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
+        deltas = self._deltas(request, tap)
+        async with aclosing(answer_events(request, tap, deltas, self._estimator)) as events:
+            async for event in events:
+                yield event
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
@@ -347,7 +299,7 @@ class LitellmModel:
         if model.ref.variant is not None:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
-            arguments["tools"] = [_tool(spec, target) for spec in request.tools]
+            arguments["tools"] = [tool_definition(spec, target) for spec in request.tools]
         if target.window_asked:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             asked = {"num_ctx": model.window} if model.window else {}
@@ -373,7 +325,7 @@ class LitellmModel:
         unknown = ref.provider not in providers
         if base is None:
             if unknown:
-                raise ModelFailed(UnknownError(message=_no_provider(ref.provider, ref.id)))
+                raise ModelFailed(UnknownError(message=no_provider(ref.provider, ref.id)))
             return {}
         place: dict[str, Any] = {"api_base": base}
         if unknown:
@@ -397,21 +349,9 @@ async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
         yield chunk
 
 
-def _no_provider(provider: str, model_id: str) -> str:
+def no_provider(provider: str, model_id: str) -> str:
+    """Return the sentence about a provider that nobody knows, and that has no address."""
     return (
         f"There is no provider {provider!r}. Check the model's name, or set "
         f"models.{model_id!r}.api_base to the address of an OpenAI-compatible server."
     )
-
-
-def _tool(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
-    function = {
-        "name": tool_name(spec.name, target),
-        "description": spec.description,
-        "parameters": in_subset(
-            copy.deepcopy(spec.parameters),
-            target.schema_subset,
-            plain_names=target.plain_properties,
-        ),
-    }
-    return {"type": "function", "function": function}

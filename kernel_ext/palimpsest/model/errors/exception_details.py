@@ -49,10 +49,13 @@ UNREADABLE_CLASSES = frozenset(
         "JSONDecodeError",
         "UnicodeDecodeError",
         "ValidationError",
+        "StreamTooLong",
     }
 )
 """Exceptions raised by parsing an event of a stream that is not in the expected format."""
 NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
+CLIENT_ERROR, LAST_STATUS = 400, 600
+"""The first status of an error, and what all are below."""
 INVENTED_STATUS = 500
 """The status that litellm gives to a failure that has none from a server."""
 
@@ -64,6 +67,31 @@ class NotAStream(Exception):
         super().__init__(text[:LONGEST_BODY])
         self.text = text
         self.response = response
+
+
+class StreamedError(Exception):
+    """A server reported an error inside its stream; ``body`` is what it sent of it."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body if isinstance(body, dict) else {"message": str(body)}
+        self.message = str(self.body.get("message") or body)
+        code = self.body.get("code")
+        is_status = isinstance(code, int) and CLIENT_ERROR <= code < LAST_STATUS
+        self.status_code = code if is_status else None
+        super().__init__(self.message[:LONGEST_BODY])
+
+
+class AnswerInterrupted(Exception):
+    """The stream of an answer failed; ``original_exception`` says how."""
+
+    def __init__(self, original: Exception, *, is_pre_first_chunk: bool) -> None:
+        super().__init__(str(original))
+        self.original_exception = original
+        self.is_pre_first_chunk = is_pre_first_chunk
+
+
+INTERRUPTED_CLASSES = frozenset({"AnswerInterrupted", "MidStreamFallbackError"})
+"""Exceptions around what failed while an answer was read: ours, and litellm's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +131,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
     """Read status, code, message and headers from an exception and those inside it."""
     causes = tuple(causes_of(exception))
     wrapped = tuple(_wrapped(exception))
-    core = wrapped[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
+    core = wrapped[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
     mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
     response = _response(causes)
     otherwise = next((one for one in causes if isinstance(one, NotAStream)), None)

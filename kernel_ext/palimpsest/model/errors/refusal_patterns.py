@@ -282,6 +282,12 @@ NO_REFUSALS = RefusalPatterns(reads_code=False)
 """OpenCode 1.1 recognises none: an overflow is an error like any other."""
 
 OURS = (
+    # What litellm takes for a request that is too long, beside the words above.
+    r"string too long\. expected a string with maximum length",
+    "model's maximum context limit",
+    "`inputs` tokens \\+ `max_new_tokens` must be",
+    "current length is [^\n]*while limit is",
+    "maximum input length is [^\n]*tokens",
     r"(?:input|prompt|request|conversation|context) (?:is |was )?too (?:long|large)(?! for (?:upload|file))",
     r"exceed\w*(?: \w+){0,3} context (?:window|length|limit|size)",
     r"context (?:window|length|limit|size)(?: \S+){0,4} exceed",

@@ -6,12 +6,16 @@ a gateway with another interface it does not. What the subset cannot express is 
 tool itself still validates its input.
 """
 
+import copy
 import re
 from collections.abc import Mapping
 from typing import Any, assert_never
 
 from palimpsest.model.wire.schema_repair import repaired, with_plain_names
+from palimpsest.model.wire.tool_call_text import tool_name
+from palimpsest.transcript.provider_profile.profile import ProviderProfile
 from palimpsest.transcript.provider_profile.provider_table import SchemaSubset
+from palimpsest.transcript.values import ToolSpec
 
 OPENAPI_FIELDS = frozenset(
     {"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems"}
@@ -25,6 +29,21 @@ PLAIN_NAMES = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """The names of properties that Anthropic accepts."""
 ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
 """A property that is called like a keyword, such as ``$ref``, is taken for it on the way."""
+
+
+def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
+    """Return the definition of a tool in OpenAI's format, as far as this provider accepts it."""
+    parameters = in_subset(
+        copy.deepcopy(spec.parameters),
+        target.schema_subset,
+        plain_names=target.plain_properties,
+    )
+    function = {
+        "name": tool_name(spec.name, target),
+        "description": spec.description,
+        "parameters": parameters,
+    }
+    return {"type": "function", "function": function}
 
 
 def in_subset(

@@ -247,6 +247,8 @@ class Config(Settings):
     """After each turn, request a summary of the turn, and of the session in a paragraph, from a model."""
     variant: str | None = None
     """Reasoning effort."""
+    direct: bool = True
+    """Ask servers of OpenAI's and Anthropic's formats directly; if off, every model is asked through litellm."""
     models: dict[str, ModelSettings] = {}
     context_tokens: Count | None = None
     """Upper limit for every model's context window, in tokens."""

@@ -1,0 +1,91 @@
+"""Turn the deltas of one answer into our events, to its real end, with its usage and cost.
+
+This is the same for every way by which the deltas came: litellm, a model of this process, or the provider's own
+stream. A step is complete only when the provider itself said so, which the tap recorded beside the deltas.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from palimpsest.model.adapter import usage
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
+from palimpsest.model.errors import classification
+from palimpsest.model.errors.explanations import address, place
+from palimpsest.model.interface import (
+    LISTED_AS,
+    ModelRequest,
+    StepFinished,
+    StepStarted,
+    StreamEvent,
+)
+from palimpsest.model.tokenizer import counter
+from palimpsest.model.wire.provider_messages import prompt_text
+from palimpsest.model.wire.tool_call_text import tool_name
+from palimpsest.transcript.errors import ModelFailed
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.values import Usage
+
+READ_TIMEOUT_SECONDS = 300.0
+"""A silence this long ends a request; reasoning models may think for minutes without sending anything."""
+LOCAL_READ_TIMEOUT_SECONDS = 900.0
+"""A local model may read a long prompt for minutes before its first token."""
+LONGEST_BURST_SECONDS = 0.01
+"""How long buffered chunks may be read before other tasks of the event loop run."""
+DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
+PLACEHOLDER_KEY = "not-needed"
+"""Local servers need no key, but the client requires one."""
+
+
+async def answer_events(
+    request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None], estimator: str
+) -> AsyncGenerator[StreamEvent, None]:
+    """Yield the events of an answer.
+
+    ``deltas`` yields None once the request was accepted, then the deltas. ``estimator`` names the tokenizer by which
+    tokens are counted that the provider did not report. Raises ModelFailed for an answer without a real end.
+    """
+    target = profile(request.model.ref)
+    joiner = StreamJoiner(
+        target.family,
+        {tool_name(one.name, target): one.name for one in request.tools},
+        tap.provider_calls,
+        tap.responses_calls,
+    )
+    async with aclosing(deltas):
+        async for delta in deltas:
+            if delta is None:
+                yield StepStarted()
+                continue
+            for event in joiner.delta(delta):
+                yield event
+    if tap.finish is None and tap.done and (joiner.written or joiner.reasoning):
+        tap.finish = "stop"
+    if tap.finish is None:
+        raise ModelFailed(classification.ended_early(address(request.model.api_base)))
+    if tap.finish.lower() in BROKEN_FINISHES:
+        where = place(request.model.ref.provider, request.model.api_base)
+        raise ModelFailed(classification.ended_badly(where, tap.finish, tap.told))
+    for event in joiner.end(tap.finish):
+        yield event
+    joiner.refused = joiner.refused or tap.refused
+    used = _usage(request, joiner, tap, estimator)
+    yield StepFinished(
+        reason=joiner.reason(tap.finish),
+        usage=used,
+        cost=used.cost(request.model.price),
+        metadata={"provider_finish": tap.finish}
+        | ({LISTED_AS: request.model.listed_as} if request.model.listed_as else {}),
+    )
+
+
+def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap, estimator: str) -> Usage:
+    reported = usage.normalise(tap.usage)
+    wrote = joiner.written
+    thought = "".join(joiner.reasoning)
+    silent = reported is not None and not reported.output + reported.reasoning
+    if reported is not None and reported.prompt and not (silent and (wrote or thought)):
+        return reported
+    prompt = prompt_text(request.messages, request.tools)
+    return usage.estimate(prompt, wrote, thought, counter(estimator), reported)

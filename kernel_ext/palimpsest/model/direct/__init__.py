@@ -1,0 +1,1 @@
+"""Send requests in OpenAI's and Anthropic's own formats over HTTP, without litellm."""

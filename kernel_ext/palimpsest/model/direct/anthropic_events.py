@@ -1,0 +1,160 @@
+"""Read the events of Anthropic's messages: text, thinking with its signature, calls by their block, usage, the end.
+
+The provider's own calls are heard by ``adapter/provider_calls``, and are no deltas. Border: events in, deltas out,
+and what they say of the end into the tap.
+"""
+
+import json
+from typing import Any
+
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.adapter.usage import field
+from palimpsest.model.direct.deltas import CallPiece, Delta, Function
+from palimpsest.model.errors.exception_details import StreamedError
+
+NOTHING = Delta()
+"""A chunk that says nothing, but lets what the provider ran be told at once."""
+TYPES = frozenset(
+    {"message_start", "message_delta", "message_stop", "ping", "error"}
+    | {"content_block_start", "content_block_delta", "content_block_stop"}
+)
+
+
+class AnthropicEvents:
+    """The state of one stream: which block is which call, and the usage reported so far."""
+
+    def __init__(self, tap: StreamTap) -> None:
+        self._tap = tap
+        self._calls: dict[Any, int] = {}
+        """The number of the call in a block, by the block's index."""
+        self._begun = 0
+        self._usage: dict[str, Any] = {}
+
+    def delta(self, event: Any) -> Delta | None:
+        """Return what an event adds to the answer; None where it adds nothing.
+
+        Raises StreamedError for an error that the server sent in its stream, and KeyError or TypeError for an event
+        that is not in the format.
+        """
+        kind = event.get("type") if isinstance(event, dict) else None
+        if kind is None and isinstance(event, dict) and event.get("error"):
+            kind = "error"
+        if kind not in TYPES:
+            raise TypeError("An event is of no known type.")
+        if kind == "error":
+            raise StreamedError(event.get("error") or event)
+        if kind.startswith("content_block_"):
+            if self._tap.provider_calls.hear(event) is None:
+                return NOTHING
+            return self._block(kind, event)
+        if kind == "message_start":
+            self._report(event["message"].get("usage"))
+        elif kind == "message_delta":
+            finish = event["delta"].get("stop_reason")
+            self._tap.finish = str(finish) if finish else self._tap.finish
+            self._report(event.get("usage"))
+        elif kind == "message_stop":
+            self._tap.exhausted = True
+        return None
+
+    def _block(self, kind: str, event: dict[str, Any]) -> Delta | None:
+        index = event.get("index")
+        if kind == "content_block_stop":
+            self._calls.pop(index, None)
+            return None
+        if kind == "content_block_start":
+            return self._start(index, event["content_block"])
+        delta = event["delta"]
+        if "text" in delta:
+            return Delta(delta["text"])
+        if "partial_json" in delta:
+            number = self._calls.get(index)
+            text = delta["partial_json"]
+            piece = Function(None, text if isinstance(text, str) else "")
+            return (
+                None
+                if number is None
+                else Delta(tool_calls=[CallPiece(number, None, "function", piece)])
+            )
+        return _thinking(delta)
+
+    def _start(self, index: Any, block: dict[str, Any]) -> Delta | None:
+        # A block of another kind under the same index ends what went on under it.
+        self._calls.pop(index, None)
+        match block["type"]:
+            case "text":
+                return Delta(block.get("text")) if block.get("text") else None
+            case "tool_use":
+                given = block.get("input")
+                function = Function(block.get("name"), json.dumps(given) if given else "")
+                number, self._begun = self._begun, self._begun + 1
+                self._calls[index] = number
+                return Delta(tool_calls=[CallPiece(number, block.get("id"), "function", function)])
+            case "redacted_thinking":
+                sealed = {"type": "redacted_thinking", "data": block["data"]}
+                return Delta(reasoning_content="", thinking_blocks=[sealed])
+            case "thinking":
+                return _thinking(block)
+            case _:
+                return None
+
+    def _report(self, usage: Any) -> None:
+        """Add a report to what was told before: the later ones leave out what has not changed."""
+        if isinstance(usage, dict):
+            self._usage = {**self._usage, **usage}
+            self._tap.usage = reported(self._usage)
+
+
+def _thinking(delta: dict[str, Any]) -> Delta | None:
+    thought, signature = delta.get("thinking"), delta.get("signature")
+    if isinstance(thought, str) and thought:
+        block = {"type": "thinking", "thinking": thought}
+        if isinstance(signature, str) and signature:
+            block["signature"] = signature
+        return Delta(reasoning_content=thought, thinking_blocks=[block])
+    if isinstance(signature, str) and signature:
+        block = {"type": "thinking", "thinking": "", "signature": signature}
+        return Delta(reasoning_content="", thinking_blocks=[block])
+    return None
+
+
+def reported(usage: dict[str, Any]) -> dict[str, Any]:
+    """Return a report of Anthropic's in the form of OpenAI's, whose prompt includes what was cached."""
+    rounds = [one for one in usage.get("iterations") or () if isinstance(one, dict)]
+    read, write = (
+        _sum(name, rounds or [usage])
+        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    prompt = _plus(_sum("input_tokens", rounds or [usage]), read, write)
+    completion = _sum("output_tokens", rounds or [usage])
+    hours = [field(one, "cache_creation", "ephemeral_1h_input_tokens") for one in rounds or [usage]]
+    thoughts = [field(one, "output_tokens_details", "thinking_tokens") for one in rounds or [usage]]
+    known = [one for one in hours if one is not None]
+    hour = _plus(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
+    thought = None if None in thoughts else _plus(*thoughts)
+    if isinstance(thought, int) and isinstance(completion, int):
+        thought = min(max(0, thought), completion)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": _plus(prompt, completion),
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": write,
+        "prompt_tokens_details": {
+            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour}
+        },
+        "completion_tokens_details": {"reasoning_tokens": thought},
+        "service_tier": usage.get("service_tier"),
+    }
+
+
+def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
+    return _plus(*(one.get(name) or 0 for one in rounds))
+
+
+def _plus(*values: Any) -> Any:
+    """Return a sum; what is no number makes it none, and with it the whole report impossible."""
+    for one in values:
+        if isinstance(one, bool) or not isinstance(one, int | float):
+            return "no number"
+    return sum(values)

@@ -1,0 +1,244 @@
+"""Ask a model's server directly, and leave every model that is not certain to litellm.
+
+The two formats that nearly all servers speak, OpenAI's chat completions and Anthropic's messages, are written and read
+here, over HTTP: a request costs a twentieth of the way through litellm, a delta a tenth, and litellm is not
+imported. Joining, usage, errors and retries are the adapter's, so an answer is the same on both ways.
+``supported_models`` says which way a request takes, and why. The setting ``direct = false`` sends all through litellm.
+"""
+
+import asyncio
+import importlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from palimpsest.model.adapter.answer_events import (
+    DEFAULT_ESTIMATOR,
+    LOCAL_READ_TIMEOUT_SECONDS,
+    LONGEST_BURST_SECONDS,
+    PLACEHOLDER_KEY,
+    READ_TIMEOUT_SECONDS,
+    answer_events,
+)
+from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.direct.anthropic_body import anthropic_body
+from palimpsest.model.direct.anthropic_events import AnthropicEvents
+from palimpsest.model.direct.event_stream import stream_values
+from palimpsest.model.direct.openai_body import openai_body
+from palimpsest.model.direct.openai_chunks import openai_delta
+from palimpsest.model.direct.supported_models import (
+    DirectProvider,
+    base_url,
+    direct_provider,
+    litellm_reason,
+    request_reason,
+)
+from palimpsest.model.errors import classification
+from palimpsest.model.errors.exception_details import AnswerInterrupted
+from palimpsest.model.interface import ModelRequest, StreamEvent
+from palimpsest.model.providers import is_loopback, key_of, key_variable
+from palimpsest.transcript.errors import ModelFailed, UnknownError
+
+CLIENTS = "palimpsest.model.direct.http_clients"
+ANTHROPIC_VERSION = "2023-06-01"
+ENDPOINTS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
+OPENAI_HEADERS = {
+    "OpenAI-Organization": ("OPENAI_ORGANIZATION", "OPENAI_ORG_ID"),
+    "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+}
+"""Headers for OpenAI, and the environment variables of their values."""
+OPENROUTER_HEADERS = {"HTTP-Referer": ("OR_SITE_URL",), "X-Title": ("OR_APP_NAME",)}
+
+
+class MissingKey(Exception):
+    """A provider wants a key, and the environment has none."""
+
+
+def preload() -> None:
+    """Begin to import the HTTP client in the background."""
+    if CLIENTS not in sys.modules:
+        threading.Thread(
+            target=importlib.import_module, args=(CLIENTS,), name="palimpsest-http", daemon=True
+        ).start()
+
+
+class DirectModel:
+    """Answers requests from the provider's own server, or through litellm; see ``model.interface.Model``.
+
+    ``litellm`` answers what is not asked directly; ``direct`` is asked at each request for the setting of that name.
+    """
+
+    def __init__(
+        self,
+        litellm: LitellmModel,
+        *,
+        direct: Callable[[], bool] = lambda: True,
+        estimator: str = DEFAULT_ESTIMATOR,
+        read_timeout_seconds: float | None = None,
+    ) -> None:
+        self._litellm = litellm
+        self._direct = direct
+        self._estimator = estimator
+        self._read_timeout = read_timeout_seconds
+
+    def reason(self, request: ModelRequest) -> str | None:
+        """Return why a request goes through litellm; None where it does not."""
+        model = request.model
+        if self._litellm.runs(model.ref.provider):
+            return "it runs in this process"
+        direct = self._direct()
+        return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Send the request and yield what comes back."""
+        if self.reason(request) is not None:
+            async with aclosing(self._litellm.stream(request)) as events:
+                async for event in events:
+                    yield event
+            return
+        model = request.model
+        tap = StreamTap()
+        deltas = self._deltas(request, tap)
+        try:
+            async with aclosing(answer_events(request, tap, deltas, self._estimator)) as events:
+                async for event in events:
+                    yield event
+        except (asyncio.CancelledError, GeneratorExit, ModelFailed):
+            raise
+        except Exception as error:
+            raise ModelFailed(
+                classification.classify(
+                    error, model.ref.provider, model.api_base, refusals=request.refusals
+                )
+            ) from error
+
+    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
+        """Yield None once the request was accepted, then the deltas."""
+        ref = request.model.ref
+        provider = direct_provider(ref.provider) or DirectProvider()
+        base = base_url(provider, request.model.api_base, os.environ)
+        if base is None:
+            raise ModelFailed(UnknownError(message=no_provider(ref.provider, ref.id)))
+        headers = request_headers(ref.provider, provider, request.model.api_base)
+        body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
+        clients = await _clients()
+        posted = clients.posted(
+            endpoint(base, ENDPOINTS[provider.format]), headers, _encoded(body), self._timeout(base)
+        )
+        read = (
+            AnthropicEvents(tap).delta
+            if provider.format == "anthropic"
+            else lambda chunk: openai_delta(chunk, tap)
+        )
+        async with posted as answer:
+            yield None
+            begun = False
+            try:
+                async with aclosing(_values(answer, tap)) as values:
+                    async for value in values:
+                        delta = read(value)
+                        if delta is not None:
+                            begun = True
+                            yield delta
+                        if tap.exhausted:
+                            break
+            except Exception as error:
+                raise AnswerInterrupted(error, is_pre_first_chunk=not begun) from error
+            if tap.exhausted or tap.done:
+                await answer.read_rest()
+            else:
+                answer.is_whole = True
+
+    def _timeout(self, base: str) -> float:
+        if self._read_timeout is not None:
+            return self._read_timeout
+        return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(base) else READ_TIMEOUT_SECONDS
+
+
+async def _values(answer: Any, tap: StreamTap) -> AsyncGenerator[Any, None]:
+    """Yield the values of a stream, and let other tasks run between those of a burst."""
+
+    def done() -> None:
+        tap.done = True
+
+    breath = time.monotonic()
+    async with aclosing(stream_values(answer.pieces, answer.response, done)) as values:
+        async for value in values:
+            if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+                await asyncio.sleep(0)
+                breath = time.monotonic()
+            yield value
+
+
+async def _clients() -> Any:
+    """Return the module of HTTP clients, whose import takes 200 ms, without blocking the event loop."""
+    found = sys.modules.get(CLIENTS)
+    if found is not None and hasattr(found, "posted"):
+        return found
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(None, importlib.import_module, CLIENTS)
+
+
+def endpoint(base: str, path: str) -> str:
+    """Return the address of a request.
+
+    >>> endpoint("http://localhost:8000/v1/?a=1", "/chat/completions")
+    'http://localhost:8000/v1/chat/completions?a=1'
+    """
+    try:
+        parts = urlsplit(base.strip())
+    except ValueError:
+        return base.rstrip("/") + path
+    folder = parts.path.rstrip("/")
+    whole = folder if folder.endswith(path) else folder + path
+    return urlunsplit(parts._replace(path=whole))
+
+
+def request_headers(name: str, provider: DirectProvider, api_base: str | None) -> dict[str, str]:
+    """Return the headers of a request to a provider: its key, and what its format wants.
+
+    Raises MissingKey where the provider's own server is asked without one.
+    """
+    key = key_of(name, os.environ)
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "user-agent": AGENT,
+    }
+    if provider.format == "anthropic":
+        headers["anthropic-version"] = ANTHROPIC_VERSION
+        token = os.environ.get("ANTHROPIC_AUTH_TOKEN", "").strip()
+        if key is None and token:
+            return headers | {"authorization": f"Bearer {token}"}
+        return headers | {"x-api-key": _key(key, name, provider, api_base)}
+    variables = {"openai": OPENAI_HEADERS, "openrouter": OPENROUTER_HEADERS}.get(name, {})
+    for header, names in variables.items():
+        told = next((v for one in names if (v := os.environ.get(one, "").strip())), None)
+        if told is not None:
+            headers[header] = told
+    return headers | {"authorization": f"Bearer {_key(key, name, provider, api_base)}"}
+
+
+def _key(key: str | None, name: str, provider: DirectProvider, api_base: str | None) -> str:
+    if key is None and provider.needs_key and api_base is None:
+        raise MissingKey(f"No API key is set in {key_variable(name)}.")
+    return key or PLACEHOLDER_KEY
+
+
+AGENT = "jupyter-palimpsest"
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    """Return a body as JSON; raises ValueError for a number that JSON lacks."""
+    options: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
+    try:
+        return json.dumps(body, ensure_ascii=False, **options).encode()
+    except UnicodeEncodeError:  # half of a character, which JSON can hold as an escape
+        return json.dumps(body, **options).encode()

@@ -1,0 +1,87 @@
+"""Read the chunks of OpenAI's chat completions, in the dialects that servers speak.
+
+A chunk that is not in the format raises TypeError, which is told as a stream that cannot be read; unknown fields
+are passed over. Border: pure; chunks in, deltas out, and what they say of the end into the tap.
+"""
+
+from typing import Any
+
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.direct.deltas import CallPiece, Delta, Function
+from palimpsest.model.errors.exception_details import StreamedError
+
+
+def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
+    """Return what a chunk adds to the answer; None where it adds nothing.
+
+    Raises StreamedError for an error that the server sent in its stream.
+    """
+    if not isinstance(chunk, dict):
+        raise TypeError("A chunk is no object.")
+    if chunk.get("error"):
+        raise StreamedError(chunk["error"])
+    usage = chunk.get("usage")
+    if usage is not None:
+        tap.usage = usage
+    tap.provider_calls.hear(chunk)
+    choices = chunk.get("choices")
+    if not choices:
+        if choices is None and not _is_known(chunk):
+            raise TypeError("A chunk has no choices.")
+        return None
+    choice = choices[0]
+    if not isinstance(choices, list) or not isinstance(choice, dict):
+        raise TypeError("The choices of a chunk are no objects.")
+    finish = choice.get("finish_reason")
+    if finish:
+        tap.finish = str(finish)
+    delta = choice.get("delta")
+    if isinstance(delta, dict):
+        return _delta(delta)
+    if finish and delta is None:
+        return None
+    raise TypeError("A choice has no delta.")
+
+
+def _is_known(chunk: dict[str, Any]) -> bool:
+    """Tell whether a chunk without choices is none of an answer, but was sent by a server that knows the format."""
+    return "usage" in chunk or "object" in chunk or "citations" in chunk
+
+
+def _delta(delta: dict[str, Any]) -> Delta:
+    calls = delta.get("tool_calls")
+    older = delta.get("function_call")
+    reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+    return Delta(
+        delta.get("content"),
+        reasoning_content=reasoning,
+        thinking_blocks=_blocks(delta.get("thinking_blocks")),
+        tool_calls=[_piece(one) for one in _listed(calls)] if calls else None,
+        function_call=_function(older) if isinstance(older, dict) else None,
+        refusal=delta.get("refusal"),
+    )
+
+
+def _blocks(found: Any) -> Any:
+    """Return the signed thinking that a gateway before Claude passes on."""
+    listed = isinstance(found, list) and all(isinstance(one, dict) for one in found)
+    return found if listed else None
+
+
+def _listed(calls: Any) -> list[Any]:
+    if not isinstance(calls, list):
+        raise TypeError("The calls of a chunk are no list.")
+    return calls
+
+
+def _piece(one: Any) -> CallPiece:
+    index = one.get("index") if isinstance(one, dict) else "none"
+    if index is not None and not isinstance(index, int):
+        raise TypeError("A piece of a call cannot be read.")
+    function = one.get("function")
+    told = _function(function) if isinstance(function, dict) else None
+    return CallPiece(index, one.get("id"), one.get("type"), told)
+
+
+def _function(found: dict[str, Any]) -> Function:
+    return Function(found.get("name"), found.get("arguments"))

@@ -1,0 +1,245 @@
+"""Which models are asked directly, and why another one is left to litellm.
+
+A model is asked directly where its server certainly speaks OpenAI's chat completions or Anthropic's messages, and
+where nothing but the table below decides what litellm would write. Everything else stays with litellm, for a reason
+that is a sentence. Border: no network; litellm's table of models is read as data, and litellm is not imported.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.model.catalog.model_check import providers
+from palimpsest.model.interface import ModelRequest
+from palimpsest.transcript.values import ModelRef
+
+Format = Literal["openai", "anthropic"]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectProvider:
+    """A provider that is asked directly: where it is, and which parameters it takes."""
+
+    format: Format = "openai"
+    base: str | None = None
+    """The address that is asked where none is configured; None where one must be."""
+    base_variables: tuple[str, ...] = ()
+    """Environment variables of the address, which hold before ``base``."""
+    needs_key: bool = True
+    takes_effort: bool = True
+    """``reasoning_effort`` is sent as it is; else it is left out, as litellm does."""
+    effort_by_litellm: bool = False
+    """What ``reasoning_effort`` becomes depends on more of the model than is known here."""
+
+
+DIRECT_PROVIDERS: dict[str, DirectProvider] = {
+    "openai": DirectProvider(
+        base="https://api.openai.com/v1", base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    ),
+    "anthropic": DirectProvider(
+        format="anthropic",
+        base="https://api.anthropic.com",
+        base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
+    ),
+    "openrouter": DirectProvider(
+        base="https://openrouter.ai/api/v1", base_variables=("OPENROUTER_API_BASE",)
+    ),
+    "deepseek": DirectProvider(
+        base="https://api.deepseek.com/beta",
+        base_variables=("DEEPSEEK_API_BASE",),
+        effort_by_litellm=True,
+    ),
+    "groq": DirectProvider(
+        base="https://api.groq.com/openai/v1",
+        base_variables=("GROQ_API_BASE",),
+        effort_by_litellm=True,
+    ),
+    "xai": DirectProvider(
+        base="https://api.x.ai/v1", base_variables=("XAI_API_BASE",), effort_by_litellm=True
+    ),
+    "together_ai": DirectProvider(
+        base="https://api.together.ai/v1",
+        base_variables=("TOGETHER_AI_API_BASE",),
+        effort_by_litellm=True,
+    ),
+    "hosted_vllm": DirectProvider(base_variables=("HOSTED_VLLM_API_BASE",), needs_key=False),
+    "lm_studio": DirectProvider(
+        base_variables=("LM_STUDIO_API_BASE",), needs_key=False, takes_effort=False
+    ),
+    "llamafile": DirectProvider(
+        base="http://127.0.0.1:8080/v1",
+        base_variables=("LLAMAFILE_API_BASE",),
+        needs_key=False,
+        takes_effort=False,
+    ),
+}
+"""The providers whose servers speak one of the two formats; a provider that litellm does not know is one of OpenAI's
+format, at the address that its settings name."""
+
+COMPATIBLE = DirectProvider(needs_key=False)
+"""A server with OpenAI's interface under a provider's name of the user's own."""
+REHEARSAL = "rehearsal"
+PARAMETERS = frozenset({"temperature", "top_p", "max_tokens", "reasoning_effort", "tool_choice"})
+"""The parameters of a request that can be written here."""
+SERIES = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
+"""A name of OpenAI's series and its version."""
+WITH_RESPONSES = (5, 4)
+"""From this version on, OpenAI's chat completions refuse tools while the model thinks."""
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+"""The names of tools that Anthropic takes."""
+EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+"""The reasoning efforts that have a meaning for Anthropic's models."""
+DATE = re.compile(r"-\d{8}$")
+OAUTH_KEY = "sk-ant-oat"
+FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
+OTHER_MODES = {
+    "responses": "OpenAI serves it by its Responses API",
+    "completion": "it completes texts and does not chat",
+}
+"""Modes of litellm's table that are no chat, and what that means."""
+
+
+def direct_provider(provider: str) -> DirectProvider | None:
+    """Return how a provider is asked directly; None where it is not."""
+    known = DIRECT_PROVIDERS.get(provider)
+    return COMPATIBLE if known is None and provider not in providers() else known
+
+
+def needs_litellm(ref: ModelRef, api_base: str | None, direct: bool = True) -> bool:  # noqa: FBT001, FBT002 - a setting's value
+    """Tell whether litellm must be imported to ask a model; ``direct`` is the setting of that name."""
+    return ref.provider != REHEARSAL and litellm_reason(ref, api_base, direct=direct) is not None
+
+
+def litellm_reason(
+    ref: ModelRef,
+    api_base: str | None,
+    *,
+    direct: bool = True,
+    environment: Mapping[str, str] | None = None,
+) -> str | None:
+    """Return why a model is asked through litellm; None where it is asked directly.
+
+    >>> litellm_reason(ModelRef(provider="bedrock", name="nova"), None)
+    "the wire format of 'bedrock' is left to litellm"
+    """
+    variables = os.environ if environment is None else environment
+    if not direct:
+        return "the setting 'direct' is off"
+    found = direct_provider(ref.provider)
+    if found is None:
+        return f"the wire format of {ref.provider!r} is left to litellm"
+    if ref.variant is not None and found.effort_by_litellm:
+        return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
+    if found.format == "anthropic":
+        return _anthropic_reason(ref, variables)
+    if ref.name.startswith("responses/"):
+        return OTHER_MODES["responses"]
+    known_as = ref.provider if ref.provider in DIRECT_PROVIDERS else "openai"
+    facts = litellm_table.entry(f"{known_as}/{ref.name}") or litellm_table.entry(ref.name) or {}
+    if (other := OTHER_MODES.get(str(facts.get("mode")))) is not None:
+        return other
+    if ref.provider == "openai" or found is COMPATIBLE:
+        return _openai_reason(ref, base_url(found, api_base, variables))
+    if ref.provider == "together_ai" and facts.get("supports_function_calling") is False:
+        return "it takes no tools, which litellm leaves out"
+    return None
+
+
+def request_reason(request: ModelRequest) -> str | None:
+    """Return why one request to a model that is asked directly goes through litellm; None where it does not."""
+    odd = sorted(name for name in request.parameters if name not in PARAMETERS)
+    if odd:
+        return f"the parameter {odd[0]!r} is left to litellm"
+    ref = request.model.ref
+    found = direct_provider(ref.provider)
+    if found is not None and found.effort_by_litellm and request.parameters.get("reasoning_effort"):
+        return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
+    if found is not None and found.format == "anthropic":
+        return _anthropic_request_reason(request)
+    for message in request.messages:
+        content = message.get("content")
+        if not isinstance(content, list):
+            continue
+        if ref.provider == "deepseek":
+            return "what 'deepseek' takes of pictures is left to litellm"
+        if message["role"] == "tool" and any(one["type"] != "text" for one in content):
+            return "pictures in results are left to litellm"
+    return None
+
+
+def _anthropic_request_reason(request: ModelRequest) -> str | None:
+    if not all(TOOL_NAME.fullmatch(one.name) for one in request.tools):
+        return "a tool's name that Anthropic does not take is left to litellm"
+    begun = False
+    for message in request.messages:
+        begun = begun or message["role"] != "system"
+        if begun and message["role"] == "system":
+            return "a system message in the middle is left to litellm"
+    return None
+
+
+def base_url(
+    provider: DirectProvider, api_base: str | None, environment: Mapping[str, str]
+) -> str | None:
+    """Return the address of a provider's interface: configured, from the environment, or its own."""
+    named = (environment.get(variable, "").strip() for variable in provider.base_variables)
+    return api_base or next((one for one in named if one), None) or provider.base
+
+
+def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | None:
+    key = environment.get("ANTHROPIC_API_KEY", "").strip()
+    if key.startswith(OAUTH_KEY):
+        return "Anthropic's OAuth tokens are left to litellm"
+    if not key and any(environment.get(name) for name in FEDERATION):
+        return "Anthropic's workload identities are left to litellm"
+    if ref.variant is not None and not _takes_effort(ref):
+        return "what becomes of this model's reasoning effort is left to litellm"
+    return None
+
+
+def _takes_effort(ref: ModelRef) -> bool:
+    """Tell whether it is certain what a reasoning effort becomes: the model is listed, and wants no header for it."""
+    is_listed = litellm_table.entry(ref.name) is not None
+    return is_listed and "opus-4-5" not in ref.name and ref.variant in EFFORTS
+
+
+def _openai_reason(ref: ModelRef, base: str | None) -> str | None:
+    name = ref.name.rpartition("/")[2]
+    if "audio" in name or "search" in name:
+        return "models for audio and search are left to litellm"
+    found = SERIES.match(name)
+    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    if version >= WITH_RESPONSES and (is_openai(base) or ref.variant is not None):
+        return "OpenAI takes tools of this model by its Responses API"
+    return None
+
+
+def is_openai(base: str | None) -> bool:
+    """Tell whether an address is OpenAI's own.
+
+    >>> is_openai("https://eu.api.openai.com/v1"), is_openai("https://openai.com.example/v1"), is_openai(None)
+    (True, False, True)
+    """
+    host = urlsplit(base or "").hostname
+    return host is None or host == "openai.com" or host.endswith(".openai.com")
+
+
+def model_facts(ref: ModelRef) -> dict[str, Any]:
+    """Return what litellm's table says of a model by its name, with what it says of the whole family."""
+    return litellm_table.find_model(ref) or litellm_table.completed(
+        ref.name, {"litellm_provider": ref.provider}
+    )
+
+
+def is_denied(name: str, ability: str) -> bool:
+    """Tell whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
+    undated = DATE.sub("", name)
+    for one in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
+        said = (litellm_table.entry(one) or {}).get(ability)
+        if isinstance(said, bool):
+            return not said
+    return False
