@@ -612,7 +612,8 @@ class Session:
 
 
 def open_session(app: App, session_id: str | None = None) -> Session:
-    """Open a session by id, or the notebook's current one."""
+    """Open a session by id, or the notebook's current one; what its model needs is imported meanwhile."""
+    app.preload_model()
     notebook = app.notebook()
     work = (
         app.workspace.open(session_id, notebook)
