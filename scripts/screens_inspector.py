@@ -35,7 +35,7 @@ from tests.e2e.test_panel import RUN, book
 from tests.review.importers.sample_files import sample
 
 from palimpsest import open_recording
-from palimpsest.public.session_inspection import RecordedSession
+from palimpsest.public.recorded_session import RecordedSession
 
 FOLDER = SCREENS / "inspector"
 RECORDINGS = {

@@ -18,6 +18,7 @@ from palimpsest.public.session_object import Session, open_session
 MODULES = [
     "palimpsest.project",
     "palimpsest.public.session_object",
+    "palimpsest.public.recorded_session",
     "palimpsest.public.session_inspection",
     "palimpsest.public.session_lifecycle",
     "palimpsest.public.session_runs",

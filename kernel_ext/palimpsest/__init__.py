@@ -108,7 +108,7 @@ _HOMES = {
     "whatif": "palimpsest.review.counterfactual.whatif",
     "compare_sessions": "palimpsest.review.recordings.session_comparison",
     "corpus": "palimpsest.review.corpus.corpus",
-    "open_recording": "palimpsest.public.session_inspection",
+    "open_recording": "palimpsest.public.recorded_session",
     "hook": "palimpsest.session.extensions.hooks",
     "unhook": "palimpsest.session.extensions.hooks",
     **dict.fromkeys(

@@ -22,7 +22,7 @@ from palimpsest.project import sessions as sessions
 from palimpsest.project import skills as skills
 from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
-from palimpsest.public.session_inspection import open_recording as open_recording
+from palimpsest.public.recorded_session import open_recording as open_recording
 from palimpsest.public.session_object import Session as Session
 from palimpsest.review.corpus.corpus import corpus as corpus
 from palimpsest.review.counterfactual.whatif import whatif as whatif

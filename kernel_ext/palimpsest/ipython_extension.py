@@ -11,14 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.kernel.cell_recorder import CellRecorder
-from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells, current_notebook
-from palimpsest.frontends.magic.completion import Completions
 from palimpsest.frontends.static_files import missing_front_end
 from palimpsest.frontends.terminal import write_error
 
 if TYPE_CHECKING:
     from palimpsest.app.wiring import App
+    from palimpsest.frontends.kernel.cell_recorder import CellRecorder
+    from palimpsest.frontends.magic.agent_magics import RunningCells
     from palimpsest.public.session_object import Session
 
 _ATTRIBUTE = "_palimpsest_extension"
@@ -27,7 +26,7 @@ _TARGET = "palimpsest"
 _WAIT_SECONDS = 0.05
 """How often the first use checks whether loading has finished; an interrupt is handled in between."""
 
-Build = Callable[[Any, RunningCells, CellRecorder], Any]
+Build = Callable[[Any, "RunningCells", "CellRecorder"], Any]
 
 
 class Extension:
@@ -38,6 +37,11 @@ class Extension:
     """
 
     def __init__(self, shell: Any, build: Build | None = None) -> None:
+        # With the first shell only: a script has none, and need not import IPython for its current session.
+        from palimpsest.frontends.kernel.cell_recorder import CellRecorder
+        from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells
+        from palimpsest.frontends.magic.completion import Completions
+
         self.shell = shell
         self.cells = RunningCells(shell, running=_cells_on_the_stack())
         self.recorder = CellRecorder(shell)
@@ -100,6 +104,7 @@ class Extension:
 
     def _place(self) -> Any:
         from palimpsest.frontends.cell_turn.services import CellPlace
+        from palimpsest.frontends.magic.agent_magics import current_notebook
 
         notebook = current_notebook(self.shell)
         # IPython increments the count as soon as a cell begins.
@@ -186,11 +191,12 @@ def _cells_on_the_stack() -> int:
     return count
 
 
-def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
+def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     """Create the application and its front end for this kernel; runs on the loading thread."""
     from palimpsest.app.wiring import App
     from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+    from palimpsest.frontends.magic.agent_magics import current_notebook
     from palimpsest.frontends.process_guard.agent_pieces import PIECE
     from palimpsest.session.engine import EngineThread
 

@@ -53,6 +53,7 @@ def new_session(
     'Only looking'
     """
     app = current_app()
+    app.preload_model()
     above = parent if parent is None or isinstance(parent, str) else parent.id
     begun = app.workspace.new(app.notebook(), title=title, parent=above, permission=permission)
     return Session(app, app.engine.submit(begun).result())

@@ -54,7 +54,7 @@ def import_all() -> None:
     for name in litellm_model.LATE_IMPORTS:
         with suppress(ImportError):
             import_module(name)
-    import_module("palimpsest.model.tokenizer").counter("tiktoken/o200k_base")("loaded once")
+    import_module("palimpsest.model.tokenizer").load("o200k_base")
     redaction = import_module("palimpsest.transcript.redaction.secret_removal")
     clean_schema = import_module("palimpsest.tools.calls.json_schema").clean_schema
     for tool in import_module("palimpsest.tools.registration.builtin_tools").builtin_tools(

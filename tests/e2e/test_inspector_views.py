@@ -26,7 +26,7 @@ from tests.e2e.test_saved_answer import THEMES
 from tests.review.importers.sample_files import sample
 
 from palimpsest import open_recording
-from palimpsest.public.session_inspection import RecordedSession
+from palimpsest.public.recorded_session import RecordedSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

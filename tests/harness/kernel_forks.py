@@ -116,12 +116,12 @@ def main() -> None:
 def _import_everything() -> None:
     for name in IMPORTED:
         import_module(name)
-    from palimpsest.model.tokenizer import counter  # noqa: PLC0415
+    from palimpsest.model import tokenizer  # noqa: PLC0415
     from palimpsest.tools.calls.json_schema import clean_schema  # noqa: PLC0415
     from palimpsest.tools.registration.builtin_tools import builtin_tools  # noqa: PLC0415
     from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub  # noqa: PLC0415
 
-    counter("tiktoken/o200k_base")("loaded once")
+    tokenizer.load("o200k_base")
     for tool in builtin_tools(kernel=True):
         # A process makes each schema once, and remembers that it holds no secret.
         redacted_value(clean_schema(tool.arguments), scrub)

@@ -35,6 +35,7 @@ def test_a_special_token_is_only_text() -> None:
 
 def test_the_variable_of_tiktoken_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer, "_encodings", {})
+    monkeypatch.setattr(tokenizer, "_counters", {})
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "/mine")
 
     counter("tiktoken/p50k_base")("hello")
@@ -44,6 +45,7 @@ def test_the_variable_of_tiktoken_is_put_back(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_missing_file_is_replaced_by_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer, "_encodings", {})
+    monkeypatch.setattr(tokenizer, "_counters", {})
     monkeypatch.setattr(tokenizer, "rank_directory", lambda: None)
 
     assert counter("tiktoken/o200k_base")("abcdefgh") == 2
@@ -56,6 +58,7 @@ def test_a_damaged_file_is_not_given_to_tiktoken(
     damaged = folder / tokenizer.RANK_FILES["o200k_base"]
     damaged.write_bytes(b"nonsense")
     monkeypatch.setattr(tokenizer, "_encodings", {})
+    monkeypatch.setattr(tokenizer, "_counters", {})
     monkeypatch.setattr(tokenizer, "rank_directory", lambda: folder)
 
     assert counter("tiktoken/o200k_base")("abcdefgh") == 2

@@ -38,6 +38,8 @@ from palimpsest.model.catalog.gateway_names import remark
 from palimpsest.model.catalog.local_servers import LocalModels
 from palimpsest.model.catalog.model_check import check_model, listed_by
 from palimpsest.model.direct.direct_model import DirectModel
+from palimpsest.model.direct.direct_model import preload as preload_http
+from palimpsest.model.direct.supported_models import needs_litellm
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.context_policy import DEFAULT
@@ -151,6 +153,8 @@ class App:
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
         self._asked: Model | None = None
+        self._asks_providers = model is None
+        """No ``model`` was supplied that answers in their place."""
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -341,16 +345,34 @@ class App:
         return () if told else tuple(one for one in (self.warning, self.notice) if one)
 
     def preload(self) -> None:
-        """Start importing what the first answer will need, in the background.
-
-        Not litellm where the rehearsal model will answer: it takes two seconds of CPU and 100 MB.
-        """
-        value = self.config.value
-        named = value.model
-        rehearsed = named is not None and named.startswith(f"{model_info.REHEARSAL.provider}/")
-        if not rehearsed and (named or discovery.is_set_up(self.environment, value.models)):
-            preload()
+        """Start importing and connecting what the first answer will need, in the background."""
+        self.preload_model()
         self.servers.preload()
+
+    def preload_model(self) -> None:
+        """Start importing litellm where the model that will probably answer cannot be asked without it."""
+        expected = self._expected_model()
+        if expected is not None:
+            self._preload_for(expected)
+
+    def _expected_model(self) -> str | None:
+        """Return the model that answers where none is named, as far as is known without asking a server."""
+        value = self.config.value
+        found = discovery.expected_model(self.environment, value.models)
+        return value.model or (found.id if found is not None else None)
+
+    def _preload_for(self, model_id: str) -> None:
+        """Start importing what a model needs: litellm takes seconds of processor and 180 MB, so not for any."""
+        if not self._asks_providers:
+            return
+        try:
+            info = self.info(model_id)
+        except ConfigError:  # told where it is asked
+            return
+        if needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
+            preload()
+        elif info.ref.provider != model_info.REHEARSAL.provider:
+            preload_http()
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return the facts about a model; raises ConfigError for a name that cannot be one."""
@@ -424,8 +446,8 @@ class App:
         if time.monotonic() - at > (OLLAMA_SECONDS if waited else NAMED_SECONDS):
             found = local_servers.models(environment)
             self._local_models = time.monotonic(), found
-            if found.models:
-                preload()
+            if found.models and self._expected_model() is None:
+                self._preload_for(f"{local_servers.PROVIDER}/{found.models[0].name}")
         return found
 
     def known(self, field: str) -> Sequence[str]:

@@ -1,7 +1,8 @@
 """Count tokens offline, with the rank files that litellm ships.
 
 tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the
-cache directory is set around the load and restored. Where the files are missing, four
+cache directory is set around the load and restored. The texts of a first request are counted with the ranks
+alone (``token_ranks.py``), and tiktoken is loaded when there is more to count. Where the files are missing, four
 characters of ASCII or one other character count as a token: rough, but not four times too
 low for Chinese, as characters divided by four are (spec/model-and-store.md B).
 """
@@ -18,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from palimpsest.model.token_ranks import ENCODING, RankTable
 from palimpsest.transcript.errors import ConfigError
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
@@ -47,7 +49,7 @@ SHA256 = {
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
-_counters: "dict[str, tuple[Any, Cached]]" = {}
+_counters: "dict[str, Cached]" = {}
 
 
 def counter(estimator: str) -> Callable[[str], int]:
@@ -58,17 +60,11 @@ def counter(estimator: str) -> Callable[[str], int]:
     if kind != "tiktoken" or name not in RANK_FILES:
         known = ", ".join(["chars/4", *(f"tiktoken/{known}" for known in RANK_FILES)])
         raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
-    return _cached(name, load(name))
-
-
-def _cached(name: str, encoding: Any) -> "Cached":
-    """Return the one counter of an encoding, so that no text is counted again for the next step."""
     with _lock:
-        known, found = _counters.get(name, (None, None))
-        if found is None or known is not encoding:
-            found = Cached(rough if encoding is None else _exact(encoding))
-            _counters[name] = (encoding, found)
-        return found
+        # One for each encoding, so that no text is counted again for the next step.
+        if name not in _counters:
+            _counters[name] = Cached(EncodingCount(name))
+        return _counters[name]
 
 
 def chars_over_four(text: str) -> int:
@@ -136,20 +132,46 @@ def _intact(path: Path, digest: str) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
-def _exact(encoding: Any) -> Callable[[str], int]:
+class EncodingCount:
+    """Counts as an encoding does, which is loaded once there is much to count; nothing is loaded before the first text."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._table: RankTable | None = None
+        self._first = name == ENCODING
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str) -> int:
+        """Return the tokens of a text."""
+        found = self._by_ranks(text) if self._first and self._name not in _encodings else None
+        if found is not None:
+            return found
+        encoding = load(self._name)
+        self._first, self._table = False, None
+        return rough(text) if encoding is None else _counted(encoding, text)
+
+    def _by_ranks(self, text: str) -> int | None:
+        with self._lock:
+            if self._table is None:
+                folder = rank_directory()
+                path = folder / RANK_FILES[self._name] if folder is not None else None
+                if path is None or not _intact(path, SHA256[self._name]):
+                    return None
+                self._table = RankTable(path)
+            return self._table.count(text)
+
+
+def _counted(encoding: Any, text: str) -> int:
     # encode_ordinary, since encode raises on text that looks like a special token.
-    def exact(text: str) -> int:
-        return len(encoding.encode_ordinary(text))
+    def exact(piece: str) -> int:
+        return len(encoding.encode_ordinary(piece))
 
-    def count(text: str) -> int:
-        if len(text) <= LONGEST_COUNTED:
-            return exact(text)
-        step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
-        starts = [round(step * one) for one in range(SAMPLES)]
-        counted = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
-        return round(counted * len(text) / (SAMPLES * SAMPLE_CHARS))
-
-    return count
+    if len(text) <= LONGEST_COUNTED:
+        return exact(text)
+    step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
+    starts = [round(step * one) for one in range(SAMPLES)]
+    counted = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
+    return round(counted * len(text) / (SAMPLES * SAMPLE_CHARS))
 
 
 class LazyEncoding:

@@ -1,33 +1,16 @@
 """The methods of ``Session`` that show its context: the inspector in a cell, and a report as a file."""
 
-import functools
-import os
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.app.wiring import App
-from palimpsest.review.comparison.offline_prices import offline_price
-from palimpsest.review.comparison.price_file import PriceWords, price_words
-from palimpsest.review.comparison.prices import PriceOf
-from palimpsest.review.comparison.session_review import GetPolicy
-from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings import recording
-from palimpsest.review.recordings.recording import Recording
-from palimpsest.review.recordings.recording_review import RecordingReview
-from palimpsest.review.timeline_view.report_data import ReportTexts
-from palimpsest.review.timeline_view.view_queries import (
-    AskView,
-    ViewAnswer,
-    ViewQuery,
-    checked_query,
-)
-from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession
-from palimpsest.store.exchange.importer import ImportControl
 
 if TYPE_CHECKING:
-    from palimpsest.frontends.inspector.answer_queue import AnswerQueue
+    from palimpsest.review.comparison.price_file import PriceWords
+    from palimpsest.review.timeline_view.report_data import ReportTexts
+    from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 
 
 class SessionInspection:
@@ -37,7 +20,9 @@ class SessionInspection:
         self._app = app
         self._session = session
 
-    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
+    def inspect(
+        self, price: "PriceWords | None" = None, lifetime: str | float | None = None
+    ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
 
         It follows the session while the kernel lives; the notebook keeps a picture and tables, which need no
@@ -52,6 +37,8 @@ class SessionInspection:
             InspectorWidget,
             inspector_view,
         )
+        from palimpsest.review.comparison.price_file import price_words
+        from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._session
         words = price_words(price, lifetime)
@@ -61,7 +48,7 @@ class SessionInspection:
             return known
         query = checked_query(AskView, price=words)
 
-        def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
+        def ask(query: "ViewQuery", asker: str) -> "Coroutine[Any, Any, ViewAnswer]":
             return app.inspections.answer_session(live.id, query, asker)
 
         inspected = InspectedSession(
@@ -78,8 +65,8 @@ class SessionInspection:
         path: str | Path,
         *,
         policies: Sequence[str] | str = (),
-        texts: ReportTexts = "preview",
-        price: PriceWords | None = None,
+        texts: "ReportTexts" = "preview",
+        price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
@@ -92,6 +79,7 @@ class SessionInspection:
         'report.html'
         """
         from palimpsest.frontends.inspector.report_file import write_report
+        from palimpsest.review.comparison.price_file import price_words
 
         return write_report(
             self._app.inspections.answers(self._session.id).review(),
@@ -101,91 +89,3 @@ class SessionInspection:
             texts=texts,
             price=price_words(price, lifetime),
         )
-
-
-class RecordedSession(RecordingReview):
-    """A session of a recording: its review, and its inspector in a cell and as a file."""
-
-    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
-        """Show in a cell what filled the context in each request, and what other policies would have sent."""
-        from palimpsest.frontends.inspector.answer_queue import QuestionLine
-        from palimpsest.frontends.inspector.inspector_widget import (
-            InspectedSession,
-            InspectorWidget,
-            inspector_view,
-        )
-        from palimpsest.review.timeline_view.view_answers import ViewAnswers
-
-        engine, queue = _engine()
-        words = price_words(price, lifetime)
-        answers, query = ViewAnswers(self), checked_query(AskView, price=words)
-        line = QuestionLine(answers)
-
-        def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-            return queue.answer(line, query, asker)
-
-        inspected = InspectedSession(
-            id=self.timeline.session,
-            ask=ask,
-            view=lambda: inspector_view(answers.answer(query)),
-        )
-        return InspectorWidget(inspected, engine, words)
-
-    def report(
-        self,
-        path: str | Path,
-        *,
-        policies: Sequence[str] | str = (),
-        texts: ReportTexts = "preview",
-        price: PriceWords | None = None,
-        lifetime: str | float | None = None,
-    ) -> Path:
-        """Write the inspector as one HTML file, as ``Session.report`` does; returns its path."""
-        from palimpsest.frontends.inspector.report_file import write_report
-
-        return write_report(
-            self,
-            path,
-            environment=os.environ,
-            policies=policies,
-            texts=texts,
-            price=price_words(price, lifetime),
-        )
-
-
-@functools.cache
-def _engine() -> "tuple[EngineThread, AnswerQueue]":
-    """Return the thread and the queue that answer about recordings, which belong to no project."""
-    from palimpsest.frontends.inspector.answer_queue import AnswerQueue
-
-    return EngineThread("palimpsest-inspector"), AnswerQueue()
-
-
-def open_recording(
-    path: str | Path,
-    *,
-    session: str = "",
-    get_policy: GetPolicy = get,
-    price_of: PriceOf = offline_price,
-    price: PriceWords | None = None,
-    lifetime: str | float | None = None,
-    control: ImportControl | None = None,
-) -> Recording[RecordedSession]:
-    """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
-
-    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
-    sessions, as in ``inspect``. Each session is a review that can be
-    inspected in a cell and written as a report. Raises UserError with one sentence.
-    """
-    opened = recording.open_recording(
-        path,
-        session=session,
-        get_policy=get_policy,
-        price_of=price_of,
-        price=price,
-        lifetime=lifetime,
-        control=control,
-        review=RecordedSession,
-    )
-    return cast("Recording[RecordedSession]", opened)

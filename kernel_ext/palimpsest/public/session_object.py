@@ -4,28 +4,16 @@ It offers what the magic and the panel can do as a Python object (docs/api.md).
 """
 
 import functools
-from collections.abc import Callable, Collection
-from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
+from palimpsest.public.forwarded_methods import forwarded, forwarded_later
 from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.review.counterfactual.whatif import WhatIf, engine_policy, is_policy_of_review
-from palimpsest.review.inspection.context_report import ContextReport
-from palimpsest.review.inspection.report_builder import build_context_report, build_recorded_report
-from palimpsest.review.policies.policy import ContextPolicy
-from palimpsest.review.reconstruction.decision_points import Redecision
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
-from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
-from palimpsest.review.recordings.imported_report import imported_report
-from palimpsest.review.recordings.session_answers import SessionReviews
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
@@ -47,22 +35,15 @@ from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Todo
 
-W = TypeVar("W")
-P = ParamSpec("P")
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-def forwarded(
-    part: Callable[[W], T], method: Callable[Concatenate[T, P], R]
-) -> Callable[Concatenate[W, P], R]:
-    """Return a method that calls a part's method, with the same name, docstring and parameters."""
-
-    @functools.wraps(method)
-    def call(whole: Any, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return method(part(whole), *arguments, **named)
-
-    return call
+if TYPE_CHECKING:
+    from palimpsest.review.comparison.session_review import SessionReview
+    from palimpsest.review.counterfactual.whatif import WhatIf
+    from palimpsest.review.inspection.context_report import ContextReport
+    from palimpsest.review.policies.policy import ContextPolicy
+    from palimpsest.review.reconstruction.decision_points import Redecision
+    from palimpsest.review.reconstruction.requests import Rebuilt
+    from palimpsest.review.recordings.branch_comparison import BranchComparison
+    from palimpsest.review.recordings.session_answers import SessionReviews
 
 
 def _runs_of(session: "Session") -> SessionRuns:
@@ -77,8 +58,15 @@ def _inspection_of(session: "Session") -> SessionInspection:
     return session._inspection  # noqa: SLF001  the session's own part
 
 
-def _review_of(session: "Session") -> SessionReview:
+def _review_of(session: "Session") -> "SessionReview":
     return session.review
+
+
+def _review_class() -> "type[SessionReview]":
+    """Return the class of reviews, imported when somebody asks: review is as large as all that answers a prompt."""
+    from palimpsest.review.comparison.session_review import SessionReview
+
+    return SessionReview
 
 
 class Session:
@@ -90,7 +78,6 @@ class Session:
         self._runs = SessionRuns(app, live)
         self._lifecycle = SessionLifecycle(app, live)
         self._inspection = SessionInspection(app, live)
-        self._reviews = SessionReviews(app.services.store, live.id, app.price, in_file=True)
 
     @property
     def id(self) -> str:
@@ -392,7 +379,7 @@ class Session:
         return self._live.policy()
 
     @policy.setter
-    def policy(self, chosen: str | Policy | ContextPolicy) -> None:
+    def policy(self, chosen: "str | Policy | ContextPolicy") -> None:
         self.use_policy(chosen)
 
     @property
@@ -405,7 +392,7 @@ class Session:
         session = self._live.snapshot().session
         return session.own_policy if session is not None else None
 
-    def use_policy(self, *words: str | Policy | ContextPolicy) -> Policy:
+    def use_policy(self, *words: "str | Policy | ContextPolicy") -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
         Each argument is the name of a preset, ``name=value`` for one setting, or ``default`` for the
@@ -428,20 +415,24 @@ class Session:
         >>> {request.model.ref.id for request in session.requests()}
         {'rehearsal/rules'}
         """
+        from palimpsest.review.reconstruction.requests import requests
+
         self._flush()
         return requests(self._app.services.store, self.id)
 
-    def rebuild(self, request: StepRequest | str) -> Rebuilt:
+    def rebuild(self, request: StepRequest | str) -> "Rebuilt":
         """Rebuild what the model saw at a request, from the log.
 
         >>> session.rebuild(session.requests()[-1]).matches
         True
         """
+        from palimpsest.review.reconstruction.requests import rebuild
+
         self._flush()
         request_id = request if isinstance(request, str) else request.id
         return rebuild(self._app.services.store, self.id, request_id)
 
-    def context(self, request: StepRequest | str | None = None) -> ContextReport:
+    def context(self, request: StepRequest | str | None = None) -> "ContextReport":
         """Report what fills the context window, in the next request or in a recorded one.
 
         As the last line of a cell it is drawn: the window, what fills it, and what was removed, since
@@ -451,6 +442,12 @@ class Session:
         >>> window.used + window.free + window.reserve == window.window
         True
         """
+        from palimpsest.review.inspection.report_builder import (
+            build_context_report,
+            build_recorded_report,
+        )
+        from palimpsest.review.recordings.imported_report import imported_report
+
         self._flush()
         clean = scrubber(self._app.environment)
         if request is not None:
@@ -467,8 +464,14 @@ class Session:
             hidden_variables=left_out(self._app),
         )
 
+    @functools.cached_property
+    def _reviews(self) -> "SessionReviews":
+        from palimpsest.review.recordings.session_answers import SessionReviews
+
+        return SessionReviews(self._app.services.store, self.id, self._app.price, in_file=True)
+
     @property
-    def review(self) -> SessionReview:
+    def review(self) -> "SessionReview":
         """What review says of the session: its requests, items and decisions as tables, its breaks and wastes.
 
         >>> len(session.review.requests.rows) > 0
@@ -477,23 +480,23 @@ class Session:
         self._flush()
         return self._reviews.at(self._live.snapshot().seq)
 
-    compare = forwarded(_review_of, SessionReview.compare)
-    sweep = forwarded(_review_of, SessionReview.sweep)
-    breaks = forwarded(_review_of, SessionReview.breaks)
-    wastes = forwarded(_review_of, SessionReview.wastes)
-    own_rule = forwarded(_review_of, SessionReview.own_rule)
-    proof = forwarded(_review_of, SessionReview.proof)
-    why = forwarded(_review_of, SessionReview.why)
-    request = forwarded(_review_of, SessionReview.request)
-    difference = forwarded(_review_of, SessionReview.difference)
-    compactions = forwarded(_review_of, SessionReview.compactions)
+    compare = forwarded_later(_review_of, lambda: _review_class().compare)
+    sweep = forwarded_later(_review_of, lambda: _review_class().sweep)
+    breaks = forwarded_later(_review_of, lambda: _review_class().breaks)
+    wastes = forwarded_later(_review_of, lambda: _review_class().wastes)
+    own_rule = forwarded_later(_review_of, lambda: _review_class().own_rule)
+    proof = forwarded_later(_review_of, lambda: _review_class().proof)
+    why = forwarded_later(_review_of, lambda: _review_class().why)
+    request = forwarded_later(_review_of, lambda: _review_class().request)
+    difference = forwarded_later(_review_of, lambda: _review_class().difference)
+    compactions = forwarded_later(_review_of, lambda: _review_class().compactions)
 
     def whatif(
         self,
-        *words: str | Policy | ContextPolicy,
+        *words: "str | Policy | ContextPolicy",
         summary_tokens: int = SUMMARY_TOKENS,
         exact: bool = False,
-    ) -> WhatIf:
+    ) -> "WhatIf":
         """Return what would have been sent under another policy; no model is called.
 
         Arguments are those of ``use_policy``, or one policy of ``palimpsest.policies`` by its name or as a value;
@@ -504,6 +507,10 @@ class Session:
         >>> session.whatif("opencode-1.18").other.policy is not None
         True
         """
+        from palimpsest.review.counterfactual.exact_whatif import exact_whatif
+        from palimpsest.review.counterfactual.light_whatif import light_whatif
+        from palimpsest.review.counterfactual.whatif import engine_policy
+
         review = self.review
         services = self._app.services
         policy = self._policy_of(words)
@@ -518,11 +525,13 @@ class Session:
         )
 
     def _policy_of(
-        self, words: tuple[str | Policy | ContextPolicy, ...]
-    ) -> str | Policy | ContextPolicy | None:
+        self, words: "tuple[str | Policy | ContextPolicy, ...]"
+    ) -> "str | Policy | ContextPolicy | None":
         """Return the policy that words of ``whatif`` stand for; None without any."""
         if not words:
             return None
+        from palimpsest.review.counterfactual.whatif import is_policy_of_review
+
         if len(words) == 1 and is_policy_of_review(words[0]):
             return words[0]
         services = self._app.services
@@ -531,8 +540,10 @@ class Session:
             raise UserError("Give whatif one policy of palimpsest.policies, and nothing beside it.")
         return policy_from(services.policy, self.policy, engine)
 
-    def redecide(self) -> Redecision:
+    def redecide(self) -> "Redecision":
         """Make the context decisions again from the log alone; the result must equal the recorded ones."""
+        from palimpsest.review.reconstruction.redecision import redecide
+
         self._flush()
         return redecide(self._app.services.store, self.id, counter=self._app.services.count)
 
@@ -557,7 +568,7 @@ class Session:
         forking = self._app.workspace.fork(self.id, message_id, request=request, model=model)
         return Session(self._app, self._app.engine.submit(forking).result())
 
-    def branches(self) -> BranchComparison:
+    def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.
 
         These are the session that all were forked from, its forks, and theirs, each with where it parts from its own. Answers, cost and context stand side by side; it is shown as text, Markdown or HTML. Raises UserError for a
@@ -569,6 +580,8 @@ class Session:
         >>> [one.requests for one in branch.branches().branches][-1] > 0
         True
         """
+        from palimpsest.review.recordings.branch_comparison import compare_branches
+
         self._flush()
         store = self._app.services.store
         return compare_branches(store.list(), store.read, self.id)
@@ -599,7 +612,8 @@ class Session:
 
 
 def open_session(app: App, session_id: str | None = None) -> Session:
-    """Open a session by id, or the notebook's current one."""
+    """Open a session by id, or the notebook's current one; what its model needs is imported meanwhile."""
+    app.preload_model()
     notebook = app.notebook()
     work = (
         app.workspace.open(session_id, notebook)

@@ -9,7 +9,12 @@ from tests.model.model_list_server import listing_server
 from tests.model.raw_server import answer, serving
 
 from palimpsest.model.catalog import local_servers
-from palimpsest.model.catalog.discovery import choose, is_set_up, known_models, unresponsive_servers
+from palimpsest.model.catalog.discovery import (
+    choose,
+    expected_model,
+    known_models,
+    unresponsive_servers,
+)
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
 from palimpsest.model.catalog.model_info import model_info
 from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
@@ -187,8 +192,10 @@ def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:
     assert choose({}, nothing, settings).id == "mine/qwen3"
     assert choose({"OPENAI_API_KEY": "x"}, nothing, settings).provider == "openai"
     assert choose({"OLLAMA_HOST": GONE}, nothing, settings).id == "mine/qwen3"
-    assert is_set_up({}, settings)
-    assert not is_set_up({}, {"anthropic/claude-opus-4-5": ModelSettings(window=100_000)})
+    unplaced = {"anthropic/claude-opus-4-5": ModelSettings(window=100_000)}
+    assert expected_model({}, settings) == choose({}, nothing, settings)
+    assert expected_model({}, unplaced) is None
+    assert expected_model({"OPENAI_BASE_URL": GONE}, settings).provider == "openai"
 
 
 def test_an_anthropic_server_without_a_key_answers_before_the_rehearsal() -> None:

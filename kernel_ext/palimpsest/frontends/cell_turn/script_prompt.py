@@ -8,15 +8,9 @@ itself sends with ``start()``, which leaves the thread free for ``reply()``.
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.cell_questions import permission_question
-from palimpsest.frontends.cell_turn.held_requests import (
-    UNKNOWN,
-    RunCoroutine,
-    carry_out,
-    held_question,
-)
 from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -26,6 +20,9 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.cell_turn.held_requests import RunCoroutine
 
 TICK_SECONDS = 0.1
 STOP_SECONDS = 2.0
@@ -40,7 +37,7 @@ def attended(
     future: "Future[Answer]",
     said: Sequence[str] = (),
     *,
-    run: RunCoroutine,
+    run: "RunCoroutine",
 ) -> Answer:
     """Return the answer; a keyboard interrupt stops the turn. ``said`` is printed to stderr first.
 
@@ -72,6 +69,9 @@ def attended(
 
 
 def _replied(ask: Ask) -> Reply:
+    # With the first question: the questions of a cell know IPython's stop button, which a script has not.
+    from palimpsest.frontends.cell_turn.cell_questions import permission_question
+
     question = permission_question(ask, _clean)
     while (line := _line(question.prompt)) is not None:
         reply = question.take(line)
@@ -91,8 +91,10 @@ def _interview(session: KernelSession, asked: QuestionAsked) -> None:
     session.answer(asked.question_id, found if any(found) else None)
 
 
-def _hold(session: KernelSession, proposal: ProposedRequest, run: RunCoroutine) -> None:
+def _hold(session: KernelSession, proposal: ProposedRequest, run: "RunCoroutine") -> None:
     """Read what to do with a request that step mode holds; without a terminal it is let go."""
+    from palimpsest.frontends.cell_turn.held_requests import UNKNOWN, carry_out, held_question
+
     text = _clean(held_question(proposal))
     while (line := _line(text)) is not None:
         try:

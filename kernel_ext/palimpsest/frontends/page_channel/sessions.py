@@ -5,8 +5,8 @@ Border: does the work of these commands on the engine and publishes the results;
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
@@ -23,9 +23,12 @@ from palimpsest.frontends.protocol.sessions import (
     Retitle,
     SessionRow,
 )
-from palimpsest.review.recordings.branch_comparison import BranchComparison, compare_branches
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.interface import SessionSummary
+from palimpsest.transcript.session_record.events import Record
+
+if TYPE_CHECKING:
+    from palimpsest.review.recordings.branch_comparison import BranchComparison
 
 
 class SessionsChannel:
@@ -86,7 +89,7 @@ class SessionsChannel:
     async def _branches(self, command: ListBranches) -> None:
         workspace, submit = self._services.workspace, self._services.engine.submit
         found = await asyncio.to_thread(
-            compare_branches,
+            _compared,
             workspace.sessions(),
             lambda one: submit(workspace.records(one)).result(),
             command.session,
@@ -98,7 +101,16 @@ MOST_ROWS = 100
 """Sessions in one answer; a page asks for more when a person scrolls down."""
 
 
-def branch_table(found: BranchComparison) -> BranchTable:
+def _compared(
+    sessions: Sequence[SessionSummary], read: Callable[[str], Iterable[Record]], session: str
+) -> "BranchComparison":
+    """Compare branches on a thread, which imports the comparison with the first of them."""
+    from palimpsest.review.recordings.branch_comparison import compare_branches
+
+    return compare_branches(sessions, read, session)
+
+
+def branch_table(found: "BranchComparison") -> BranchTable:
     """Return branches side by side in the form of the protocol."""
     columns = (
         BranchColumn(

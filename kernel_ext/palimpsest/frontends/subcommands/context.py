@@ -1,24 +1,24 @@
 """Show the window or one request of a session, what changed between two, and why an item is in one or not.
 
 Border: text from a session's review; nothing is sent or written, and what comes out is cleaned of secrets.
+Review is imported with the first question, so that ``%load_ext`` does without.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import in_html, inline
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.inspection.context_report import ContextReport
-from palimpsest.review.inspection.report_builder import build_context_report
-from palimpsest.review.recordings.imported_report import imported_report
-from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.values import Price
+
+if TYPE_CHECKING:
+    from palimpsest.review.comparison.session_review import SessionReview
+    from palimpsest.review.inspection.context_report import ContextReport
 
 NO_REQUEST = "Nothing was sent in this session yet, so there is no request to look at."
 SHORT_ID = 4
@@ -62,8 +62,11 @@ class ContextCommands:
 
     def window(
         self, session: KernelSession, clean: Callable[[str], str], hidden_variables: int
-    ) -> ContextReport:
+    ) -> "ContextReport":
         """Return what fills the window: in the next request, or in the last one of a recording that is only read."""
+        from palimpsest.review.inspection.report_builder import build_context_report
+        from palimpsest.review.recordings.imported_report import imported_report
+
         kept = session.snapshot().session
         if kept is not None and kept.read_only:
             return imported_report(self.review(session), clean)
@@ -74,8 +77,10 @@ class ContextCommands:
             hidden_variables=hidden_variables,
         )
 
-    def review(self, session: KernelSession) -> SessionReview:
+    def review(self, session: KernelSession) -> "SessionReview":
         """Return the review of a session as far as it is written."""
+        from palimpsest.review.recordings.stored_review import stored_review
+
         journal = getattr(session, "journal", None)
         if journal is not None:
             journal.flush_sync()
@@ -91,7 +96,7 @@ class ContextCommands:
         return price
 
 
-def _item(review: SessionReview, name: str, request: str) -> int | str:
+def _item(review: "SessionReview", name: str, request: str) -> int | str:
     """Return an item's number from 1, or the id that a short id of a part or message is the end of.
 
     Raises UserError where there is none; ``request`` is what was asked about.

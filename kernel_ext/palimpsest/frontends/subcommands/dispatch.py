@@ -26,10 +26,6 @@ from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.review.comparison.recorded_words import recorded_words
-from palimpsest.review.comparison.request_totals import request_totals
-from palimpsest.review.recordings.branch_comparison import compare_branches
-from palimpsest.review.replay.ruler import money_words
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import Snapshot
@@ -182,6 +178,10 @@ class Subcommands:
         kept = picture.session
         if kept is None or not kept.read_only:
             return _cost(picture)
+        from palimpsest.review.comparison.recorded_words import recorded_words
+        from palimpsest.review.comparison.request_totals import request_totals
+        from palimpsest.review.replay.ruler import money_words
+
         review = ContextCommands(self._services).review(session)
         totals = request_totals(review.timeline, review.ruler, review.price())
         told = recorded_words(review.timeline.recorded_totals)
@@ -309,6 +309,8 @@ class Subcommands:
         return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
 
     def _branches(self, argument: str, place: CellPlace) -> CommandOutput:
+        from palimpsest.review.recordings.branch_comparison import compare_branches
+
         session_id = argument or self._current(place).id
         workspace, submit = self._services.workspace, self._services.engine.submit
         found = compare_branches(

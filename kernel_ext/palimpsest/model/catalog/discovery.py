@@ -35,6 +35,9 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 SMALLEST_WINDOW = 16_000
 """Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
+UNKNOWN_NAME = "unknown"
+"""Stands for the name of a model while its server was not asked for it."""
+
 Ollama = Callable[[Mapping[str, str]], LocalModels]
 """Queries the user's Ollama for its models."""
 
@@ -63,12 +66,9 @@ def choose(
     served = _served(environment)
     if served is not None:
         return served
-    for provider, name in DEFAULT_MODELS.items():
-        if has_key(provider, environment):
-            return ModelRef(provider=provider, name=name)
-    placed = next(_placed(environment, overrides), None)
-    if placed is not None:
-        return placed
+    expected = expected_model(environment, overrides)
+    if expected is not None:
+        return expected
     found = ollama(environment)
     usable = next((model for model in found.models if _is_enough(model)), None)
     if usable is not None:
@@ -78,13 +78,21 @@ def choose(
     return REHEARSAL
 
 
-def is_set_up(environment: Mapping[str, str], overrides: Overrides | None = None) -> bool:
-    """Tell whether a server or a provider's key is configured, Ollama aside; no server is queried."""
-    return (
-        base_of(COMPATIBLE, environment) is not None
-        or any(has_key(provider, environment) for provider in DEFAULT_MODELS)
-        or any(True for _ in _placed(environment, overrides))
-    )
+def expected_model(
+    environment: Mapping[str, str], overrides: Overrides | None = None
+) -> ModelRef | None:
+    """Return the model that ``choose`` will probably choose, as far as that is known without asking a server.
+
+    None where an Ollama or the rehearsal model will answer. A server whose models are not known has one without a name
+    of its own.
+    """
+    if base_of(COMPATIBLE, environment) is not None:
+        named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
+        return ModelRef(provider=COMPATIBLE, name=named or UNKNOWN_NAME)
+    for provider, name in DEFAULT_MODELS.items():
+        if has_key(provider, environment):
+            return ModelRef(provider=provider, name=name)
+    return next(_placed(environment, overrides), None)
 
 
 def unresponsive_servers(

@@ -1,0 +1,49 @@
+"""Methods of ``Session`` that one of its parts carries out, with the part's docstring and parameters."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+W = TypeVar("W")
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def forwarded(
+    part: Callable[[W], T], method: Callable[Concatenate[T, P], R]
+) -> Callable[Concatenate[W, P], R]:
+    """Return a method that calls a part's method, with the same name, docstring and parameters."""
+
+    @functools.wraps(method)
+    def call(whole: Any, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return method(part(whole), *arguments, **named)
+
+    return call
+
+
+def forwarded_later(
+    part: Callable[[W], T], method: Callable[[], Callable[Concatenate[T, P], R]]
+) -> Callable[Concatenate[W, P], R]:
+    """Return such a method without importing the part's class: ``method`` does when somebody looks at it."""
+    return cast("Callable[Concatenate[W, P], R]", _ForwardedLater(part, method))
+
+
+class _ForwardedLater(Generic[W, T, P, R]):
+    """Stands in a class for a method, and takes its place with the method at the first look."""
+
+    def __init__(
+        self, part: Callable[[W], T], method: Callable[[], Callable[Concatenate[T, P], R]]
+    ) -> None:
+        self._part = part
+        self._method = method
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, whole: W | None, owner: type) -> Any:
+        call = forwarded(self._part, self._method())
+        home = next(one for one in owner.__mro__ if one.__dict__.get(self._name) is self)
+        setattr(home, self._name, call)
+        return getattr(owner if whole is None else whole, self._name)
