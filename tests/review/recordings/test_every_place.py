@@ -13,7 +13,11 @@ from tests.review.money_recordings import FACTS, RIGHT, written
 import palimpsest
 from palimpsest.frontends.command_line.main import main
 from palimpsest.render.content.phrases import usd_text
-from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
+from palimpsest.review.comparison.session_figures import (
+    RECORDED_COLUMNS,
+    SessionFigures,
+    session_figures,
+)
 from palimpsest.review.recordings.imported_report import imported_report
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.replay.ruler import money_words
@@ -25,6 +29,7 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 
 SAMPLES = sorted(one.name.removesuffix(".xz") for one in FOLDER.iterdir())
 LONG = frozenset({"pi_large_session.jsonl", "codex_rollout.jsonl"})
+RECORDED = [key for key, _, _ in RECORDED_COLUMNS]
 PRICES = (
     (),
     ("--price", "units"),
@@ -82,6 +87,7 @@ def walk(
     with ThreadPoolExecutor(1) as threads:
         kept = palimpsest.corpus(folder, threads, cache=False, **given)
         by_id = {one.session: one for one in kept.figures}
+        in_table = {one["session"]: one for one in kept.table.records()}
         assert by_id
     with palimpsest.open_recording(path, **given) as recording:
         assert len(recording) == len(inspected)
@@ -98,6 +104,11 @@ def walk(
             # A subagent whose model has no price is priced beside its parent, and in units alone.
             if figures.session in by_id and by_id[figures.session].unit == figures.unit:
                 assert by_id[figures.session].cost == pytest.approx(figures.cost)
+            for key in RECORDED:
+                assert said[key] == getattr(figures, key)
+                if figures.session in by_id:
+                    assert getattr(by_id[figures.session], key) == getattr(figures, key)
+                    assert in_table[figures.session][key] == getattr(figures, key)
             if review.timeline.requests:
                 same_in_tables(review, figures)
                 same_in_view(review, figures, timeline_view(review))
@@ -165,6 +176,7 @@ def same_in_report(review: RecordingReview, figures: SessionFigures) -> None:
     view, data = report_data(ViewAnswers(review), ["raw"], "none", None, lambda one: one)
     assert amount(view.requests.cost) == pytest.approx(figures.cost)
     assert "~~" not in data
+    assert figures.recorded_words in data
 
 
 def same_in_comparison(review: RecordingReview, figures: SessionFigures) -> None:
@@ -210,6 +222,13 @@ def test_what_a_recording_tells_of_the_whole_is_told_everywhere(
     assert words in timeline_view(review).totals
     assert words in review.compare(["recorded"]).text
     assert words in palimpsest.compare_sessions(path, path).text
+    with ThreadPoolExecutor(1) as threads:
+        every = palimpsest.corpus(path.parent.parent, threads, cache=False)
+        told_costs = {row["recorded_cost"] for row in every.table.records()}
+    assert told_costs == {row["recorded_cost"] for row in every.json()["sessions"]}
+    assert told_costs >= {1.25, 0.75, None}
+    # It is a fact, and never marked as an estimate.
+    assert not any(key in RECORDED for _, key in every.table.estimates)
     # No cost of a request was recorded, so none is at recorded prices.
     assert "the recorded costs are at these" not in shown
     (atif,) = told(capsys, "inspect", str(made["costs_alone.json"]), "--json")["sessions"]

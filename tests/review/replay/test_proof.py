@@ -143,7 +143,7 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
     assert table.text.index("Replayed as recorded") < table.text.index("policy ")
     assert "\nraw ?" in table.text
     assert "| raw ? |" in table.markdown
-    assert table.html.count('<tr style="opacity:0.55">') == 2
+    assert table.html.count('<tr style="opacity:0.75;font-style:italic">') == 2
     assert compared.json()["proof"]["share"] == 0.0
     assert not compare_policies(
         pi_timeline(), [None], fit_ruler(pi_timeline()), UNITS

@@ -6,7 +6,11 @@ from typing import Any
 
 from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, marked, shown_cell
 from palimpsest.review.comparison.cache_breaks import CacheBreaks
-from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
+from palimpsest.review.comparison.session_figures import (
+    RECORDED_COLUMNS,
+    SessionFigures,
+    session_figures,
+)
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.comparison.subagents import Subagents
 from palimpsest.review.comparison.wastes import Wastes
@@ -29,15 +33,6 @@ _TOTALS: tuple[tuple[str, str, Form], ...] = (
     ("compactions", "compactions", "count"),
     ("seconds", "time", "seconds"),
 )
-
-
-_TOLD: tuple[tuple[str, str, Form], ...] = (
-    ("recorded_cost", "cost of the whole, USD", "usd"),
-    ("recorded_input", "input tokens of the whole", "count"),
-    ("recorded_output", "output tokens of the whole", "count"),
-    ("recorded_requests", "requests of the whole", "count"),
-)
-"""Facts about all requests together, beside the sums over single ones."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ class SessionReport:
                 f"{title}, as the recording tells it",
                 shown_cell(value, TableColumn(key, title, form)),
             )
-            for key, title, form in _TOLD
+            for key, title, form in RECORDED_COLUMNS
             if (value := getattr(one, key)) is not None
         ]
         for name, number in one.tools.items():

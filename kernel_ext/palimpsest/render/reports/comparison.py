@@ -107,7 +107,7 @@ class Comparison:
         )
         notes = "\n".join(f"<p>{_words(one)}</p>" for one in (self.more, *self.notes) if one)
         lead = "".join(f"<p>{_words(one)}</p>\n" for one in self.lead)
-        pale = f' style="{_PALE}"' if self.is_doubtful else ""
+        pale = f' style="{_UNSURE}"' if self.is_doubtful else ""
         return (
             f"<p><b>{_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
             f"<th {_RIGHT}>{_swatch(WAS)}{_words(self.was)}</th>"
@@ -144,6 +144,9 @@ _RIGHT = f'style="text-align:right;{_CELL}"'
 _BARS = f'style="text-align:left;width:260px;{_CELL}"'
 _NUMBER = f'style="text-align:right;font-variant-numeric:tabular-nums;{_CELL}"'
 _PALE = "opacity:0.45"
+"""Of a bar, which has a text beside it."""
+_UNSURE = "opacity:0.75;font-style:italic"
+"""Of text that still has to be read: paler, its contrast is below 4.5 in a notebook's light theme."""
 
 
 def _number(text: str) -> str:

@@ -245,7 +245,7 @@ def json_attribute(text: str) -> str:
     return f'"{in_html(clean(text))}"'
 
 
-_PALE = ' style="opacity:0.55"'
+_PALE = ' style="opacity:0.75;font-style:italic"'
 
 
 def _titled(column: TableColumn) -> str:

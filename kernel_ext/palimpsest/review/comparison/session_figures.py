@@ -73,6 +73,8 @@ class SessionFigures:
     recorded_cost: float | None = None
     """US dollars that the recording tells of the session as a whole, where it does: a fact beside ``cost``."""
     recorded_input: int | None = None
+    recorded_cached: int | None = None
+    """Of these, read from the provider's cache."""
     recorded_output: int | None = None
     recorded_requests: int | None = None
     recorded_words: str = ""
@@ -138,6 +140,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         clock=clock_sentence(timeline),
         recorded_cost=told.cost,
         recorded_input=told.input,
+        recorded_cached=told.cached,
         recorded_output=told.output,
         recorded_requests=told.requests,
         recorded_words=recorded_words(told),
@@ -159,6 +162,14 @@ def _seconds(timeline: Timeline) -> float | None:
     return (last - min(started)) / 1000 if started and last > min(started) else None
 
 
+RECORDED_COLUMNS: tuple[tuple[str, str, Form], ...] = (
+    ("recorded_cost", "cost of the whole, USD", "usd"),
+    ("recorded_input", "input tokens of the whole", "count"),
+    ("recorded_cached", "input tokens of the whole from the cache", "count"),
+    ("recorded_output", "output tokens of the whole", "count"),
+    ("recorded_requests", "requests of the whole", "count"),
+)
+"""Facts that a recording tells about all requests together, beside the sums over single ones."""
 _COLUMNS: tuple[tuple[str, str, Form], ...] = (
     ("session", "session", "text"),
     ("title", "title", "text"),
@@ -181,6 +192,7 @@ _COLUMNS: tuple[tuple[str, str, Form], ...] = (
     ("tools", "tools", "text"),
     ("compactions", "compactions", "count"),
     ("seconds", "time", "seconds"),
+    *RECORDED_COLUMNS,
 )
 
 

@@ -24,7 +24,7 @@ from palimpsest.store.project_folder.layout import (
 )
 from palimpsest.transcript.errors import PalimpsestError
 
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 """Raised when rows are measured otherwise."""
 ENDING = ".rows"
 MOST_BYTES = 64_000_000

@@ -69,6 +69,12 @@ describe('the proof', () => {
       .getAllByRole('columnheader')
       .map(one => one.textContent.endsWith('?'));
     expect(heads).toEqual([false, false, true, true]);
+    expect(screen.getByText(WHY)).toBeTruthy();
+    const lines = screen.getByRole('table', { name: /^Cost up to/ });
+    const marked = within(lines)
+      .getAllByRole('rowheader')
+      .map(one => one.textContent.endsWith('?'));
+    expect(marked).toEqual([false, true, true]);
   });
 
   it('marks where the cache is lost as in the recording', async () => {

@@ -3,7 +3,12 @@ import { useMemo, useRef } from 'react';
 import { count as whole, short } from '../../../state/display/numberFormat';
 import { linePath, ticks } from '../../../state/inspector/areaPaths';
 import { costSeries, recordedCosts } from '../../../state/inspector/costSeries';
-import { foreignPrice, money } from '../../../state/inspector/labels';
+import {
+  DOUBTFUL,
+  foreignPrice,
+  isDoubtful,
+  money
+} from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection } from '../controls/inspection';
@@ -27,6 +32,7 @@ export function CostChart() {
   const width = useElementWidth(plot);
   const price = foreignPrice(view);
   const isFact = view.recorded.facts?.cost_is_fact ?? false;
+  const doubt = isDoubtful(view) ? DOUBTFUL : '';
   const lines = useMemo(
     () =>
       [
@@ -42,18 +48,18 @@ export function CostChart() {
         },
         {
           kind: 'recorded' as const,
-          name: words.__('recorded, estimated from the texts'),
+          name: words.__('recorded, estimated from the texts') + doubt,
           sums: costSeries(recorded.track)
         },
         {
           kind: 'what-if' as const,
-          name: whatIf?.track.policy ?? '',
+          name: (whatIf?.track.policy ?? '') + doubt,
           sums: whatIf === null ? null : costSeries(whatIf.track)
         }
       ].flatMap(({ kind, name, sums }) =>
         sums === null ? [] : [{ kind, name, sums }]
       ),
-    [view, recorded, whatIf, price, isFact, words]
+    [view, recorded, whatIf, price, isFact, doubt, words]
   );
   const count = view.requests.id.length;
   const most =

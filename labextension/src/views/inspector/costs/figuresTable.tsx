@@ -120,6 +120,11 @@ export const FiguresTable = memo(function FiguresTable() {
                 )}{' '}
         {view.ruler.words}
       </p>
+      {isDoubtful(view) && (
+        <p className="plm-Proof" data-doubtful="true">
+          {view.proof?.sentences.slice(1).join(' ')}
+        </p>
+      )}
     </section>
   );
 });

@@ -54,7 +54,11 @@ function ProofSentences({ view }: { view: TimelineView }) {
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
       <strong>{first}</strong>
-      {others.length > 0 && ` ${others.join(' ')}`}
+      {others.map(one => (
+        <span key={one} className="plm-Proof-more">
+          {` ${one}`}
+        </span>
+      ))}
     </p>
   );
 }
