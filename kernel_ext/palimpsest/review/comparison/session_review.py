@@ -15,6 +15,7 @@ from palimpsest.review.comparison.given_prices import (
 )
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.comparison.own_engine_rule import own_engine_rule
 from palimpsest.review.comparison.own_rule import OwnRule, own_rule
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
@@ -445,11 +446,15 @@ class SessionReview:
     def own_rule(self) -> OwnRule | None:
         """Return how the rule of the agent that was recorded fits the compactions that it made by itself.
 
-        None where there is no preset of the agent: such as of a session of ours, whose policy was recorded with it.
+        Of a session of ours it is the policy that was recorded with each request, and its clearings count, too. None
+        where there is no preset of the agent, or no request.
 
         >>> session.own_rule() is None
         True
         """
+        policies = {} if self.sent is None else self.sent.policies
+        if policies:
+            return own_engine_rule(self.timeline, self.ruler, policies)
         return own_rule(self.timeline, self.ruler)
 
     # Policies
