@@ -4,7 +4,8 @@ The policy of each request is in the log, so that nothing is taken: the session 
 replay does is held against what the live loop did. A request of another policy than the one before is compared with its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from palimpsest.review.comparison.own_rule import (
@@ -16,9 +17,9 @@ from palimpsest.review.comparison.own_rule import (
     with_coming,
 )
 from palimpsest.review.policies.engine_policies import EnginePolicy
-from palimpsest.review.policies.policy import Probe
+from palimpsest.review.policies.policy import ContextPolicy, Probe
 from palimpsest.review.replay.ruler import Ruler
-from palimpsest.review.replay.simulation import simulate
+from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
 
@@ -36,17 +37,25 @@ class _Acts(NamedTuple):
 
 
 def own_engine_rule(
-    timeline: Timeline, ruler: Ruler, policies: Mapping[str, Policy]
+    timeline: Timeline,
+    ruler: Ruler,
+    policies: Mapping[str, Policy],
+    replay: Callable[[ContextPolicy], Simulation] | None = None,
 ) -> OwnRule | None:
     """Return how our own rule fits a session of ours; None where no policy was recorded with it, or no request was sent.
 
-    ``policies`` are those of the requests, by the ids of their answers' messages.
+    ``policies`` are those of the requests, by the ids of their answers' messages. ``replay`` keeps what it replayed of this
+    timeline; without it each policy is replayed here.
     """
+    if not timeline.requests:
+        return None
     coming = with_coming(timeline)
+    if replay is None or coming is not timeline:
+        replay = partial(simulate, coming, ruler=ruler)
     held = _policy_of_each(coming, policies)
     if not held:
         return None
-    acts = [_acts(coming, policy, ruler, held) for policy in _different(held)]
+    acts = [_acts(replay, policy, held) for policy in _different(held)]
     by_hand, recorded = compactions_of(timeline, failed=False)
     compacts = frozenset().union(*(one.compactions for one in acts))
     found = matched(recorded, compacts.difference({*by_hand}.difference(recorded)))
@@ -98,15 +107,17 @@ def _different(held: Sequence[Policy]) -> list[Policy]:
     return found
 
 
-def _acts(timeline: Timeline, policy: Policy, ruler: Ruler, held: Sequence[Policy]) -> _Acts:
+def _acts(
+    replay: Callable[[ContextPolicy], Simulation], policy: Policy, held: Sequence[Policy]
+) -> _Acts:
     rule = EnginePolicy.of(policy)
-    replay = simulate(timeline, rule, ruler)
+    found = replay(rule)
     mine = [
         one
-        for one in replay.timeline.transitions
+        for one in found.timeline.transitions
         if one.rule == rule.name and one.request < len(held) and held[one.request] == policy
     ]
-    tokens = (one.probe for one in reversed(replay.probes) if one.probe.unit == "tokens")
+    tokens = (one.probe for one in reversed(found.probes) if one.probe.unit == "tokens")
     return _Acts(
         frozenset(one.request for one in mine if one.state == "summarised"),
         frozenset((one.item, one.request) for one in mine if one.state != "summarised"),
