@@ -281,3 +281,132 @@ def test_every_agent_of_the_table_has_its_preset() -> None:
     for agent in AGENTS.values():
         for preset in agent.presets:
             assert get(preset).name == preset
+
+
+# Compactions of several kinds, and windows that change
+
+
+def test_an_act_of_the_rule_is_of_one_compaction() -> None:
+    """The second was not the rule's: its request was small when it was made."""
+    found = found_in(
+        made("claude-code", [168_000, 20_000, 21_000], (1, "automatic"), (2, "automatic"))
+    )
+
+    assert (found.at, found.missed) == ((1,), (2,))
+
+
+def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
+    """The person compacted what was over the threshold; the compaction after it has another reason."""
+    found = found_in(
+        made("claude-code", [168_000, 20_000, 21_000], (1, "by hand"), (2, "automatic"))
+    )
+
+    assert (found.by_hand, found.at, found.missed) == ((1,), (), (2,))
+
+
+@pytest.mark.parametrize("first", ["by hand", "automatic"])
+def test_two_compactions_before_one_request_are_both_told(first: str) -> None:
+    second = "automatic" if first == "by hand" else "by hand"
+
+    found = found_in(made("claude-code", [168_000, 20_000], (1, first), (1, second)))
+
+    assert (found.by_hand, found.at) == ((1,), (1,))
+
+
+def test_a_compaction_before_the_first_request_is_not_that_of_the_next() -> None:
+    """The session was continued from another; that the second request is over the threshold says nothing of it."""
+    sizes = [168_000, 169_000, 20_000]
+
+    found = found_in(made("claude-code", sizes, (0, "automatic"), (2, "automatic")))
+
+    assert (found.unclear, found.at, found.missed) == ((0,), (2,), ())
+
+
+def test_compactions_by_both_are_told_apart() -> None:
+    sizes = [100_000, 20_000, 167_500, 20_000, 90_000, 20_000, 168_000, 21_000]
+    events = ((1, "by hand"), (3, "automatic"), (5, "by hand"), (7, "automatic"))
+
+    found = found_in(made("claude-code", sizes, *events))
+
+    assert (found.by_hand, found.at, found.missed, found.extra) == ((1, 5), (3, 7), (), ())
+
+
+def windowed(origin: str, rows: list[tuple[int, str, int]], *compactions: int) -> Timeline:
+    """Return a recording by the reported tokens, the model and the recorded window of each request."""
+    timeline = made(
+        origin, [size for size, _, _ in rows], *((at, "automatic") for at in compactions)
+    )
+    requests = tuple(
+        replace(one, model=model, window=window)
+        for one, (_, model, window) in zip(timeline.requests, rows, strict=True)
+    )
+    return replace(timeline, requests=requests)
+
+
+def test_each_model_has_its_recorded_window() -> None:
+    small, large = ("small", 95_000), ("large", 258_400)
+    rows = [
+        (85_000, *small),
+        (90_500, *small),
+        (20_000, *small),
+        (200_000, *large),
+        (245_000, *large),
+    ]
+
+    found = found_in(windowed("codex", [*rows, (20_000, *large)], 2, 5))
+
+    assert (found.at, found.missed, found.extra, found.stated) == ((2, 5), (), (), ())
+
+
+def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
+    """At 200,000 it compacts at 167,000, and after it was switched to 1,000,000 it does not."""
+    short, long = ("claude-opus-4-6", 200_000), ("claude-opus-4-6", 1_000_000)
+    rows = [
+        (160_000, *short),
+        (167_500, *short),
+        (20_000, *short),
+        (190_000, *long),
+        (400_000, *long),
+    ]
+
+    found = found_in(windowed("claude-code", rows, 2))
+
+    assert (found.at, found.missed, found.extra) == ((2,), (), ())
+    assert found.stated == ()
+
+
+def test_a_request_without_a_window_has_that_of_its_model() -> None:
+    """It acts at 67,000, before and after the one request whose window is recorded."""
+    rows = [(67_500, "m", 0), (20_000, "m", 100_000), (67_500, "m", 0), (20_000, "m", 0)]
+
+    found = found_in(windowed("claude-code", rows, 1, 3))
+
+    assert (found.window, found.at, found.stated) == (100_000, (1, 3), ())
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(5_000, 40_000), st.sampled_from(["", "", "", "by hand"])),
+        min_size=2,
+        max_size=30,
+    )
+)
+def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int, str]]) -> None:
+    """Whatever a person had compacted before: where the original would act then, the preset acts."""
+    size, asked, acted, sizes = 20_000, [], [], []
+    for at, (step, cause) in enumerate(steps):
+        if sizes and size > 167_000 + 100:
+            acted.append((at, "automatic"))
+            size = 20_000
+        elif sizes and cause:
+            asked.append((at, cause))
+            size = 20_000
+        else:
+            size = min(size + step, 166_000 if size + step <= 167_100 else 200_000)
+        sizes.append(size)
+
+    found = found_in(made("claude-code", sizes, *acted, *asked, window=200_000))
+
+    assert found.at == tuple(at for at, _ in acted)
+    assert found.missed == ()
+    assert {*found.by_hand} == {at for at, _ in asked}

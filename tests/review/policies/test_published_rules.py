@@ -198,7 +198,9 @@ def test_a_tail_of_opencodes_second_compaction_shows_2_000_characters_of_a_resul
     replay = simulate(timeline, policy, Ruler())
     cut = [one.chars for one in replay.timeline.transitions if one.state == "truncated"]
 
-    assert len(cut) == 2  # 503 tokens each, as they stay; of the 2,000 that they have none would fit
+    assert (
+        len(cut) == 2
+    )  # 503 tokens each, as they stay; of the 2,000 that they have none would fit
     assert set(cut) == {2_000 + len("\n[truncated]")}
 
 

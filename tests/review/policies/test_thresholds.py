@@ -5,14 +5,17 @@ Each row cites the comparison in the original's source; ``make soak`` asks those
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.test_preset_laws import PRESETS
 
-from palimpsest.review.policies.policy import ContextPolicy, Probe
+from palimpsest.review.policies.policy import ContextPolicy, Probe, SessionFacts
 from palimpsest.review.policies.registry import get
+from palimpsest.review.policies.summarising import CodexCompact
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.transcript.timeline import Timeline
@@ -457,3 +460,12 @@ def test_every_preset_with_a_threshold_has_a_row() -> None:
     rows = {row.policy.split()[0] for row in (*REPORTED, *ESTIMATED, *RESULTS)}
 
     assert {one.preset for one in PRESETS} == rows | {*ELSEWHERE} | COUNTED
+
+
+@given(st.integers(1_000, 10_000_000))
+def test_codex_counts_its_nine_tenths_in_whole_tokens(window: int) -> None:
+    """Its source divides integers, so that no fraction of a token lifts or lowers the threshold."""
+    policy = CodexCompact(window=window)
+    state = policy.start(SessionFacts(Timeline("none"), 0, 0))
+
+    assert policy.limit(state, cast("Any", None)) == window * 9 // 10

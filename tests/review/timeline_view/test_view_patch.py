@@ -21,6 +21,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.session_answers import GROWTH, SessionAnswers
+from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_patch import patch_of, patched
@@ -66,8 +67,10 @@ class Follower:
         """Check that the view is what a reader of the whole log is shown, by the same ruler."""
         assert self.view is not None
         timeline = timeline_of(cast("Any", self.store), self.session_id, counter)
+        store = cast("Any", self.store)
+        sent = SentRequests(store, self.session_id)
         review = SessionReview(
-            timeline, get, lambda _model: None, ruler=self.answers.review().ruler
+            timeline, get, lambda _model: None, sent, ruler=self.answers.review().ruler
         )
         fresh = timeline_view(review, seq=self.view.seq, epoch=self.view.epoch)
         assert self.view.model_dump() == fresh.model_dump()

@@ -7,9 +7,8 @@ not tell is stated and marked, and nothing is fitted in silence.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from palimpsest.review.comparison.offline_prices import offline_window
+from palimpsest.review.comparison.taken_windows import RecordedAgent, TakenWindows, taken_windows
 from palimpsest.review.policies.measured import NOT_REPORTED
 from palimpsest.review.policies.policy import (
     ContextPolicy,
@@ -29,31 +28,15 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 BESIDE = 1
 """Requests by which the rule may act earlier or later than the agent did."""
 
-LONG_WINDOW = 1_000_000
-"""The window that is taken where a prompt proves a larger one than is known."""
-
-
-class _Agent(NamedTuple):
-    """The rules that an agent may have, the newest first, and what its recordings tell."""
-
-    presets: tuple[str, ...]
-    tells_cause: bool
-    """A recorded compaction says whether a person asked for it."""
-    by_model: bool = False
-    """The agent knows its models' own windows; else it takes the preset's for all."""
-    window_share: float = 1.0
-    """The recorded window as a share of the model's own."""
-
-
-AGENTS: Mapping[str, _Agent] = {
-    "claude-code": _Agent(("claude_code.auto",), tells_cause=True),
-    "cline": _Agent(("cline.compact",), tells_cause=True, by_model=True),
-    "codex": _Agent(("codex.compact",), tells_cause=False, window_share=0.95),
-    "gemini-cli": _Agent(("gemini.compress",), tells_cause=False, by_model=True),
-    "inspect": _Agent(("inspect.compaction_summary",), tells_cause=False, by_model=True),
-    "opencode": _Agent(("opencode.compact",), tells_cause=True, by_model=True),
-    "openhands": _Agent(("openhands.llm_v1", "openhands.llm"), tells_cause=True),
-    "pi": _Agent(("pi.compact",), tells_cause=False, by_model=True),
+AGENTS: Mapping[str, RecordedAgent] = {
+    "claude-code": RecordedAgent(("claude_code.auto",), tells_cause=True),
+    "cline": RecordedAgent(("cline.compact",), tells_cause=True, by_model=True),
+    "codex": RecordedAgent(("codex.compact",), tells_cause=False, window_share=0.95),
+    "gemini-cli": RecordedAgent(("gemini.compress",), tells_cause=False, by_model=True),
+    "inspect": RecordedAgent(("inspect.compaction_summary",), tells_cause=False, by_model=True),
+    "opencode": RecordedAgent(("opencode.compact",), tells_cause=True, by_model=True),
+    "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), tells_cause=True),
+    "pi": RecordedAgent(("pi.compact",), tells_cause=False, by_model=True),
 }
 """By the name of the format. Codex records 95 per cent of the model's window (``effective_context_window_percent``)."""
 
@@ -84,6 +67,10 @@ class OwnRule:
     """Those below the threshold of which the recording does not tell who asked for them."""
     stated: tuple[str, ...]
     """What was taken since the recording does not tell it, and what it must have been; a sentence each."""
+    cleared: tuple[int, ...] = ()
+    """Of a session of ours: the requests before which old results were cleared or shortened as the rule does."""
+    uncleared: tuple[int, ...] = ()
+    """Those of them at which the rule leaves a result that was recorded as cleared."""
 
     @property
     def found(self) -> int:
@@ -92,18 +79,19 @@ class OwnRule:
 
     @property
     def holds(self) -> bool:
-        """The rule acts at all automatic compactions, and nowhere else."""
-        return not self.missed and not self.extra
+        """The rule acts at all automatic compactions and clearings, and nowhere else."""
+        return not self.missed and not self.extra and not self.uncleared
 
     @property
     def words(self) -> str:
         """The result as the end of a sentence: ``this agent's own rule found 1 of 1 compactions, at request 62``."""
-        if not self.of:
-            told = "this agent's own rule had no automatic compaction to find"
-        else:
-            told = f"this agent's own rule found {self.found} of {self.of} compactions"
-            if self.at:
-                told += f", at request{'' if len(self.at) == 1 else 's'} {_numbers(self.at)}"
+        clearings = len(self.cleared) + len(self.uncleared)
+        told = "this agent's own rule"
+        if self.of or not clearings:
+            told += _found(self.at, self.of, "compaction")
+        if clearings:
+            told += " and" if self.of else ""
+            told += _found(self.cleared, clearings, "clearing")
         if self.extra:
             told += f", and acts where the agent did not, at request {_numbers(self.extra)}"
         return told
@@ -115,85 +103,17 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
     if agent is None or not timeline.requests:
         return None
     counted = ruler or fit_ruler(timeline)
-    coming = _with_coming(timeline)
+    coming = with_coming(timeline)
     tried = [
         _compared(coming, agent, preset, windows, counted)
         for preset in agent.presets
-        for windows in _windows(timeline, agent, preset)
+        for windows in taken_windows(coming, agent, preset)
     ]
     # Where a list of models and the preset say different windows, the recorded compactions decide.
     return max(tried, key=lambda one: one.found)
 
 
-class _Windows(NamedTuple):
-    """The windows that are taken of the models of a recording."""
-
-    of: Mapping[str, int]
-    stated: tuple[str, ...]
-
-
-def _windows(timeline: Timeline, agent: _Agent, preset: str) -> tuple[_Windows, ...]:
-    """Return the windows of the models of a recording, and others that could have been; the likelier first."""
-    own = _window_of(get(preset))
-    models = tuple(dict.fromkeys(one.model for one in timeline.requests))
-    if not own:
-        return (_Windows(dict.fromkeys(models, 0), ()),)
-    rows = [_of_model(timeline, agent, model, preset) for model in models]
-    options = max(map(len, rows))
-    return tuple(
-        _Windows(
-            {
-                model: row[min(place, len(row) - 1)][0]
-                for model, row in zip(models, rows, strict=True)
-            },
-            tuple(
-                sentence
-                for row in rows
-                for sentence in row[min(place, len(row) - 1)][1:]
-                if sentence
-            ),
-        )
-        for place in range(options)
-    )
-
-
-def _of_model(
-    timeline: Timeline, agent: _Agent, model: str, preset: str
-) -> list[tuple[int, str, str]]:
-    """Return the windows that a model may have had: tokens, and why they are taken in up to two sentences."""
-    own = _window_of(get(preset))
-    those = [one for one in timeline.requests if one.model == model]
-    recorded = round(max(one.window for one in those) / agent.window_share)
-    most = max((one.reported or 0 for one in those), default=0)
-    listed = offline_window(model) if agent.by_model else 0
-    name = model or "the model"
-    taken = "The window of {} is not recorded: {:,} tokens are taken, {}."
-    known = {recorded: ""} if recorded else {}
-    if not recorded and listed:
-        known[listed] = taken.format(name, listed, "as a list of models says")
-    if not recorded and own not in known:
-        known[own] = taken.format(name, own, f"as {preset} does")
-    found = [(window, why, "") for window, why in known.items() if window >= most]
-    if found:
-        return found
-    larger = max(LONG_WINDOW, offline_window(model), most)
-    smaller = max(known)
-    return [
-        (
-            larger,
-            known[smaller] and f"The window of {name} is not recorded.",
-            f"A prompt of {most:,} reported tokens proves a window of more than {smaller:,}: {larger:,} are taken.",
-        )
-    ]
-
-
-def _window_of(policy: object) -> int:
-    """Return the window that a preset compares with; 0 where its threshold is none of tokens."""
-    found = getattr(policy, "window", 0) if getattr(policy, "counted", "") else 0
-    return int(found)
-
-
-def _with_coming(timeline: Timeline) -> Timeline:
+def with_coming(timeline: Timeline) -> Timeline:
     """Return the recording with a request that was not sent any more, where the newest compaction is before that."""
     count, last = len(timeline.requests), timeline.requests[-1]
     if all(one.request < count for one in timeline.events):
@@ -227,26 +147,22 @@ class _WatchedRecording(RecordedPolicy):
 
 
 def _compared(
-    timeline: Timeline, agent: _Agent, preset: str, windows: _Windows, ruler: Ruler
+    timeline: Timeline, agent: RecordedAgent, preset: str, windows: TakenWindows, ruler: Ruler
 ) -> OwnRule:
     """Return the rule's acts beside the recorded compactions."""
     rules = {
-        window: get(preset, window=window) if window else get(preset)
-        for window in {*windows.of.values()}
+        window: get(preset, window=window) if window else get(preset) for window in {*windows.of}
     }
     looked = _looked_at(timeline, windows.of, rules, ruler)
     passed = {at for at, one in enumerate(looked) if one is not None and one.passed}
-    causes = {one.request: one.cause for one in timeline.events if one.kind.startswith("compact")}
-    near = {at: {*_beside(at)} & passed for at in causes}
-    by_hand = tuple(at for at, cause in causes.items() if cause == "by hand")
-    automatic = [at for at in causes if at not in by_hand]
+    by_hand, automatic = compactions_of(timeline)
+    checked = [at for at in automatic if _at(looked, at) is not None]
+    near = matched(checked, passed.difference({*by_hand}.difference(automatic)))
     unclear = tuple(
-        at
-        for at in automatic
-        if not near[at] and (not agent.tells_cause or _at(looked, at) is None)
+        at for at in automatic if at not in near and (not agent.tells_cause or at not in checked)
     )
     counted = tuple(at for at in automatic if at not in unclear)
-    extra = _beginnings(passed.difference(*map(_beside, causes)))
+    extra = beginnings(passed.difference(*map(beside, (*by_hand, *automatic))))
     known = [one for one in looked if one is not None]
     found = OwnRule(
         preset=rules[max(rules)].name,
@@ -255,20 +171,20 @@ def _compared(
         unit=known[-1].unit if known else "tokens",
         measured=next((one.signal for one in reversed(known)), ""),
         of=len(counted),
-        at=tuple(at for at in counted if near[at]),
-        missed=tuple(at for at in counted if not near[at]),
+        at=tuple(at for at in counted if at in near),
+        missed=tuple(at for at in counted if at not in near),
         extra=extra,
         by_hand=by_hand,
         unclear=unclear,
         stated=windows.stated,
     )
-    more = [*_of_unclear(found, looked), *_must_have_been(found, looked, causes)]
+    more = [*_of_unclear(found, looked), *_must_have_been(found, looked, (*by_hand, *automatic))]
     return replace(found, stated=(*windows.stated, *more))
 
 
 def _looked_at(
     timeline: Timeline,
-    windows: Mapping[str, int],
+    windows: Sequence[int],
     rules: Mapping[int, ContextPolicy],
     ruler: Ruler,
 ) -> list[Probe | None]:
@@ -279,7 +195,7 @@ def _looked_at(
         TimelineReplay(timeline, watched, ruler).run()
         probes[window] = watched.probes
     return [
-        _first_condition(probes[windows[one.model]].get(one.index)) for one in timeline.requests
+        _first_condition(probes[windows[one.index]].get(one.index)) for one in timeline.requests
     ]
 
 
@@ -295,11 +211,41 @@ def _first_condition(probe: Probe | None) -> Probe | None:
     return probe
 
 
-def _beside(request: int) -> range:
+def compactions_of(
+    timeline: Timeline, *, failed: bool = True
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the requests before which a person had the session compacted, and those before which the agent did.
+
+    Before one request both may have happened. Without ``failed`` only those count that replaced something.
+    """
+    found = {
+        (one.request, one.cause == "by hand")
+        for one in timeline.events
+        if one.kind == "compact" or (failed and one.kind.startswith("compact"))
+    }
+    by_hand = tuple(sorted(at for at, asked in found if asked))
+    return by_hand, tuple(sorted(at for at, asked in found if not asked))
+
+
+def matched(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
+    """Return the compactions at which a rule acts, or at most one request beside; one act is of one compaction."""
+    left = {*acts}
+    found = set()
+    for distance in ((0,), (-BESIDE, BESIDE)):
+        for at in compactions:
+            near = next((at + one for one in distance if at + one in left), None)
+            if at not in found and near is not None:
+                found.add(at)
+                left.discard(near)
+    return frozenset(found)
+
+
+def beside(request: int) -> range:
+    """Return the requests that count as one and the same."""
     return range(request - BESIDE, request + BESIDE + 1)
 
 
-def _beginnings(requests: Iterable[int]) -> tuple[int, ...]:
+def beginnings(requests: Iterable[int]) -> tuple[int, ...]:
     """Return the first requests of runs."""
     those = {*requests}
     return tuple(sorted(one for one in those if one - 1 not in those))
@@ -314,7 +260,7 @@ def _of_unclear(found: OwnRule, looked: Sequence[Probe | None]) -> Iterator[str]
         value = seen.value
         yield (
             f"What began the compaction before request {at + 1} is not recorded; at {value:,.0f} {found.unit} it is below "
-            f"the threshold of {found.threshold:,.0f}: it was asked for, or the settings were others."
+            f"the threshold of {seen.threshold:,.0f}: it was asked for, or the settings were others."
         )
 
 
@@ -324,10 +270,10 @@ def _must_have_been(
     """Yield what the threshold of a session must have been whose compactions the rule does not find."""
     if found.holds:
         return
-    around = {one for at in compactions for one in _beside(at)}
+    around = {one for at in compactions for one in beside(at)}
     highest = _most(looked, [one for one in range(len(looked)) if one not in around])
     told = f"the rule's is {found.threshold:,.0f} {found.unit}, and its settings are not recorded."
-    lowest = min((_most(looked, _beside(at)) for at in (*found.at, *found.missed)), default=None)
+    lowest = min((_most(looked, beside(at)) for at in (*found.at, *found.missed)), default=None)
     if lowest is None:
         yield f"Up to {highest:,.0f} {found.unit} it did not compact, so its threshold was higher or switched off; {told}"
     elif highest < lowest:
@@ -344,6 +290,14 @@ def _most(looked: Sequence[Probe | None], requests: Iterable[int]) -> float:
     """Return the highest value that the rule looked at before some requests."""
     those = (looked[one] for one in requests if 0 <= one < len(looked))
     return max((one.value for one in those if one is not None), default=0.0)
+
+
+def _found(at: Sequence[int], of: int, what: str) -> str:
+    """Return how many of the recorded acts of a kind a rule found."""
+    if not of:
+        return f" had no automatic {what} to find"
+    told = f" found {len(at)} of {of} {what}s"
+    return told + (f", at request{'' if len(at) == 1 else 's'} {_numbers(at)}" if at else "")
 
 
 def _numbers(requests: Sequence[int]) -> str:

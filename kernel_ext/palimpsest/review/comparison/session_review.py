@@ -15,6 +15,7 @@ from palimpsest.review.comparison.given_prices import (
 )
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.comparison.own_engine_rule import own_engine_rule
 from palimpsest.review.comparison.own_rule import OwnRule, own_rule
 from palimpsest.review.comparison.policy_comparison import (
     PolicyComparison,
@@ -225,21 +226,22 @@ class SessionReview:
         """The prices that were asked for, by their words."""
         return {}
 
-    def proof(self, price: PriceLike = None) -> Proof:
+    def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
         """Return how well the recording itself is reproduced, before anything is said of a policy.
+
+        Without ``engine`` it does not say how our own rule fits a session of ours: that replays all of it, which is too much
+        for who follows a session request by request.
 
         >>> session.proof().requests
         0
         """
-        return proof_of(
-            self.timeline, self.ruler_at(price), self.replay_price(price), self._own_rule_words
-        )
+        words = self._own_rule_words if engine else _words_of(own_rule(self.timeline, self.ruler))
+        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), words)
 
     @cached_property
     def _own_rule_words(self) -> str:
         """What the recorded agent's own rule finds of the recorded compactions; empty where it is not known."""
-        found = self.own_rule()
-        return "" if found is None else found.words
+        return _words_of(self.own_rule())
 
     # Tables
 
@@ -445,11 +447,20 @@ class SessionReview:
     def own_rule(self) -> OwnRule | None:
         """Return how the rule of the agent that was recorded fits the compactions that it made by itself.
 
-        None where there is no preset of the agent: such as of a session of ours, whose policy was recorded with it.
+        Of a session of ours it is the policy that was recorded with each request, and its clearings count, too. None
+        where there is no preset of the agent, or no request.
 
         >>> session.own_rule() is None
         True
         """
+        policies = {} if self.sent is None else self.sent.policies
+        if policies:
+            return own_engine_rule(
+                self.timeline,
+                self.ruler,
+                policies,
+                lambda policy: self.replays.simulation(policy, self.ruler, 0),
+            )
         return own_rule(self.timeline, self.ruler)
 
     # Policies
@@ -545,6 +556,10 @@ class SessionReview:
             summary=summary,
         )
         return sweep_policy(name, number, [value for value, _ in variants], compared)
+
+
+def _words_of(found: OwnRule | None) -> str:
+    return "" if found is None else found.words
 
 
 def _ruler_beside(timeline: Timeline, sent: SentRequests | None) -> Ruler:

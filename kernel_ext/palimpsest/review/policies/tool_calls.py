@@ -18,6 +18,7 @@ PATH_NAMES = (
     "absolute_path",
     "target_file",
     "relative_path",
+    "notebook_path",
 )
 """Fields of an input that name a file, in the order in which they are looked for."""
 READ_TOOLS = frozenset({"read", "read_file", "readfile", "view", "view_file", "open", "open_file"})

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from palimpsest.review.reconstruction.requests import Rebuilt, rebuild
+from palimpsest.review.reconstruction.requests import Rebuilt, policy_of, rebuild
 from palimpsest.store.bounded_json import json_value
 from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.events import (
     SessionCreated,
@@ -45,10 +47,36 @@ class SentRequests:
             return None
 
     @cached_property
+    def policies(self) -> Mapping[str, Policy]:
+        """The context policy under which each answer was asked for, by its message; without those that cannot be read."""
+        read: dict[str, Policy | None] = {}
+        found = {}
+        for answer, request in self._newest.items():
+            key = request.id if request.policy_blob is None else request.policy_blob.sha256
+            if key not in read:
+                read[key] = self._policy(request)
+            policy = read[key]
+            if policy is not None:
+                found[answer] = policy
+        return found
+
+    def _policy(self, request: StepRequest) -> Policy | None:
+        if request.policy is None and request.policy_blob is None:
+            return None
+        try:
+            return policy_of(self._store, request)
+        except (OSError, NotFound, ValueError):
+            return None
+
+    @cached_property
     def _ids(self) -> Mapping[str, str]:
+        return {answer: request.id for answer, request in self._newest.items()}
+
+    @cached_property
+    def _newest(self) -> Mapping[str, StepRequest]:
         """The newest request of each answer: one that was tried again has several."""
         return {
-            record.event.request.message_id: record.event.request.id
+            record.event.request.message_id: record.event.request
             for record in self._store.read(self._session_id, only=_SENT)
             if isinstance(record.event, StepRequested)
             and record.event.request.purpose == "step"

@@ -114,7 +114,7 @@ def timeline_view(
             of_session=profile.of_session,
         ),
         recorded=track,
-        proof=_proof(review.proof(price)),
+        proof=_proof(review.proof(price, engine=False)),
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
