@@ -105,7 +105,8 @@ def test_a_script_that_a_server_answered_loaded_a_client_and_not_litellm(tmp_pat
 
     assert len(server.requests) == 1
     assert "httpx" in loaded
-    assert of(loaded, *LIBRARIES, *SHELL, "palimpsest.frontends.kernel") == []
+    needless = {*LIBRARIES, *SHELL, "palimpsest.frontends.kernel"} - {"zstandard"}  # httpx's own
+    assert of(loaded, *needless) == []
 
 
 @pytest.mark.slow
