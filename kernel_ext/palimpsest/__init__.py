@@ -15,6 +15,7 @@ share, and ``review`` analyses recorded sessions.
 from typing import Any
 
 from palimpsest.import_guard import guard_imports
+from palimpsest.paused_collection import collection_paused
 
 __version__ = "0.1.0"
 
@@ -146,7 +147,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'palimpsest' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    with collection_paused():
+        value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from sysconfig import get_paths
@@ -92,12 +93,19 @@ def _is_current(entry: str, depth: int) -> bool:
     if entry == "":
         return True
     try:
-        folder = Path(entry).absolute() if depth else Path(entry)
-        for _ in range(depth):
-            folder = folder.parent
-        return os.path.samestat(folder.stat(), os.stat("."))  # noqa: PTH116 - a Path would be made again
+        # A relative one moves with the current folder.
+        path = entry if os.path.isabs(entry) or not depth else str(Path(entry).absolute())  # noqa: PTH117
+        return os.path.samestat(os.stat(_above(path, depth)), os.stat("."))  # noqa: PTH116 - a Path would be made again
     except (OSError, ValueError):
         return False
+
+
+@lru_cache(maxsize=1_000)
+def _above(path: str, depth: int) -> str:
+    folder = Path(path)
+    for _ in range(depth):
+        folder = folder.parent
+    return str(folder)
 
 
 def _is_own() -> bool:

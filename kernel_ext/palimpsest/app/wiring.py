@@ -153,12 +153,12 @@ class App:
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
         self._asked: Model | None = None
-        self._asks_providers = model is None
-        """No ``model`` was supplied that answers in their place."""
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
         APPS.append(self)
+        self._asks_providers = model is None
+        """No ``model`` was supplied that answers in their place."""
         config, policy = self._config.value, self._config.policy
         hidden = self.hidden_names = HiddenNames(config.hidden_variables)
         self.locked_settings = LockedSettings(self._config.locked, config)

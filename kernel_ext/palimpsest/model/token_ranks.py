@@ -6,13 +6,14 @@ the memory. The counts are tiktoken's, to the token. Border: o200k_base only; wh
 take longer here, is not counted.
 """
 
-import gc
 from binascii import a2b_base64
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import category
 
 import regex
+
+from palimpsest.paused_collection import collection_paused
 
 MOST_CHARS = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
@@ -85,21 +86,9 @@ def _is_certain(text: str) -> bool:
 
 def _read(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
-    # Two hundred thousand objects that stay: a collection would walk them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with path.open("rb") as file:
-            while lines := file.readlines(LINES_READ):
-                tokens = b" ".join(lines).split()[::2]
-                ranks.update(
-                    zip(
-                        map(a2b_base64, tokens),
-                        range(len(ranks), len(ranks) + len(tokens)),
-                        strict=True,
-                    )
-                )
-    finally:
-        if collecting:
-            gc.enable()
+    with collection_paused(), path.open("rb") as file:
+        while lines := file.readlines(LINES_READ):
+            tokens = b" ".join(lines).split()[::2]
+            numbers = range(len(ranks), len(ranks) + len(tokens))
+            ranks.update(zip(map(a2b_base64, tokens), numbers, strict=True))
     return ranks

@@ -5,8 +5,6 @@ Border: pure; the page offers the same listings its buttons (``state/display/cod
 
 import re
 
-from markdown_it import MarkdownIt
-
 _PYTHON = re.compile(r"(?:i?python[23]?|py[23]?)?", re.IGNORECASE)
 
 
@@ -16,6 +14,8 @@ def python_listings(markdown: str) -> tuple[str, ...]:
     >>> python_listings("Try this:\n\n```python\nx = 1\n```\n\n```bash\nls\n```")
     ('x = 1',)
     """
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only who asks for the listings needs the parser
+
     return tuple(
         token.content.rstrip("\n")
         for token in MarkdownIt("commonmark").parse(markdown)

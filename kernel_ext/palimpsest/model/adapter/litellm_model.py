@@ -43,6 +43,7 @@ from palimpsest.model.providers import has_key, is_loopback, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
 from palimpsest.model.wire.provider_messages import can_think, sendable
 from palimpsest.model.wire.tool_schema import tool_definition
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.provider_profile.profile import profile
 
@@ -129,16 +130,11 @@ class LitellmLoader:
         self.ours = True
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with collection_paused():
             import litellm
             import litellm.llms.custom_httpx.http_handler
             import litellm.main
             import litellm.rust_bridge.tokenizer
-        finally:
-            if collecting:
-                gc.enable()
         # litellm counts an empty text at every call; its encodings for that take 80 MB.
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         leave_bodies_unchecked(litellm.main)

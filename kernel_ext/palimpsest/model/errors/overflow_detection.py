@@ -7,9 +7,12 @@ overflow.
 """
 
 import re
+from typing import TYPE_CHECKING
 
-from palimpsest.model.errors.refusal_patterns import TABLES, RefusalPatterns, Words
 from palimpsest.transcript.context_values.policies import Refusals
+
+if TYPE_CHECKING:
+    from palimpsest.model.errors.refusal_patterns import RefusalPatterns, Words
 
 LONGEST = 20_000
 """Characters read of an error: some servers send the whole request back, and patterns take time."""
@@ -29,7 +32,7 @@ def is_overflow(
     refusals: Refusals = "union",
 ) -> bool:
     """Tell whether an error with this message, code and status means "too long"."""
-    table = TABLES[refusals]
+    table = _table(refusals)
     if code in table.codes:
         return True
     parts = (status, code, message) if table.reads_code else (message,)
@@ -43,7 +46,7 @@ def is_overflow(
 
 def says_overflow(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether this text alone is certain to mean "too long"."""
-    table = TABLES[refusals]
+    table = _table(refusals)
     return _holds(text, table.sure) and not _holds(text, table.first)
 
 
@@ -59,47 +62,54 @@ def may_be_overflow(
     if refusals != "union" or status not in MAY_BE_OVERFLOW_STATUS:
         return False
     told = message[:LONGEST]
-    if _is_else(told, TABLES[refusals]) or ABOUT_ANSWER.search(told):
+    if _is_else(told, _table(refusals)) or ABOUT_ANSWER.search(told):
         return False
     return near_window or bool(ABOUT_INPUT.search(told) and MEASURE.search(told))
 
 
 def is_about_something_else(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether an error is about rate limits, billing, thinking or a window that is too small."""
-    return _is_else(text[:LONGEST], TABLES[refusals])
+    return _is_else(text[:LONGEST], _table(refusals))
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether an overflow error is about a compaction, so that one more would not help."""
-    said = _holds(text, TABLES[refusals].compaction)
+    said = _holds(text, _table(refusals).compaction)
     return said and (is_overflow(text, refusals=refusals) or "context overflow" in text.lower())
 
 
 def is_rate_limit(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether an error means "too often"."""
-    return _holds(text, TABLES[refusals].rate)
+    return _holds(text, _table(refusals).rate)
 
 
 def is_billing(text: str, refusals: Refusals = "union") -> bool:
     """Tell whether an error is about billing."""
-    return _is_bill(text, TABLES[refusals])
+    return _is_bill(text, _table(refusals))
 
 
 def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
     """Return the tokens of the request as the error gives them; None when it does not."""
-    for pattern in TABLES[refusals].tokens:
+    for pattern in _table(refusals).tokens:
         if found := pattern.search(text[:LONGEST]):
             return sum(int(number.replace(",", "")) for number in found.groups())
     return None
 
 
-def _is_else(text: str, table: RefusalPatterns) -> bool:
+def _table(refusals: Refusals) -> "RefusalPatterns":
+    """Return a table of patterns; they are compiled when the first error is read, since most sessions read none."""
+    from palimpsest.model.errors.refusal_patterns import TABLES  # noqa: PLC0415 - see above
+
+    return TABLES[refusals]
+
+
+def _is_else(text: str, table: "RefusalPatterns") -> bool:
     """Tell whether the text is about rate limits, billing, thinking or a window that is too small."""
     bill = table.heeds_bills and _is_bill(text, table)
     return bill or _holds(text, table.first) or _holds(text, table.never)
 
 
-def _is_bill(text: str, table: RefusalPatterns) -> bool:
+def _is_bill(text: str, table: "RefusalPatterns") -> bool:
     bills = table.bills
     if len(text) > bills.longest:
         return _holds(text, bills.status)
@@ -107,12 +117,12 @@ def _is_bill(text: str, table: RefusalPatterns) -> bool:
     return head or _holds(text, bills.words)
 
 
-def _sounds_so(text: str, table: RefusalPatterns) -> bool:
+def _sounds_so(text: str, table: "RefusalPatterns") -> bool:
     lines = text[:LONGEST].split("\n")
     return any(_in_order(line, patterns) for patterns in table.likely for line in lines)
 
 
-def _in_order(line: str, patterns: Words) -> bool:
+def _in_order(line: str, patterns: "Words") -> bool:
     """Tell whether patterns match in this order; joined into one, they take for ever on long lines."""
     at = 0
     for pattern in patterns:
@@ -123,5 +133,5 @@ def _in_order(line: str, patterns: Words) -> bool:
     return True
 
 
-def _holds(text: str, patterns: Words) -> bool:
+def _holds(text: str, patterns: "Words") -> bool:
     return any(pattern.search(text[:LONGEST]) for pattern in patterns)

@@ -30,7 +30,6 @@ from palimpsest.render.content.outline import (
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
 from palimpsest.render.reports.gauge import TokenShare, gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
-from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment
 
@@ -110,6 +109,13 @@ HARD = "\N{NO-BREAK SPACE}"
 _UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|kB|MB|tokens)\b)")
 
 
+def _html(markdown: str) -> str:
+    """Return Markdown as HTML; its parser is imported with the first text, which most sessions never write."""
+    from palimpsest.render.safety.markdown_to_html import to_html  # noqa: PLC0415 - see above
+
+    return to_html(markdown)
+
+
 def _join(blocks: Iterable[str]) -> str:
     return "\n".join(block for block in blocks if block)
 
@@ -122,7 +128,7 @@ def _item(item: Item) -> str:
                 if item.left_out
                 else ""
             )
-            return f'<div class="said" dir="auto">{to_html(item.text)}{more}</div>'
+            return f'<div class="said" dir="auto">{_html(item.text)}{more}</div>'
         case ReasoningItem():
             return _thought(item)
         case OutlineCall():
@@ -141,7 +147,7 @@ def _thought(item: ReasoningItem) -> str:
         return _muted(head)
     return (
         f'<details class="thought"><summary>{head}</summary>'
-        f'<div class="said" dir="auto">{to_html(item.text)}</div></details>'
+        f'<div class="said" dir="auto">{_html(item.text)}</div></details>'
     )
 
 

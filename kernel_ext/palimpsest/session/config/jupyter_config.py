@@ -13,21 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH
-from traitlets.config.loader import (
-    ConfigFileNotFound,
-    FileConfigLoader,
-    JSONFileConfigLoader,
-    PyFileConfigLoader,
-)
 
 SECTION = "Palimpsest"
 ABOUT_TRUST = ("trusted_folders", "state_folder")
 """Folders whose projects are trusted for every user, and the folder that stores each user's decisions."""
 NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
-LOADERS: tuple[tuple[str, type[FileConfigLoader]], ...] = (
-    (".py", PyFileConfigLoader),
-    (".json", JSONFileConfigLoader),
-)
+LOADERS = {".py": "PyFileConfigLoader", ".json": "JSONFileConfigLoader"}
+"""The loaders of traitlets by a file's suffix; imported where there is such a file, which few machines have."""
 
 
 def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -51,19 +43,23 @@ def read_jupyter_config(
     """Yield origin, folder, defaults and locked values of each file with a ``c.Palimpsest`` section."""
     for folder in folders:
         for name in NAMES:
-            for suffix, loader in LOADERS:
+            for suffix in LOADERS:
                 path = folder / f"{name}{suffix}"
                 if path.is_file():
-                    yield from _file(path, loader, problems)
+                    yield from _file(path, problems)
 
 
 def _file(
-    path: Path, loader: type[FileConfigLoader], problems: list[str]
+    path: Path, problems: list[str]
 ) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
+    from traitlets.config import loader  # noqa: PLC0415 - see ``LOADERS``
+
     origin = f"administrator's file {path}"
     try:
-        found = loader(path.name, path=str(path.parent)).load_config()
-    except ConfigFileNotFound:
+        found = getattr(loader, LOADERS[path.suffix])(
+            path.name, path=str(path.parent)
+        ).load_config()
+    except loader.ConfigFileNotFound:
         return
     except (Exception, SystemExit) as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
         problems.append(f"{origin} was not read: {type(error).__name__}: {error}.")

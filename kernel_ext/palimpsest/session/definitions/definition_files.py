@@ -7,9 +7,12 @@ Border: ``project_definitions`` finds and reads the files; ``agent_files``, ``co
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from palimpsest.session.definitions.frontmatter import Document
 from palimpsest.transcript.errors import ConfigError
+
+if TYPE_CHECKING:
+    from palimpsest.session.definitions.frontmatter import Document
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
 """Lowest precedence first: where two define the same name, Palimpsest's own is used."""
@@ -41,7 +44,7 @@ class DefinitionFile:
     origin: str
     """Its path as shown to the user."""
     folder: Folder
-    document: Document
+    document: "Document"
     digest: str = ""
     """A hash of path and content, by which the user's trust in the file is recorded."""
 

@@ -30,7 +30,6 @@ from palimpsest.session.definitions.agents import (
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.definition_files import FAMILIES, DefinitionFile, Folder
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
-from palimpsest.session.definitions.frontmatter import parse
 from palimpsest.session.trust.trust_store import definition_digest
 from palimpsest.tools.file_access.file_contents import OUT, UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.permission_rules.permissions import Rules
@@ -278,6 +277,9 @@ def read_one(
     left_out: list[str],
 ) -> DefinitionFile | None:
     """Return one file; None, with a sentence in one of the lists, where it cannot or must not be read."""
+    # With the first file: parsing YAML takes a library that a project without definitions does not need.
+    from palimpsest.session.definitions.frontmatter import parse  # noqa: PLC0415 - see above
+
     origin = short_path(path, home)
     try:
         content = _content(folder, path)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -303,11 +303,12 @@ def is_protected(permission: str, path: str) -> bool:
 def _protection(path: str) -> Protection | None:
     name = path.rpartition("/")[2]
     forms = _without_backup(name)
-    if not any(_NO_KEYS.match(form) for form in forms) and (
-        any(_KEYS.match(form) for form in forms) or _ends_in(path, forms, _KEY_PLACES)
+    if not any(_any_of(NO_KEY_NAMES).match(form) for form in forms) and (
+        any(_any_of(KEY_NAMES).match(form) for form in forms)
+        or _ends_in(path, forms, _any_place(KEY_PLACES))
     ):
         return "key"
-    if _CONTROLS.match(name) or _ends_in(path, [name], _CONTROL_PLACES):
+    if _any_of(CONTROL_NAMES).match(name) or _ends_in(path, [name], _any_place(CONTROL_PLACES)):
         return "control"
     return None
 
@@ -333,6 +334,7 @@ def _without_backup(name: str) -> list[str]:
     return forms
 
 
+@cache
 def _any_of(patterns: str) -> "re.Pattern[str]":
     ends = DATA_ENDS.split()
     names = [
@@ -343,6 +345,7 @@ def _any_of(patterns: str) -> "re.Pattern[str]":
     return re.compile("|".join(translate(one) for one in names), re.DOTALL)
 
 
+@cache
 def _any_place(patterns: str) -> "re.Pattern[str]":
     # A star within a path matches within one name, at its end everything below the folder.
     found = []
@@ -352,10 +355,3 @@ def _any_place(patterns: str) -> "re.Pattern[str]":
         names = names[:-1] if end else names
         found.append("(?:.*)?/" + "/".join(names) + end + r"\Z")
     return re.compile("|".join(found), re.DOTALL)
-
-
-_KEYS = _any_of(KEY_NAMES)
-_NO_KEYS = _any_of(NO_KEY_NAMES)
-_CONTROLS = _any_of(CONTROL_NAMES)
-_KEY_PLACES = _any_place(KEY_PLACES)
-_CONTROL_PLACES = _any_place(CONTROL_PLACES)
