@@ -154,10 +154,12 @@ def request_reason(request: ModelRequest) -> str | None:
     odd = sorted(name for name in request.parameters if name not in PARAMETERS)
     if odd:
         return f"the parameter {odd[0]!r} is left to litellm"
-    ref = request.model.ref
+    ref, effort = request.model.ref, request.parameters.get("reasoning_effort")
+    if effort is not None:
+        asked = ref.model_copy(update={"variant": effort})
+        if (reason := litellm_reason(asked, request.model.api_base)) is not None:
+            return reason
     found = direct_provider(ref.provider)
-    if found is not None and found.effort_by_litellm and request.parameters.get("reasoning_effort"):
-        return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
     if found is not None and found.format == "anthropic":
         return _anthropic_request_reason(request)
     for message in request.messages:
