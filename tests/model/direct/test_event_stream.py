@@ -85,6 +85,11 @@ def test_an_event_that_is_no_json_is_an_error(size: int) -> None:
         read(b"data: 1\n\ndata: {malformed\n\ndata: 2\n\n", size)
 
 
+def test_an_event_that_is_nested_too_deeply_is_an_error_of_its_text() -> None:
+    with pytest.raises(ValueError, match="Nested too deeply"):
+        read(b"data: " + b"[" * 100_000 + b"]" * 100_000 + b"\n\n")
+
+
 def test_an_event_without_end_is_given_up_before_it_fills_the_memory() -> None:
     decoder = EventDecoder()
     piece = b"x" * 1_000_000

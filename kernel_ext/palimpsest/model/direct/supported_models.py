@@ -95,6 +95,7 @@ EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 """The reasoning efforts that have a meaning for Anthropic's models."""
 DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
+OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"
 FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 OTHER_MODES = {
     "responses": "OpenAI serves it by its Responses API",
@@ -196,6 +197,8 @@ def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | No
     key = environment.get("ANTHROPIC_API_KEY", "").strip()
     if key.startswith(OAUTH_KEY):
         return "Anthropic's OAuth tokens are left to litellm"
+    if environment.get(OTHER_ADDRESS):
+        return f"an address that {OTHER_ADDRESS} changes is left to litellm"
     if not key and any(environment.get(name) for name in FEDERATION):
         return "Anthropic's workload identities are left to litellm"
     if ref.variant is not None and not _takes_effort(ref):
