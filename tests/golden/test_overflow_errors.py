@@ -14,6 +14,7 @@ from tests.harness.session import SessionHarness, ask
 from palimpsest.context.budget.request_tokens import cut_in_silence
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.errors.overflow_detection import (
     is_billing,
     is_compaction_failure,
@@ -246,7 +247,7 @@ def make_harness(folder: Path, server: FaultServer, preset: str) -> SessionHarne
         output_limit=4_000,
         api_base=server.openai_base,
     )
-    return SessionHarness(folder, LitellmModel(), info=info, policy=preset)
+    return SessionHarness(folder, DirectModel(LitellmModel()), info=info, policy=preset)
 
 
 @pytest.mark.usefixtures("litellm")

@@ -7,6 +7,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -44,7 +45,8 @@ class HttpSessionHarness:
         base, name = server.base(WIRES[provider]), NAMES[provider]
         self.server = server
         self.root = root
-        self.model = LitellmModel(read_timeout_seconds=30.0)
+        # What is sent directly is compared with what litellm sends, in ``check_requests``.
+        self.model = DirectModel(LitellmModel(), read_timeout_seconds=30.0)
         self.harness = SessionHarness(
             root,
             self.model,

@@ -12,6 +12,7 @@ from tests.model.valid_bodies import PNG
 from tests.provider_rules.dialects import problems
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
@@ -34,7 +35,7 @@ class ProviderHarness(SessionHarness):
 
     def __init__(self, root: Path, server: FaultServer) -> None:
         self.server = server
-        super().__init__(root, LitellmModel(read_timeout_seconds=30.0))
+        super().__init__(root, DirectModel(LitellmModel(), read_timeout_seconds=30.0))
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         found = super().info(model_id, variant)

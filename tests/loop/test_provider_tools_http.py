@@ -16,6 +16,7 @@ from tests.waiting import until
 
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.report_builder import build_context_report
@@ -277,7 +278,7 @@ class AnyProvider(SessionHarness):
 
     def __init__(self, root: Path, server: FaultServer) -> None:
         self.server = server
-        super().__init__(root, LitellmModel(read_timeout_seconds=30.0))
+        super().__init__(root, DirectModel(LitellmModel(), read_timeout_seconds=30.0))
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         found = super().info(model_id, variant)

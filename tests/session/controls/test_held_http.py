@@ -17,6 +17,7 @@ from tests.session.controls.test_step_mode import FREE
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.script import calls, says
 from palimpsest.render.reports.held_request import headline
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -92,7 +93,7 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
         price=Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75),
         api_base=server.openai_base if provider == "openai" else server.anthropic_base,
     )
-    model = LitellmModel(read_timeout_seconds=30.0)
+    model = DirectModel(LitellmModel(), read_timeout_seconds=30.0)
     harness = make_subagent_harness(root, model, rules=FREE, info=info, few=False)
     session = await harness.session()
     options = PromptOptions(model=info.ref.id)

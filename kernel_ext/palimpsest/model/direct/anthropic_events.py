@@ -60,8 +60,7 @@ class AnthropicEvents:
     def _block(self, kind: str, event: dict[str, Any]) -> Delta | None:
         index = event.get("index")
         if kind == "content_block_stop":
-            self._calls.pop(index, None)
-            return None
+            return None  # some proxies send the input after it
         if kind == "content_block_start":
             return self._start(index, event["content_block"])
         delta = event["delta"]

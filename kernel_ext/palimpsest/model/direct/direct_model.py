@@ -47,14 +47,18 @@ from palimpsest.model.providers import is_loopback, key_of, key_variable
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 
 CLIENTS = "palimpsest.model.direct.http_clients"
+AGENT = "jupyter-palimpsest"
+"""How a server is told who asks."""
 ANTHROPIC_VERSION = "2023-06-01"
 ENDPOINTS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
-OPENAI_HEADERS = {
-    "OpenAI-Organization": ("OPENAI_ORGANIZATION", "OPENAI_ORG_ID"),
-    "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+NAMED_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "openai": {
+        "OpenAI-Organization": ("OPENAI_ORGANIZATION", "OPENAI_ORG_ID"),
+        "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+    },
+    "openrouter": {"HTTP-Referer": ("OR_SITE_URL",), "X-Title": ("OR_APP_NAME",)},
 }
-"""Headers for OpenAI, and the environment variables of their values."""
-OPENROUTER_HEADERS = {"HTTP-Referer": ("OR_SITE_URL",), "X-Title": ("OR_APP_NAME",)}
+"""Headers for a provider, and the environment variables of their values."""
 
 
 class MissingKey(Exception):
@@ -218,8 +222,7 @@ def request_headers(name: str, provider: DirectProvider, api_base: str | None) -
         if key is None and token:
             return headers | {"authorization": f"Bearer {token}"}
         return headers | {"x-api-key": _key(key, name, provider, api_base)}
-    variables = {"openai": OPENAI_HEADERS, "openrouter": OPENROUTER_HEADERS}.get(name, {})
-    for header, names in variables.items():
+    for header, names in NAMED_HEADERS.get(name, {}).items():
         told = next((v for one in names if (v := os.environ.get(one, "").strip())), None)
         if told is not None:
             headers[header] = told
@@ -230,9 +233,6 @@ def _key(key: str | None, name: str, provider: DirectProvider, api_base: str | N
     if key is None and provider.needs_key and api_base is None:
         raise MissingKey(f"No API key is set in {key_variable(name)}.")
     return key or PLACEHOLDER_KEY
-
-
-AGENT = "jupyter-palimpsest"
 
 
 def _encoded(body: dict[str, Any]) -> bytes:

@@ -111,7 +111,7 @@ class EventDecoder:
         """End an event; its data is read again, now without a way out."""
         data, self._data = self._data, []
         if data:
-            yield self._named(json.loads("\n".join(data)))
+            yield self._named(_whole("\n".join(data)))
         self._name = ""
 
     def _named(self, value: Any) -> Any:
@@ -122,9 +122,16 @@ class EventDecoder:
 
 def _value(text: str) -> tuple[Any] | None:
     try:
-        return (json.loads(text),)
+        return (_whole(text),)
     except ValueError:
         return None
+
+
+def _whole(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("Nested too deeply", text[:0], 0) from None
 
 
 async def stream_values(

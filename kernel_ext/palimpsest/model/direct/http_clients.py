@@ -196,8 +196,10 @@ def _certificates(
             return ssl.create_default_context(cafile=named)
         return ssl.create_default_context(capath=kept) if kept else httpx.create_ssl_context()
     except OSError as error:
-        message = (
-            f"The certificates in {named or kept} cannot be read ({error}). Set SSL_CERT_FILE to a file of "
-            "certificates in PEM format before the kernel starts."
-        )
-        raise UnreadableCertificates(message) from None
+        told = str(error)
+    # Outside of the handler: what failed is a file, and no connection.
+    message = (
+        f"The certificates in {named or kept} cannot be read ({told}). Set SSL_CERT_FILE to a file of certificates "
+        "in PEM format before the kernel starts."
+    )
+    raise UnreadableCertificates(message)

@@ -26,8 +26,9 @@ def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
     tap.provider_calls.hear(chunk)
     choices = chunk.get("choices")
     if not choices:
-        if choices is None and not _is_known(chunk):
-            raise TypeError("A chunk has no choices.")
+        if choices is None and isinstance(chunk.get("message"), str):
+            # An error without the field for errors, as vLLM sends it.
+            raise StreamedError(chunk)
         return None
     choice = choices[0]
     if not isinstance(choices, list) or not isinstance(choice, dict):
@@ -43,23 +44,38 @@ def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
     raise TypeError("A choice has no delta.")
 
 
-def _is_known(chunk: dict[str, Any]) -> bool:
-    """Tell whether a chunk without choices is none of an answer, but was sent by a server that knows the format."""
-    return "usage" in chunk or "object" in chunk or "citations" in chunk
-
-
 def _delta(delta: dict[str, Any]) -> Delta:
     calls = delta.get("tool_calls")
     older = delta.get("function_call")
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+    content = delta.get("content")
+    if isinstance(content, list):
+        content, thought = _parts(content)
+        reasoning = reasoning or thought
     return Delta(
-        delta.get("content"),
+        content,
         reasoning_content=reasoning,
         thinking_blocks=_blocks(delta.get("thinking_blocks")),
         tool_calls=[_piece(one) for one in _listed(calls)] if calls else None,
         function_call=_function(older) if isinstance(older, dict) else None,
         refusal=delta.get("refusal"),
     )
+
+
+def _parts(content: list[Any]) -> tuple[str, str]:
+    """Return the words and the thinking of a content that is a list of parts, as some servers send it."""
+    said, thought = [], []
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        inner = part.get("thinking")
+        if isinstance(inner, list):
+            thought.append(_parts(inner)[0])
+        elif isinstance(inner, str):
+            thought.append(inner)
+        elif isinstance(part.get("text"), str):
+            said.append(part["text"])
+    return "".join(said), "".join(thought)
 
 
 def _blocks(found: Any) -> Any:

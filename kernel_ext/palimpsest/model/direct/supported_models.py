@@ -95,6 +95,7 @@ EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 """The reasoning efforts that have a meaning for Anthropic's models."""
 DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
+OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"
 FEDERATION = ("ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 OTHER_MODES = {
     "responses": "OpenAI serves it by its Responses API",
@@ -154,10 +155,12 @@ def request_reason(request: ModelRequest) -> str | None:
     odd = sorted(name for name in request.parameters if name not in PARAMETERS)
     if odd:
         return f"the parameter {odd[0]!r} is left to litellm"
-    ref = request.model.ref
+    ref, effort = request.model.ref, request.parameters.get("reasoning_effort")
+    if effort is not None:
+        asked = ref.model_copy(update={"variant": effort})
+        if (reason := litellm_reason(asked, request.model.api_base)) is not None:
+            return reason
     found = direct_provider(ref.provider)
-    if found is not None and found.effort_by_litellm and request.parameters.get("reasoning_effort"):
-        return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
     if found is not None and found.format == "anthropic":
         return _anthropic_request_reason(request)
     for message in request.messages:
@@ -194,6 +197,8 @@ def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | No
     key = environment.get("ANTHROPIC_API_KEY", "").strip()
     if key.startswith(OAUTH_KEY):
         return "Anthropic's OAuth tokens are left to litellm"
+    if environment.get(OTHER_ADDRESS):
+        return f"an address that {OTHER_ADDRESS} changes is left to litellm"
     if not key and any(environment.get(name) for name in FEDERATION):
         return "Anthropic's workload identities are left to litellm"
     if ref.variant is not None and not _takes_effort(ref):
