@@ -255,6 +255,16 @@ class GuardedState:
         with self._journal.lock:
             return self._journal.state.messages()
 
+    def newest_message(self) -> Message | None:
+        """Return the newest message; no other is read."""
+        with self._journal.lock:
+            return self._journal.state.newest_message()
+
+    def holding(self, kind: str) -> Messages:
+        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
+        with self._journal.lock:
+            return self._journal.state.holding(kind)
+
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
         with self._journal.lock:

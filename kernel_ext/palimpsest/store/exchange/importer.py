@@ -38,7 +38,9 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Problem, Store, Writer
 from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.interrupted_work import is_settled
 from palimpsest.store.session_state.live_window import live_window
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES, message_index
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
@@ -190,11 +192,18 @@ def _import_note(state: State) -> Mapping[str, Any]:
 
 
 def write_checkpoint(writer: Writer, state: State, now: int) -> None:
-    """Write a checkpoint, so that opening the session need not read messages that a summary replaced."""
+    """Write a checkpoint, so that opening the session reads neither messages that a summary replaced nor all others.
+
+    It holds the index of a long window's messages.
+    """
     window = live_window(state)
     segment, offset = writer.locate(window.seq)
+    messages = {message.id: message for message in state.messages()}
+    content = writer.written(segment, offset) if len(messages) >= INDEXED_MESSAGES else b""
+    index = message_index(content, window.seq, messages, is_settled)
+    more = {} if index is None else {"index": index.model_dump(mode="json", exclude_none=True)}
     event = Checkpoint(
-        state=state.summary() | window.extra,
+        state=state.summary() | window.extra | more,
         window_seq=window.seq,
         window_segment=segment,
         window_offset=offset,

@@ -43,8 +43,12 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     before = inside[:start]
     window = inside[start:]
     seq = window[0].first_seq if window else state.seq + 1
+    index = state.index
+    extra: dict[str, Any] = {}
+    if index is not None and index.seqs[0] == seq:  # still of the same bytes
+        extra["index"] = index.model_dump(mode="json", exclude_none=True)
     if not before and not state.partial:
-        return LiveWindow(seq, {"messages": len(slots)})
+        return LiveWindow(seq, {"messages": len(slots), **extra})
     created = [message.info.time.created for message in _read(state, before)]
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
@@ -66,7 +70,8 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         if decision.message_id in known
     ]
     return LiveWindow(
-        seq, {"decisions": decisions, "window": fields, "messages": older + len(window)}
+        seq,
+        {"decisions": decisions, "window": fields, "messages": older + len(window), **extra},
     )
 
 
@@ -118,9 +123,12 @@ def is_too_short(state: State) -> bool:
 
 def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
     """Return the index at which the window of the newest completed, not undone compaction begins."""
+    marked = state.holders("compaction")
+    if not marked:
+        return None
     places = {slot.id: index for index, slot in enumerate(slots)}
     gone = undone(state.decisions)
-    for index in range(len(slots) - 1, -1, -1):
+    for index in sorted((places[slot.id] for slot in marked if slot.id in places), reverse=True):
         marker = _marker(state, slots[index])
         if marker is not None and _is_completed(state, slots, index, gone):
             return min(index, places.get(marker.tail_start_id or "", index))
@@ -128,8 +136,6 @@ def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
 
 
 def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
-    if all(part.kind != "compaction" for part in slot.parts.values()):
-        return None
     message = state.message(slot.id)
     parts = () if message is None else message.parts
     return next((part for part in parts if isinstance(part, CompactionPart)), None)
