@@ -120,6 +120,19 @@ class Session:
         """
         return self._live.snapshot().messages
 
+    def message_page(self, count: int = 100, before: str = "") -> Messages:
+        """Return so many of the newest messages, or of those before the message with an id, oldest first.
+
+        Of a long session no other message is read. Raises NotFound where there is no such message.
+
+        >>> page = session.message_page(1)
+        >>> [message.info.role for message in page]
+        ['assistant']
+        >>> [message.info.role for message in session.message_page(10, before=page[0].id)]
+        ['user']
+        """
+        return self._live.message_page(count, before)
+
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to try again.
@@ -127,7 +140,7 @@ class Session:
         >>> session.status.type
         'idle'
         """
-        return self._live.snapshot().status
+        return self._live.snapshot(messages=False).status
 
     @property
     def todos(self) -> tuple[Todo, ...]:
@@ -136,7 +149,7 @@ class Session:
         >>> session.todos
         ()
         """
-        return self._live.snapshot().todos
+        return self._live.snapshot(messages=False).todos
 
     @property
     def waiting(self) -> tuple[PromptAdmitted, ...]:
@@ -145,7 +158,7 @@ class Session:
         >>> session.waiting
         ()
         """
-        return self._live.snapshot().inbox
+        return self._live.snapshot(messages=False).inbox
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -154,7 +167,7 @@ class Session:
         >>> session.asks
         ()
         """
-        return self._live.snapshot().asks
+        return self._live.snapshot(messages=False).asks
 
     @property
     def questions(self) -> tuple[QuestionAsked, ...]:
@@ -163,7 +176,7 @@ class Session:
         >>> session.questions
         ()
         """
-        return tuple(self._live.snapshot().questions)
+        return tuple(self._live.snapshot(messages=False).questions)
 
     @property
     def title(self) -> str:
@@ -172,7 +185,7 @@ class Session:
         >>> len(session.title) > 0
         True
         """
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         return kept.title if kept is not None else ""
 
     @property
@@ -182,7 +195,7 @@ class Session:
         >>> session.summary
         ''
         """
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         return kept.about if kept is not None else ""
 
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
@@ -402,7 +415,7 @@ class Session:
         >>> session.own_policy is None
         True
         """
-        session = self._live.snapshot().session
+        session = self._live.snapshot(messages=False).session
         return session.own_policy if session is not None else None
 
     def use_policy(self, *words: str | Policy | ContextPolicy) -> Policy:
@@ -457,7 +470,7 @@ class Session:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
             return build_recorded_report(store, self.id, request_id, counter, clean)
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         if kept is not None and kept.read_only:
             return imported_report(self.review, clean)
         return build_context_report(
@@ -475,7 +488,7 @@ class Session:
         True
         """
         self._flush()
-        return self._reviews.at(self._live.snapshot().seq)
+        return self._reviews.at(self._live.snapshot(messages=False).seq)
 
     compare = forwarded(_review_of, SessionReview.compare)
     sweep = forwarded(_review_of, SessionReview.sweep)

@@ -64,7 +64,7 @@ class ContextCommands:
         self, session: KernelSession, clean: Callable[[str], str], hidden_variables: int
     ) -> ContextReport:
         """Return what fills the window: in the next request, or in the last one of a recording that is only read."""
-        kept = session.snapshot().session
+        kept = session.snapshot(messages=False).session
         if kept is not None and kept.read_only:
             return imported_report(self.review(session), clean)
         return build_context_report(

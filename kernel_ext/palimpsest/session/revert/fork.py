@@ -96,9 +96,7 @@ def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
     return None
 
 
-def _summary(
-    parent: SessionInfo, messages: Messages, before: str | None
-) -> dict[str, Any] | None:
+def _summary(parent: SessionInfo, messages: Messages, before: str | None) -> dict[str, Any] | None:
     """Return the summary texts for the messages that the fork has; its own file changes start at zero."""
     if before is None:
         kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}

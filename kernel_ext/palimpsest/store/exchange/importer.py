@@ -38,16 +38,14 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Problem, Store, Writer
 from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.store.session_state.interrupted_work import is_settled
 from palimpsest.store.session_state.live_window import live_window
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES, message_index
 from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
 from palimpsest.transcript.session_record.events import (
-    Checkpoint,
     Event,
     MessageUpdated,
     PartUpdated,
@@ -197,17 +195,7 @@ def write_checkpoint(writer: Writer, state: State, now: int) -> None:
     It holds the index of a long window's messages.
     """
     window = live_window(state)
-    segment, offset = writer.locate(window.seq)
-    messages = {message.id: message for message in state.messages()}
-    content = writer.written(segment, offset) if len(messages) >= INDEXED_MESSAGES else b""
-    index = message_index(content, window.seq, messages, is_settled)
-    more = {} if index is None else {"index": index.model_dump(mode="json", exclude_none=True)}
-    event = Checkpoint(
-        state=state.summary() | window.extra | more,
-        window_seq=window.seq,
-        window_segment=segment,
-        window_offset=offset,
-    )
+    event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
 
 

@@ -24,9 +24,9 @@ from palimpsest.store.log.takeover import renumbered
 from palimpsest.store.log_lines import Known, Redaction, nothing_known
 from palimpsest.store.session_state.live_window import live_window, narrow
 from palimpsest.store.session_state.state import State
+from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
 from palimpsest.transcript.session_record.events import (
-    Checkpoint,
     Event,
     PartDelta,
     Record,
@@ -433,19 +433,10 @@ class Journal:
         window = live_window(self.state, asked)
         try:
             written = window.seq <= self._written_seq
-            segment, offset = (
-                self._writer.locate(window.seq) if written else self._writer.position()
-            )
+            place = self._writer.locate(window.seq) if written else self._writer.position()
         except StorageFailed:
             return
-        self._number(
-            Checkpoint(
-                state=self.state.summary() | window.extra,
-                window_seq=window.seq,
-                window_segment=segment,
-                window_offset=offset,
-            )
-        )
+        self._number(window_checkpoint(self.state, window, place, self._writer.written))
         narrow(self.state, window)
 
     def _end(self) -> None:

@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.store.session_state.message_list import MessageSlot
+from palimpsest.store.session_state.message_list import KEPT, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
-
-KEPT = 0
-"""``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 HELD_MESSAGES = 300
 """Maximum messages before the window that a running session keeps in memory, for pages and the user.
@@ -28,6 +25,8 @@ class LiveWindow:
     """Where the live window begins, and the values that are kept of the messages before it."""
 
     seq: int
+    messages: int
+    """How many messages are in it."""
     extra: dict[str, Any]
     """Fields for the checkpoint's state: see ``WindowFields``."""
 
@@ -48,7 +47,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     if index is not None and index.seqs[0] == seq:  # still of the same bytes
         extra["index"] = index.model_dump(mode="json", exclude_none=True)
     if not before and not state.partial:
-        return LiveWindow(seq, {"messages": len(slots), **extra})
+        return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
     created = [message.info.time.created for message in _read(state, before)]
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
@@ -71,6 +70,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     ]
     return LiveWindow(
         seq,
+        len(window),
         {"decisions": decisions, "window": fields, "messages": older + len(window), **extra},
     )
 

@@ -67,11 +67,13 @@ def message_index(
     window_seq: int,
     messages: Mapping[str, Message],
     is_settled: Callable[[Message], bool],
+    *,
+    least: int = INDEXED_MESSAGES,
 ) -> MessageIndex | None:
     """Return the index of a window's lines; None where there is little to gain, or they say something else.
 
     ``content`` are the bytes from the window's beginning on, and ``messages`` what they say. What follows the first
-    line that is not in our format, or that takes something away, is not indexed.
+    line that is not in our format, or that takes something away, is not indexed. Fewer messages than ``least`` are not.
     """
     places = _Places()
     for line in content.split(b"\n"):
@@ -79,7 +81,7 @@ def message_index(
             break
     found = {name: messages.get(name) for name in places.first}
     known = {name: message for name, message in found.items() if message is not None}
-    if len(known) != len(found) or places.nameless or len(found) < INDEXED_MESSAGES:
+    if len(known) != len(found) or places.nameless or len(found) < least:
         return None
     return MessageIndex(
         size=places.offset,

@@ -30,6 +30,9 @@ from palimpsest.transcript.session_record.sessions import Spent
 Report = Callable[[bytes, str], None]
 T = TypeVar("T")
 
+KEPT = 0
+"""``first_seq`` of a message before the window that was restored from a checkpoint."""
+
 
 def event_of(line: bytes, report: Report) -> Event | None:
     """Parse a line's event; None when it is unknown or unreadable, which is reported."""
@@ -330,6 +333,34 @@ class MessageList:
         """Return the slots of the messages, parsed or not, in order."""
         return tuple(slot for slot in self._slots.values() if slot.has_info)
 
+    def newest(self) -> Message | None:
+        """Return the newest message, or None; no other is read."""
+        found = (slot.read(self._report) for slot in reversed(self._slots.values()))
+        return next((message for message in found if message is not None), None)
+
+    def page(self, count: int, before: str = "") -> tuple[Messages, bool] | None:
+        """Return so many messages before one, or the newest, in order, and whether there are no more before them.
+
+        Messages from before the live window do not count, since others are missing between them. None where there is
+        no such message. No other message is read.
+        """
+        if before and self.message(before) is None:
+            return None
+        names = reversed(self._slots)
+        if before:
+            next(name for name in names if name == before)
+        found: list[Message] = []
+        for name in names:
+            if len(found) >= count:
+                return tuple(reversed(found)), False
+            slot = self._slots[name]
+            if slot.first_seq == KEPT:
+                break
+            message = slot.read(self._report)
+            if message is not None:
+                found.append(message)
+        return tuple(reversed(found)), True
+
     def holders(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``SOUGHT``, in order."""
         found = (self._slots.get(name) for name in self._holders[kind])
@@ -388,9 +419,9 @@ class MessageList:
 
     def put(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
-        self.on_message(MessageUpdated(info=message.info), 0)
+        self.on_message(MessageUpdated(info=message.info), KEPT)
         for part in message.parts:
-            self.on_part(PartUpdated(part=part), 0)
+            self.on_part(PartUpdated(part=part), KEPT)
 
     def drop(self, message_ids: set[str]) -> None:
         """Remove messages that are before the live window, without a record of it."""

@@ -172,6 +172,17 @@ class State(RecordNumbering):
         """Return the slots of the messages in order, without parsing them."""
         return self._messages.slots()
 
+    def page(self, count: int, before: str = "") -> Messages | None:
+        """Return so many messages before one, or the newest, in order; no other is read.
+
+        None where that takes messages that only the log has.
+        """
+        found = self._messages.page(count, before)
+        if found is None:
+            return None if self.partial else ()
+        messages, all_of_them = found
+        return None if all_of_them and self.partial and len(messages) < count else messages
+
     def holders(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of a type that is looked for, in order."""
         return self._messages.holders(kind)
@@ -187,8 +198,7 @@ class State(RecordNumbering):
 
     def newest_message(self) -> Message | None:
         """Return the newest message; no other is read."""
-        found = (self.message(slot.id) for slot in reversed(self._messages.slots()))
-        return next((message for message in found if message is not None), None)
+        return self._messages.newest()
 
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
         """Return what answers report to have cost that an index counted, and the infos of all other messages."""
