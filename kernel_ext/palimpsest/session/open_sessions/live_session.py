@@ -205,6 +205,7 @@ class LiveSession:
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
+        await self.journal.keep_narrow()
         self.title_writer.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})

@@ -24,7 +24,7 @@ def message_page(
     ``read_state`` reads what is in memory; older messages are read from the log, after ``written``. Raises NotFound
     where there is no message with the id ``before``, and UserError for a count below 1.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+    if type(count) is not int or count < 1:
         raise UserError(f"A page has 1 message or more, not {count!r:.40}.")
     found = read_state(lambda state: _known(state, count, before))
     if found is not None:

@@ -75,6 +75,15 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     )
 
 
+def is_wide(state: State) -> bool:
+    """Return whether more messages before the window are in memory than a running session keeps there."""
+    session = state.session
+    if not state.holders("compaction") or (session is not None and session.revert is not None):
+        return False
+    inside = [slot for slot in state.slots() if slot.first_seq != KEPT]
+    return _start(state, inside, None) > HELD_MESSAGES
+
+
 def narrow(state: State, window: LiveWindow) -> None:
     """Drop the oldest messages before a window from memory, as opening the session there would.
 
