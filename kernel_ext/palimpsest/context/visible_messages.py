@@ -340,6 +340,14 @@ def messages_before(messages: Messages, message_id: str) -> Messages:
     return messages[: ids.index(message_id)]
 
 
+def messages_after(messages: Messages, message: Message | None) -> Messages:
+    """Return the messages after one that was the newest once; all where there was none, or it left the memory since."""
+    if message is None:
+        return messages
+    places = range(len(messages) - 1, -1, -1)
+    return messages[next((at + 1 for at in places if messages[at].id == message.id), 0) :]
+
+
 def begins_turn(message: Message) -> bool:
     """Return whether a message is a user's prompt that was not sent into a running turn."""
     info = message.info

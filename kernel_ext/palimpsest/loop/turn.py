@@ -16,7 +16,7 @@ from typing import Literal
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
 from palimpsest.context.request_assembly.fittable_request import Cause
-from palimpsest.context.visible_messages import marker_of
+from palimpsest.context.visible_messages import marker_of, messages_after
 from palimpsest.loop.context_management.another_summary import (
     ask_for_another_summary,
     go_on_without,
@@ -91,10 +91,11 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     done before it, and the user's message is not repeated.
     """
     turn = Turn(run_context)
-    before = len(run_context.log.state.messages())
+    before = run_context.log.state.newest_message()
     await turn.run(again=again)
     # A turn that sent nothing has no new outputs, so there is nothing that the last turn did not prune.
-    if turn.setup is not None and _asked_a_model(run_context.log.state.messages()[before:]):
+    after = messages_after(run_context.log.state.messages(), before)
+    if turn.setup is not None and _asked_a_model(after):
         _prune_at_end(run_context, turn.setup)
     await write_turn_changes(run_context)
     if turn.wants_structured and turn.stopped_by != "rejected":
@@ -223,7 +224,8 @@ class Turn:
             again = ask_for_form_again(self._run_context, setup, user, self.asked)
             self.asked += again
             return again
-        if not _ends_in_a_mark(self._run_context.log.state.messages()[-1]):
+        newest = self._run_context.log.state.newest_message()
+        if newest is None or not _ends_in_a_mark(newest):
             return False
         may_ask = not self._asked_for_call and self._steps < setup.max_steps
         again = ask_for_real_call(self._run_context, setup, user, may_ask=may_ask)
@@ -286,7 +288,8 @@ class Turn:
 
     def _goes_on(self, result: StepResult, *, last: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""
-        newest = self._run_context.log.state.messages()[-1]
+        newest = self._run_context.log.state.newest_message()
+        assert newest is not None  # the answer that ends here
         self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
         self._paused = self._paused + 1 if _is_paused(newest) else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0

@@ -107,6 +107,19 @@ class Session:
         """
         return self._live.snapshot().messages
 
+    def message_page(self, count: int = 100, before: str = "") -> Messages:
+        """Return so many of the newest messages, or of those before the message with an id, oldest first.
+
+        Of a long session no other message is read. Raises NotFound where there is no such message.
+
+        >>> page = session.message_page(1)
+        >>> [message.info.role for message in page]
+        ['assistant']
+        >>> [message.info.role for message in session.message_page(10, before=page[0].id)]
+        ['user']
+        """
+        return self._live.message_page(count, before)
+
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to try again.
@@ -114,7 +127,7 @@ class Session:
         >>> session.status.type
         'idle'
         """
-        return self._live.snapshot().status
+        return self._live.snapshot(messages=False).status
 
     @property
     def todos(self) -> tuple[Todo, ...]:
@@ -123,7 +136,7 @@ class Session:
         >>> session.todos
         ()
         """
-        return self._live.snapshot().todos
+        return self._live.snapshot(messages=False).todos
 
     @property
     def waiting(self) -> tuple[PromptAdmitted, ...]:
@@ -132,7 +145,7 @@ class Session:
         >>> session.waiting
         ()
         """
-        return self._live.snapshot().inbox
+        return self._live.snapshot(messages=False).inbox
 
     @property
     def asks(self) -> tuple[Ask, ...]:
@@ -141,7 +154,7 @@ class Session:
         >>> session.asks
         ()
         """
-        return self._live.snapshot().asks
+        return self._live.snapshot(messages=False).asks
 
     @property
     def questions(self) -> tuple[QuestionAsked, ...]:
@@ -150,7 +163,7 @@ class Session:
         >>> session.questions
         ()
         """
-        return tuple(self._live.snapshot().questions)
+        return tuple(self._live.snapshot(messages=False).questions)
 
     @property
     def title(self) -> str:
@@ -159,7 +172,7 @@ class Session:
         >>> len(session.title) > 0
         True
         """
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         return kept.title if kept is not None else ""
 
     @property
@@ -169,7 +182,7 @@ class Session:
         >>> session.summary
         ''
         """
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         return kept.about if kept is not None else ""
 
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
@@ -389,7 +402,7 @@ class Session:
         >>> session.own_policy is None
         True
         """
-        session = self._live.snapshot().session
+        session = self._live.snapshot(messages=False).session
         return session.own_policy if session is not None else None
 
     def use_policy(self, *words: "str | Policy | ContextPolicy") -> Policy:
@@ -454,7 +467,7 @@ class Session:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
             return build_recorded_report(store, self.id, request_id, counter, clean)
-        kept = self._live.snapshot().session
+        kept = self._live.snapshot(messages=False).session
         if kept is not None and kept.read_only:
             return imported_report(self.review, clean)
         return build_context_report(
@@ -478,7 +491,7 @@ class Session:
         True
         """
         self._flush()
-        return self._reviews.at(self._live.snapshot().seq)
+        return self._reviews.at(self._live.snapshot(messages=False).seq)
 
     compare = forwarded_later(_review_of, lambda: _review_class().compare)
     sweep = forwarded_later(_review_of, lambda: _review_class().sweep)

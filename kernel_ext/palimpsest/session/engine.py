@@ -255,6 +255,16 @@ class GuardedState:
         with self._journal.lock:
             return self._journal.state.messages()
 
+    def newest_message(self) -> Message | None:
+        """Return the newest message; no other is read."""
+        with self._journal.lock:
+            return self._journal.state.newest_message()
+
+    def holding(self, kind: str) -> Messages:
+        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
+        with self._journal.lock:
+            return self._journal.state.holding(kind)
+
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
         with self._journal.lock:
@@ -355,12 +365,15 @@ class Snapshot:
     """One sentence while records cannot be written, since the disk does not respond; else empty."""
 
     @classmethod
-    def of(cls, state: State) -> "Snapshot":
-        """Return a snapshot of a state; the caller holds the lock that protects the state."""
+    def of(cls, state: State, *, messages: bool = True) -> "Snapshot":
+        """Return a snapshot of a state; the caller holds the lock that protects the state.
+
+        Without ``messages`` it has none, and none is read.
+        """
         return cls(
             session=state.session,
             status=state.status,
-            messages=state.messages(),
+            messages=state.messages() if messages else (),
             asks=tuple(state.asks.values()),
             inbox=tuple(state.inbox.values()),
             todos=state.todos,

@@ -116,6 +116,10 @@ class Writer(Protocol):
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         ...
 
+    def written(self, segment: str, offset: int) -> bytes:
+        """Return the session's bytes of its own segment from an offset on; nothing where it is no file of its own."""
+        ...
+
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
         ...

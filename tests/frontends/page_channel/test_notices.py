@@ -50,8 +50,8 @@ class FakeSession:
     def __post_init__(self) -> None:
         self.state = fold(self.records)
 
-    def snapshot(self) -> Snapshot:
-        return Snapshot.of(self.state)
+    def snapshot(self, *, messages: bool = True) -> Snapshot:
+        return Snapshot.of(self.state, messages=messages)
 
     def decisions(self) -> tuple[()]:
         return ()

@@ -16,7 +16,6 @@ from palimpsest.session.permissions.recorded_claims import (
     held_budget,
     held_mode,
     held_rules,
-    sane_spending,
     with_claims_again,
 )
 from palimpsest.session.permissions.withheld_claims import grant_claims, with_rights_that_hold
@@ -31,6 +30,7 @@ from palimpsest.transcript.session_record.sessions import (
     SessionTime,
     Spent,
 )
+from palimpsest.transcript.session_record.spending import sane_spending
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
 RECORD = SessionInfo(

@@ -55,6 +55,10 @@ class Disk:
         """Delegate."""
         return self.writer.locate(seq)
 
+    def written(self, segment: str, offset: int) -> bytes:
+        """Delegate."""
+        return self.writer.written(segment, offset)
+
     def close(self) -> None:
         """Delegate."""
         self.writer.close()

@@ -98,11 +98,11 @@ class Questions:
         """Ask the open questions, if a person can answer them here."""
         if self._stopped or self._watched():
             return
-        for ask in session.snapshot().asks:
+        for ask in session.snapshot(messages=False).asks:
             reply = None if self._over() else self._answer(ask, session)
             if reply is not None:
                 session.reply(ask.id, reply)
-        for asked in session.snapshot().questions:
+        for asked in session.snapshot(messages=False).questions:
             if not self._over():
                 self._interview(asked, session)
         for proposal in session.held:

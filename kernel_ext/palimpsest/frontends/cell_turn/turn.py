@@ -212,7 +212,7 @@ class CellTurn:
     def _say_unwritten(self) -> None:
         """Print that what the turn did is in memory only; a terminal's story has told it."""
         session = self._feed.session
-        problem = session.snapshot().problem if session is not None else ""
+        problem = session.snapshot(messages=False).problem if session is not None else ""
         if problem and not isinstance(self._story, TerminalOutput):
             self._warn(problem)
 

@@ -156,7 +156,9 @@ class InspectorWidget(CellWidget):
         await asyncio.sleep(max(0.0, self._told_at + CHANGED_SECONDS - time.monotonic()))
         self._is_due, self._told_at = False, time.monotonic()
         live = self._inspected.live
-        self.send({"kind": "changed", "seq": live.snapshot().seq if live is not None else 0})
+        self.send(
+            {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
+        )
 
 
 def _ends_turn(record: Record) -> bool:

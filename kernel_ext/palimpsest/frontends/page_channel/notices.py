@@ -51,7 +51,7 @@ _ORDER = _HeadOrder()
 
 def head_of(session: KernelSession) -> SessionHead:
     """Return the summary of a session that a page shows before it has the session's messages."""
-    return _head(session, session.snapshot())
+    return _head(session, session.snapshot(messages=False))
 
 
 def _head(session: KernelSession, picture: Snapshot) -> SessionHead:

@@ -67,7 +67,7 @@ class ContextCommands:
         from palimpsest.review.inspection.report_builder import build_context_report
         from palimpsest.review.recordings.imported_report import imported_report
 
-        kept = session.snapshot().session
+        kept = session.snapshot(messages=False).session
         if kept is not None and kept.read_only:
             return imported_report(self.review(session), clean)
         return build_context_report(

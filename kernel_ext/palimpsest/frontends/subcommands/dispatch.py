@@ -202,7 +202,7 @@ class Subcommands:
 
     def _withdraw(self, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
-        waiting = [one.prompt_id for one in session.snapshot().inbox]
+        waiting = [one.prompt_id for one in session.snapshot(messages=False).inbox]
         named = waiting if argument == "all" else waiting[-1:]
         gone = sum(session.withdraw(one) for one in named)
         if not gone:
@@ -233,14 +233,14 @@ class Subcommands:
         return CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
     def _todo(self, _argument: str, place: CellPlace) -> CommandOutput:
-        return CommandOutput(*todo_text(self._current(place).snapshot().todos))
+        return CommandOutput(*todo_text(self._current(place).snapshot(messages=False).todos))
 
     def _policy(self, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         if argument:
             words = policy_words(argument)
             self._services.engine.submit(session.use_policy(*words)).result()
-        picture = session.snapshot().session
+        picture = session.snapshot(messages=False).session
         own = picture is not None and (picture.policy_choice or picture.policy) is not None
         now = session.policy()
         origins = getattr(getattr(self._services, "config", None), "origins", {})

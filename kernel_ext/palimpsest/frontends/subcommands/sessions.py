@@ -50,7 +50,7 @@ class SessionCommands:
         """Change the title of the notebook's session; without an argument, show it."""
         session = self._done(self._services.workspace.current(place.notebook))
         if not argument:
-            picture = session.snapshot().session
+            picture = session.snapshot(messages=False).session
             return [f"This session is called: {picture.title if picture is not None else '?'}"]
         title = self._done(self._services.workspace.retitle(session.id, argument))
         return [f"This session is called {title} now."]

@@ -79,6 +79,14 @@ class StateView(Protocol):
         """Return the messages in order."""
         ...
 
+    def newest_message(self) -> Message | None:
+        """Return the newest message; no other is read."""
+        ...
+
+    def holding(self, kind: str) -> Messages:
+        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
+        ...
+
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
         ...

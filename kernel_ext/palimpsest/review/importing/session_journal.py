@@ -21,6 +21,7 @@ from palimpsest.store.exchange.import_merge import with_blobs
 from palimpsest.store.exchange.importer import Imported, Outcome, write_checkpoint
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
 from palimpsest.transcript.session_record.events import (
@@ -201,7 +202,7 @@ class SessionJournal:
             if complete:
                 self._events.extend(self._builder.ending())
             self._write(complete=complete, sync=True)
-            if complete and self._compacted:
+            if complete and (self._compacted or self._builder.messages >= INDEXED_MESSAGES):
                 state = self._store.load(self._names.session)
                 write_checkpoint(self._open(), state, self._last_time())
         if self._copy:

@@ -12,11 +12,12 @@ from palimpsest.render.content.phrases import count, money
 from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.session.permissions.recorded_claims import sane_spending, without_claims
+from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import Budget, Measure, SessionInfo, Spent
+from palimpsest.transcript.session_record.spending import sane_spending
 from palimpsest.transcript.values import ModelInfo
 
 REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"

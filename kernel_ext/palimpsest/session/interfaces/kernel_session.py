@@ -18,7 +18,7 @@ from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
-from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
@@ -190,8 +190,12 @@ class KernelSession(Protocol):
         """Its step mode; raises SessionHeld where another kernel writes the session."""
         ...
 
-    def snapshot(self) -> Snapshot:
-        """Return an immutable snapshot of the newest state."""
+    def snapshot(self, *, messages: bool = True) -> Snapshot:
+        """Return an immutable snapshot of the newest state; without messages where none is looked at."""
+        ...
+
+    def message_page(self, count: int, before: str = "") -> Messages:
+        """Return so many messages before one, or the newest, in order; raises NotFound where there is no such message."""
         ...
 
     def decisions(self) -> tuple[Decision, ...]:

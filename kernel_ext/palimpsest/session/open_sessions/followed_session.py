@@ -26,6 +26,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.revert.operations import ReadOnlyReverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.follower import Follower
@@ -37,7 +38,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Reply
 
@@ -265,12 +266,19 @@ class FollowedSession:
 
         return forget
 
-    def snapshot(self) -> Snapshot:
-        """Return an immutable snapshot of the newest state."""
+    def snapshot(self, *, messages: bool = True) -> Snapshot:
+        """Return an immutable snapshot of the newest state; without messages where none is looked at."""
         if self._alive is not None:
-            return self._alive.snapshot()
+            return self._alive.snapshot(messages=messages)
         with self._lock:
-            return Snapshot.of(self._state)
+            return Snapshot.of(self._state, messages=messages)
+
+    def message_page(self, count: int, before: str = "") -> Messages:
+        """Return so many messages before one, or the newest, in order; raises NotFound where there is no such message."""
+        if self._alive is not None:
+            return self._alive.message_page(count, before)
+        with self._lock:
+            return message_page(self._store, self.id, lambda read: read(self._state), count, before)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the context decisions so far, in order."""

@@ -45,6 +45,7 @@ from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
+from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
 from palimpsest.session.runs.child_sessions import (
@@ -68,7 +69,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -204,6 +205,7 @@ class LiveSession:
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
+        await self.journal.keep_narrow()
         self.title_writer.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
@@ -398,11 +400,22 @@ class LiveSession:
         """The requests that step mode holds, as they would be sent now."""
         return self._step_mode.held if self._step_mode is not None else ()
 
-    def snapshot(self) -> Snapshot:
-        """Return an immutable snapshot of the newest state."""
-        picture = self.journal.read_state(Snapshot.of)
+    def snapshot(self, *, messages: bool = True) -> Snapshot:
+        """Return an immutable snapshot of the newest state; without messages where none is looked at."""
+        picture = self.journal.read_state(lambda state: Snapshot.of(state, messages=messages))
         words = self.journal.problem
         return dataclasses.replace(picture, problem=words) if words else picture
+
+    def message_page(self, count: int, before: str = "") -> Messages:
+        """Return so many messages before one, or the newest, in order; raises NotFound where there is no such message."""
+        return message_page(
+            self._services.store,
+            self.id,
+            self.journal.read_state,
+            count,
+            before,
+            written=self.journal.flush_sync,
+        )
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the context decisions so far, in order."""

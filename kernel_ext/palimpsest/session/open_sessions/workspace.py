@@ -703,11 +703,11 @@ class Workspace:
         session = journal.state.session
         if session is None:
             return ""
-        infos = [one.info for one in journal.state.messages()]
+        counted, infos = journal.state.reported_spending()
         # By the folder's name: a record that names another session must not get that session's rights.
         own = session.model_copy(update={"id": journal.session_id})
         held = await asyncio.to_thread(
-            with_rights_that_hold, own, self._services.effective_rules, infos
+            with_rights_that_hold, own, self._services.effective_rules, infos, counted
         )
         if held == session:
             return ""

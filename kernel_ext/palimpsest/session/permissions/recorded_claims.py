@@ -6,16 +6,14 @@ claims: one that loosens applies only where the user granted it here.
 Border: pure, values to values.
 """
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.tools.permission_rules.modes import MODES, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
-from palimpsest.transcript.values import COUNTS, Rule, Usage
+from palimpsest.transcript.values import Rule
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
 MOST_MODELS = 5
@@ -127,23 +125,6 @@ def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
     return session.model_copy(update={"claimed": claims if claims != empty else None})
 
 
-def sane_spending(spent: Spent) -> Spent:
-    """Return spending without impossible values: negative or not finite."""
-    cost = spent.cost
-    if cost is not None and not (math.isfinite(cost) and cost >= 0):
-        cost = None
-    return Spent(cost=cost, tokens=_sane_usage(spent.tokens), unpriced=max(spent.unpriced, 0))
-
-
-def recorded_spending(infos: Iterable[MessageInfo]) -> Spent:
-    """Return the sum of tokens and cost that the answers of a journal report."""
-    found = Spent()
-    for info in infos:
-        if isinstance(info, AssistantMessage):
-            found = found.plus(sane_spending(Spent(cost=info.cost, tokens=info.tokens)))
-    return found
-
-
 def larger_spending(one: Spent, other: Spent) -> Spent:
     """Return the larger of two spending records, value by value."""
     known = [cost for cost in (one.cost, other.cost) if cost is not None]
@@ -203,9 +184,3 @@ def _until(claimed: float | None, given: float | None) -> float | None:
 
 def _whole(amount: float | None) -> int | None:
     return None if amount is None else int(amount)
-
-
-def _sane_usage(usage: Usage) -> Usage:
-    # A sum may be larger than what one request can have.
-    wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
-    return usage.model_copy(update=wrong) if wrong else usage

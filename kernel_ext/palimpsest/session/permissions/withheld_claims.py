@@ -14,14 +14,13 @@ from palimpsest.session.permissions.recorded_claims import (
     budget_text,
     granted_rules,
     larger_spending,
-    recorded_spending,
     rule_as_dict,
-    sane_spending,
     with_claims_again,
 )
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
 from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
+from palimpsest.transcript.session_record.spending import recorded_spending, sane_spending
 
 MOST_NAMED = 5
 WITHHELD = (
@@ -31,9 +30,15 @@ WITHHELD = (
 
 
 def with_rights_that_hold(
-    session: SessionInfo, effective_rules: EffectiveRules, infos: Iterable[MessageInfo]
+    session: SessionInfo,
+    effective_rules: EffectiveRules,
+    infos: Iterable[MessageInfo],
+    counted: Spent | None = None,
 ) -> SessionInfo:
-    """Return the record of a session that is opened, with the rights that apply and the claims withheld."""
+    """Return the record of a session that is opened, with the rights that apply and the claims withheld.
+
+    ``infos`` are those of its answers, and ``counted`` is what answers that are not among them report to have cost.
+    """
     whole = with_claims_again(session)
     rules = effective_rules.held_rules(whole)
     mode = effective_rules.own_mode(whole)
@@ -63,7 +68,7 @@ def with_rights_that_hold(
         changed["mode"] = effective_rules.mode
     if whole.budget is not None and whole.budget != budget:
         changed["budget"] = budget
-    return whole.model_copy(update=changed | _spent(whole, infos))
+    return whole.model_copy(update=changed | _spent(whole, infos, counted))
 
 
 def withheld_text(session: SessionInfo) -> str:
@@ -128,13 +133,15 @@ def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
     return claimed.own or is_current
 
 
-def _spent(session: SessionInfo, infos: Iterable[MessageInfo]) -> dict[str, Any]:
+def _spent(
+    session: SessionInfo, infos: Iterable[MessageInfo], counted: Spent | None
+) -> dict[str, Any]:
     """Return the changed fields of a record's spending: never less than the journal's answers report."""
     own = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
-        own = larger_spending(own, recorded_spending(infos))
+        own = larger_spending(own, recorded_spending(infos, counted))
     changed: dict[str, Any] = {"cost": own.cost, "tokens": own.tokens}
     changed["unpriced"] = own.unpriced or None
     changed["below"] = sane_spending(session.below) if session.below is not None else None

@@ -15,11 +15,16 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.runs.title_writer import fork_title
 from palimpsest.store.interface import Store
-from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import OWN_POLICY
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages
-from palimpsest.transcript.session_record.events import DecisionMade, MessageUpdated, StepRequested
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    SessionCreated,
+    SessionUpdated,
+    StepRequested,
+)
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Usage
 
@@ -45,11 +50,12 @@ def forked_session(
         raise UserError("Fork at a message or at a request: name one of them, not both.")
     if request is not None:
         message, seq = _before_request(store, parent_id, request)
-    state = store.load(parent_id) if message is not None else store.open_live(parent_id)
-    parent = state.session
+    state = store.load(parent_id) if message is not None else None
+    parent = state.session if state is not None else _newest_record(store, parent_id)
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
-    before = find_part(state.messages(), message).message.id if message is not None else None
+    told = state.messages() if state is not None else ()
+    before = find_part(told, message).message.id if message is not None else None
     session = parent.model_copy(
         update={
             "id": new_id(),
@@ -64,8 +70,8 @@ def forked_session(
             "unpriced": None,
             "below": None,
             "share": None,
-            "summary": _summary(parent, state, before),
-            "revert": _revert(parent, state, before),
+            "summary": _summary(parent, told, before),
+            "revert": _revert(parent, told, before),
         }
     )
     if before is not None and seq is None:
@@ -82,12 +88,19 @@ def _title(store: Store, title: str) -> str:
     return made
 
 
-def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str, Any] | None:
+def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
+    """Return a session's newest record of its own; nothing else of its log is read."""
+    for record in store.stream(session_id):
+        if isinstance(record.event, SessionCreated | SessionUpdated):
+            return record.event.session
+    return None
+
+
+def _summary(parent: SessionInfo, messages: Messages, before: str | None) -> dict[str, Any] | None:
     """Return the summary texts for the messages that the fork has; its own file changes start at zero."""
     if before is None:
         kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
         return kept if all(kept.values()) else None
-    messages = state.messages()
     at = next(i for i, one in enumerate(messages) if one.id == before)
     return dict(session_summary_of_turns(messages[:at])) or None
 
@@ -162,12 +175,12 @@ def _filled(store: Store, session_id: str) -> list[tuple[str, str]]:
     ]
 
 
-def _revert(parent: SessionInfo, state: State, before: str | None) -> object:
+def _revert(parent: SessionInfo, messages: Messages, before: str | None) -> object:
     """Return the parent's revert if the fork contains the hidden messages; else None."""
     if parent.revert is None or before is None:
         return parent.revert
     hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
-    return parent.revert if _comes_before(state.messages(), hidden, before) else None
+    return parent.revert if _comes_before(messages, hidden, before) else None
 
 
 def _comes_before(messages: Messages, first: str, second: str) -> bool:

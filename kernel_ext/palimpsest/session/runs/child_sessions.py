@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from palimpsest import __version__
+from palimpsest.context.visible_messages import messages_after
 from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
@@ -318,7 +319,7 @@ class ChildProgress:
         self._child = child
         self._title = task.description
         self._head = {"task": child.id, "agent": agent.name}
-        self._first = len(child.log.state.messages())
+        self._before = child.log.state.newest_message()
         self._loop = asyncio.get_running_loop()
         self._planned = False
         self._closed = False
@@ -339,7 +340,7 @@ class ChildProgress:
 
     def seen(self) -> dict[str, Any]:
         """Return the metadata of the card as of now."""
-        found = calls_of(self._child.log.state.messages()[self._first :])
+        found = calls_of(messages_after(self._child.log.state.messages(), self._before))
         shown = found[-MOST_SHOWN:]
         lines = [
             f"{CALL_SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown

@@ -197,7 +197,7 @@ class EnvironmentUpdates:
         self._met: set[str] = set() if joined_sessions is None else joined_sessions
         """Ids of the sessions in which this kernel took part, whether or not their model was told."""
         session = log.state.session
-        if session is not None and (self._has_met(session) or not log.state.messages()):
+        if session is not None and (self._has_met(session) or log.state.newest_message() is None):
             self._met.add(session.id)
         self._environment = environment
         self._detail = detail
@@ -277,8 +277,7 @@ class EnvironmentUpdates:
             return False
         if user.by_engine:
             return False
-        messages = self._log.state.messages()
-        newest = messages[-1] if messages else None
+        newest = self._log.state.newest_message()
         return newest is not None and newest.id == user.id and not tells_changes(newest)
 
     async def _look(

@@ -142,8 +142,7 @@ class NotebookUpdates:
         return NoteLimits(self._services.notebook_detail, tokens, MOST_IMAGES if info.vision else 0)
 
     def _is_newest(self, user: UserMessage) -> bool:
-        messages = self._log.state.messages()
-        newest = messages[-1] if messages else None
+        newest = self._log.state.newest_message()
         return (
             newest is not None
             and newest.id == user.id
@@ -154,11 +153,10 @@ class NotebookUpdates:
 
     def _told(self, kernel: str) -> _Told:
         through = 0
-        messages = self._log.state.messages()
-        newest = messages[-1] if messages else None
+        newest = self._log.state.newest_message()
         cells: dict[int, NotedCell] = {}
         edits: dict[str, NotedEdit] = {}
-        for message in messages:
+        for message in self._log.state.holding("notebook"):
             for part in message.parts:
                 if not isinstance(part, NotebookPart) or part.kernel != kernel:
                     continue

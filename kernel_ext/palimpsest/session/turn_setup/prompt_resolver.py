@@ -31,6 +31,7 @@ from palimpsest.session.revert.plan import without_taken_back
 from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
+from palimpsest.session.turn_setup.redacted_specs import RedactedSpecs
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry
@@ -44,7 +45,6 @@ from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
 from palimpsest.transcript.provider_profile.profile import limits_of
-from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -102,6 +102,7 @@ class PromptResolver:
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RunContext.refused_tools``."""
         self.extensions = TurnExtensions(services.hooks, services.servers, log, services.ids)
+        self._redacted = RedactedSpecs(services.secrets)
         self._news = EnvironmentUpdates(
             log,
             services.ids,
@@ -426,9 +427,7 @@ class PromptResolver:
         registry = self._services.registry
         if not info.tools:
             return ()
-        specs = tuple(
-            redacted_value(registry.spec(tool), self._services.secrets.clean) for tool in offered
-        )
+        specs = tuple(self._redacted(registry.spec(tool)) for tool in offered)
         return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
 
     def _remember(self, user: UserMessage) -> None:

@@ -40,12 +40,12 @@ from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State, fold
+from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
 from palimpsest.transcript.session_record.events import (
-    Checkpoint,
     Event,
     MessageUpdated,
     PartUpdated,
@@ -190,15 +190,12 @@ def _import_note(state: State) -> Mapping[str, Any]:
 
 
 def write_checkpoint(writer: Writer, state: State, now: int) -> None:
-    """Write a checkpoint, so that opening the session need not read messages that a summary replaced."""
+    """Write a checkpoint, so that opening the session reads neither messages that a summary replaced nor all others.
+
+    It holds the index of a long window's messages.
+    """
     window = live_window(state)
-    segment, offset = writer.locate(window.seq)
-    event = Checkpoint(
-        state=state.summary() | window.extra,
-        window_seq=window.seq,
-        window_segment=segment,
-        window_offset=offset,
-    )
+    event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
 
 

@@ -22,11 +22,11 @@ from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumbered
 from palimpsest.store.log_lines import Known, Redaction, nothing_known
-from palimpsest.store.session_state.live_window import live_window, narrow
+from palimpsest.store.session_state.live_window import is_wide, live_window, narrow
 from palimpsest.store.session_state.state import State
+from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
 from palimpsest.transcript.session_record.events import (
-    Checkpoint,
     Event,
     PartDelta,
     Record,
@@ -290,6 +290,18 @@ class Journal:
             self._urgent = True
             self._wake.notify()
 
+    async def keep_narrow(self) -> None:
+        """Write a checkpoint where much from before the live window is in memory, which then is in the log alone.
+
+        So it is after opening a log without a checkpoint, and after ``widen``.
+        """
+        with self._wake:
+            wide = is_wide(self.state)
+            if wide:
+                self.checkpoint()
+        if wide:
+            await self.flush()
+
     def close(self, timeout: float = 10.0) -> None:
         """Write what is left, and a checkpoint if anything was appended; then release the session."""
         with self._wake:
@@ -433,19 +445,10 @@ class Journal:
         window = live_window(self.state, asked)
         try:
             written = window.seq <= self._written_seq
-            segment, offset = (
-                self._writer.locate(window.seq) if written else self._writer.position()
-            )
+            place = self._writer.locate(window.seq) if written else self._writer.position()
         except StorageFailed:
             return
-        self._number(
-            Checkpoint(
-                state=self.state.summary() | window.extra,
-                window_seq=window.seq,
-                window_segment=segment,
-                window_offset=offset,
-            )
-        )
+        self._number(window_checkpoint(self.state, window, place, self._writer.written))
         narrow(self.state, window)
 
     def _end(self) -> None:

@@ -68,6 +68,10 @@ class MemoryWriter:
         older = sum(1 for record in self._log.records if record.seq < seq)
         return SEGMENT, older
 
+    def written(self, segment: str, offset: int) -> bytes:  # noqa: ARG002
+        """Return nothing: memory has no bytes."""
+        return b""
+
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
         if self._log.epoch == self.epoch:

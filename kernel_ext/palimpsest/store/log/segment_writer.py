@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from palimpsest.store.disk import NOFOLLOW, write_fully
+from palimpsest.store.disk import NOFOLLOW, open_regular, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
@@ -143,6 +143,18 @@ class JsonlWriter:
         piece, offset = found
         foreign = piece.session_id != self.session_id
         return (f"{piece.session_id}/{piece.segment}" if foreign else piece.segment), offset
+
+    def written(self, segment: str, offset: int) -> bytes:
+        """Return the session's bytes of one of its own segments from an offset on; nothing for any other."""
+        try:
+            own = {one.segment: one for one in self._segments.own(self.session_id)}
+            if segment not in own:
+                return b""
+            with open_regular(own[segment].path) as file:
+                file.seek(offset)
+                return file.read(max(0, own[segment].size() - offset))
+        except (OSError, NotFound):
+            return b""
 
     def close(self) -> None:
         """Sync and close the file, and release the session."""

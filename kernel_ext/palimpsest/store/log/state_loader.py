@@ -13,9 +13,11 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
+from palimpsest.store.disk import open_regular
 from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, noted_place
 from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
 from palimpsest.store.session_state.live_window import is_too_short
+from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.state_values import Summary
 from palimpsest.transcript.session_record.events import Checkpoint
@@ -98,7 +100,8 @@ def _open(
     state = State()
     state.restore(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    _read_window(state, pieces, begin, place, checkpoint.window_seq)
+    rest = _indexed(state, pieces, begin, place, checkpoint.window_seq, summary.index)
+    _read_window(state, pieces, rest, place, checkpoint.window_seq)
     window = summary.window
     inside = {slot.id for slot in state.slots()}
     if window is not None:
@@ -121,6 +124,26 @@ def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: s
             noted = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
             return index, max(noted, piece.start)
     return None
+
+
+def _indexed(
+    state: State,
+    pieces: Sequence[SegmentRange],
+    begin: Place,
+    end: Place,
+    window_seq: int,
+    index: MessageIndex | None,
+) -> Place:
+    """Begin the window with what an index names of it; returns where the rest begins: at ``begin`` where it does not fit."""
+    piece = pieces[begin[0]]
+    until = end[1] if begin[0] == end[0] else piece.size()
+    if index is None or begin[1] + index.size > until:
+        return begin
+    with open_regular(piece.path) as file:
+        file.seek(begin[1])
+        content = file.read(index.size)
+    fits = state.open_with(index, content, window_seq)
+    return (begin[0], begin[1] + index.size) if fits else begin
 
 
 def _read_window(

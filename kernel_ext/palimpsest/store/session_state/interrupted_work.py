@@ -13,7 +13,6 @@ from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
-    Messages,
     stop_reason_of,
     stop_reason_of_error,
 )
@@ -65,7 +64,7 @@ def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[
     ``ended`` is False for a new fork, whose parent's kernel may go on.
     """
     events: list[Event] = []
-    for message in state.messages():
+    for message in state.unsettled():
         if isinstance(message.info, AssistantMessage):
             events.extend(_close_message(message, message.info, now_ms, _waiting(state), ended))
     for ask_id in state.asks:
@@ -77,9 +76,16 @@ def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[
         time = session.time.model_copy(update={"compacting": None, "updated": now_ms})
         events.append(SessionUpdated(session=session.model_copy(update={"time": time})))
     if not isinstance(state.status, Idle):
-        events.extend(_end_turn(state.messages()))
+        events.extend(_end_turn(state.newest_message()))
         events.append(SessionStatus(status=Idle()))
     return events
+
+
+def is_settled(message: Message) -> bool:
+    """Return whether all of a message has ended, so that ``close_interrupted`` leaves it as it is."""
+    if isinstance(message.info, AssistantMessage) and message.info.time.completed is None:
+        return False
+    return all(_closed(part, 0, ran=True, ended=True) is part for part in message.parts)
 
 
 def code_at_the_end(state: State) -> str:
@@ -88,7 +94,7 @@ def code_at_the_end(state: State) -> str:
     They name the call that ran, and else the calls that had left something running.
     """
     left: list[str] = []
-    for message in reversed(state.messages()):
+    for message in reversed(state.unsettled()):
         for part in reversed(message.parts):
             if _ran_python(part, _waiting(state)):
                 return ENDED_FOR_USER.format(line=_quoted(part))
@@ -151,9 +157,9 @@ def _close_message(
         yield MessageUpdated(info=info.model_copy(update=update))
 
 
-def _end_turn(messages: Messages) -> Iterator[Event]:
+def _end_turn(newest: Message | None) -> Iterator[Event]:
     """Mark a turn that was interrupted between two steps as interrupted."""
-    info = messages[-1].info if messages else None
+    info = newest.info if newest is not None else None
     if isinstance(info, AssistantMessage) and info.time.completed and stop_reason_of(info) is None:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 

@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.store.session_state.message_list import MessageSlot
+from palimpsest.store.session_state.message_list import KEPT, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
-
-KEPT = 0
-"""``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 HELD_MESSAGES = 300
 """Maximum messages before the window that a running session keeps in memory, for pages and the user.
@@ -28,6 +25,8 @@ class LiveWindow:
     """Where the live window begins, and the values that are kept of the messages before it."""
 
     seq: int
+    messages: int
+    """How many messages are in it."""
     extra: dict[str, Any]
     """Fields for the checkpoint's state: see ``WindowFields``."""
 
@@ -43,8 +42,12 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     before = inside[:start]
     window = inside[start:]
     seq = window[0].first_seq if window else state.seq + 1
+    index = state.index
+    extra: dict[str, Any] = {}
+    if index is not None and index.seqs[0] == seq:  # still of the same bytes
+        extra["index"] = index.model_dump(mode="json", exclude_none=True)
     if not before and not state.partial:
-        return LiveWindow(seq, {"messages": len(slots)})
+        return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
     created = [message.info.time.created for message in _read(state, before)]
     pinned = _pinned_parts(state)
     kept = [slot for slot in slots if slot.first_seq == KEPT] + before
@@ -66,8 +69,19 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         if decision.message_id in known
     ]
     return LiveWindow(
-        seq, {"decisions": decisions, "window": fields, "messages": older + len(window)}
+        seq,
+        len(window),
+        {"decisions": decisions, "window": fields, "messages": older + len(window), **extra},
     )
+
+
+def is_wide(state: State) -> bool:
+    """Return whether more messages before the window are in memory than a running session keeps there."""
+    session = state.session
+    if not state.holders("compaction") or (session is not None and session.revert is not None):
+        return False
+    inside = [slot for slot in state.slots() if slot.first_seq != KEPT]
+    return _start(state, inside, None) > HELD_MESSAGES
 
 
 def narrow(state: State, window: LiveWindow) -> None:
@@ -118,9 +132,12 @@ def is_too_short(state: State) -> bool:
 
 def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
     """Return the index at which the window of the newest completed, not undone compaction begins."""
+    marked = state.holders("compaction")
+    if not marked:
+        return None
     places = {slot.id: index for index, slot in enumerate(slots)}
     gone = undone(state.decisions)
-    for index in range(len(slots) - 1, -1, -1):
+    for index in sorted((places[slot.id] for slot in marked if slot.id in places), reverse=True):
         marker = _marker(state, slots[index])
         if marker is not None and _is_completed(state, slots, index, gone):
             return min(index, places.get(marker.tail_start_id or "", index))
@@ -128,8 +145,6 @@ def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
 
 
 def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
-    if all(part.kind != "compaction" for part in slot.parts.values()):
-        return None
     message = state.message(slot.id)
     parts = () if message is None else message.parts
     return next((part for part in parts if isinstance(part, CompactionPart)), None)

@@ -7,12 +7,14 @@ lists and joined on reading, so that the cost of a long answer is linear, not qu
 to be unreadable counts as not written: the version before it is used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from palimpsest.store.log_lines import Head, UnreadableLine, event_in
+from palimpsest.store.log_lines import DELTA, INFO, PART, Head, UnreadableLine, event_in
+from palimpsest.store.session_state.message_index import SOUGHT, LineBlock, MessageIndex
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
@@ -23,9 +25,13 @@ from palimpsest.transcript.session_record.events import (
     PartRemoved,
     PartUpdated,
 )
+from palimpsest.transcript.session_record.sessions import Spent
 
 Report = Callable[[bytes, str], None]
 T = TypeVar("T")
+
+KEPT = 0
+"""``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 
 def event_of(line: bytes, report: Report) -> Event | None:
@@ -184,16 +190,64 @@ def _pick_info(event: Event) -> MessageInfo | None:
 class MessageSlot:
     """Holds one message: its info, and its parts in the order in which they first appeared."""
 
-    __slots__ = ("built", "first_seq", "id", "info", "parts")
+    __slots__ = ("_info", "_parts", "block", "built", "first_seq", "id", "order")
 
-    def __init__(self, identifier: str, first_seq: int) -> None:
+    def __init__(self, identifier: str, first_seq: int, order: int) -> None:
         self.id = identifier
         self.first_seq = first_seq
         """The sequence number of the record in which the message first appeared."""
-        self.info: LatestValue[MessageInfo | None] = LatestValue(None, _pick_info)
-        self.parts: dict[str, PartSlot] = {}
+        self.order = order
+        """Rises with each message that appears."""
+        self.block: LineBlock | None = None
+        """Its lines, while they are not placed yet."""
         self.built: Message | None = None
         """The message as it was last read; None after a change."""
+        self._info: LatestValue[MessageInfo | None] | None = None
+        self._parts: dict[str, PartSlot] | None = None
+        # Both are created when needed: of a long session that is opened few messages are read.
+
+    @property
+    def info(self) -> LatestValue[MessageInfo | None]:
+        """Its info."""
+        if self.block is not None:
+            self.block.place()
+        if self._info is None:
+            self._info = LatestValue(None, _pick_info)
+        return self._info
+
+    @property
+    def parts(self) -> dict[str, PartSlot]:
+        """Its parts, by id."""
+        if self.block is not None:
+            self.block.place()
+        if self._parts is None:
+            self._parts = {}
+        return self._parts
+
+    @property
+    def has_info(self) -> bool:
+        """Whether its info is known, parsed or not."""
+        return self.block is not None or not (self._info is None or self._info.empty)
+
+    def holds(self, kind: str) -> bool:
+        """Return whether it holds a part of a type, parsed or not."""
+        return any(part.kind == kind for part in self.parts.values())
+
+    def place_line(self, line: bytes, head: Head) -> None:
+        """Take one of its lines out of the block that it waited for."""
+        if head.lastindex == INFO:
+            self.info.put_line(line)
+            return
+        parts = self.parts
+        part_id = head[2 if head.lastindex == PART else 6].decode()
+        part = parts.get(part_id)
+        if head.lastindex == DELTA:
+            if part is not None:
+                part.add_line(line)
+            return
+        if part is None:
+            part = parts[part_id] = PartSlot("")
+        part.put_line(head[4].decode(), line)
 
     def read(self, report: Report) -> Message | None:
         """Return the message as it is now; None while it has no info."""
@@ -223,6 +277,14 @@ class MessageList:
         self._list: list[Message] = []
         self._index: dict[str, int] = {}
         self._value: Messages | None = None
+        self._holders: dict[str, set[str]] = {kind: set() for kind in SOUGHT}
+        self._appeared_count = 0
+        """Messages that held a part of a type that is looked for, and may hold it still."""
+        self._opened_with: MessageIndex | None = None
+        self._settled: set[str] = set()
+        """Messages of the index in which all had ended, and that no record changed since."""
+        self._spent: Spent | None = None
+        """What the answers of the index report to have cost, as long as no record changed one."""
 
     # Reading
 
@@ -269,18 +331,104 @@ class MessageList:
 
     def slots(self) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages, parsed or not, in order."""
-        return tuple(slot for slot in self._slots.values() if not slot.info.empty)
+        return tuple(slot for slot in self._slots.values() if slot.has_info)
+
+    def newest(self) -> Message | None:
+        """Return the newest message, or None; no other is read."""
+        found = (slot.read(self._report) for slot in reversed(self._slots.values()))
+        return next((message for message in found if message is not None), None)
+
+    def page(self, count: int, before: str = "") -> tuple[Messages, bool] | None:
+        """Return so many messages before one, or the newest, in order, and whether there are no more before them.
+
+        Messages from before the live window do not count, since others are missing between them. None where there is
+        no such message. No other message is read.
+        """
+        if before and self.message(before) is None:
+            return None
+        names = reversed(self._slots)
+        if before:
+            next(name for name in names if name == before)
+        found: list[Message] = []
+        for name in names:
+            if len(found) >= count:
+                return tuple(reversed(found)), False
+            slot = self._slots[name]
+            if slot.first_seq == KEPT:
+                break
+            message = slot.read(self._report)
+            if message is not None:
+                found.append(message)
+        return tuple(reversed(found)), True
+
+    def holders(self, kind: str) -> tuple[MessageSlot, ...]:
+        """Return the slots of the messages that hold a part of one of the types ``SOUGHT``, in order."""
+        found = (self._slots.get(name) for name in self._holders[kind])
+        slots = [slot for slot in found if slot is not None and slot.has_info and slot.holds(kind)]
+        return tuple(sorted(slots, key=attrgetter("order")))
+
+    def unsettled(self) -> Messages:
+        """Return the messages in which something may not have ended, in order: all but those that an index calls settled."""
+        if not self._settled:
+            return self.value()
+        slots = [slot for name, slot in self._slots.items() if name not in self._settled]
+        found = (slot.read(self._report) for slot in slots)
+        return tuple(message for message in found if message is not None)
+
+    def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
+        """Return what an index says that answers cost, and the infos of the messages that it leaves out."""
+        opened = self._opened_with
+        known = opened.ids if opened is not None and self._spent is not None else ()
+        counted = frozenset(known)
+        slots = [slot for name, slot in self._slots.items() if name not in counted]
+        infos = (slot.info.read(self._report) for slot in slots)
+        return self._spent or Spent(), [info for info in infos if info is not None]
+
+    @property
+    def index(self) -> MessageIndex | None:
+        """The index with which the messages were opened; None without one, and where they were narrowed since."""
+        return self._opened_with
+
+    def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
+        """Begin with the messages of an index, whose lines are placed when they are needed; False where it does not fit."""
+        if not index.fits(content) or not self._slots.keys().isdisjoint(index.ids):
+            return False
+        for first, end, until in index.blocks():
+            ids = index.ids[first:end]
+            start = index.starts[first]
+            block = LineBlock(content, start, until, ids, window_seq, self._place_block)
+            for name, seq in zip(ids, index.seqs[first:end], strict=True):
+                self._new_slot(name, seq).block = block
+        self._opened_with, self._spent = index, index.spent
+        self._settled = set(index.ids).difference(index.unsettled)
+        for kind, ids in index.holders.items():
+            self._holders.setdefault(kind, set()).update(ids)
+        self._reordered, self._value = True, None
+        return True
+
+    def _place_block(self, block: LineBlock) -> None:
+        """Place the lines of a block; those of a message that was removed meanwhile are left out."""
+        slots: dict[str, MessageSlot] = {}
+        for name in block.ids:
+            slot = self._slots.get(name)
+            if slot is not None and slot.block is block:
+                slot.block, slots[name] = None, slot
+        for name, line, head in block.lines():
+            if name in slots:
+                slots[name].place_line(line, head)
 
     def put(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
-        self.on_message(MessageUpdated(info=message.info), 0)
+        self.on_message(MessageUpdated(info=message.info), KEPT)
         for part in message.parts:
-            self.on_part(PartUpdated(part=part), 0)
+            self.on_part(PartUpdated(part=part), KEPT)
 
     def drop(self, message_ids: set[str]) -> None:
         """Remove messages that are before the live window, without a record of it."""
         for identifier in message_ids:
             self._remove(identifier)
+        if message_ids:
+            self._opened_with = self._spent = None
 
     # Events
 
@@ -288,6 +436,7 @@ class MessageList:
         """Apply a message's new info."""
         slot = self._slot(event.info.id, seq)
         slot.info.put(event.info)
+        self._recount(slot)
         self._touch(slot)
 
     def on_message_removed(self, event: MessageRemoved, _seq: int) -> None:
@@ -298,6 +447,8 @@ class MessageList:
         """Apply a whole part."""
         slot = self._slot(event.part.message_id, seq)
         self._part_slot(slot, event.part.id, event.part.type).put(event.part)
+        if event.part.type in SOUGHT:
+            self._holders[event.part.type].add(slot.id)
         self._touch(slot)
 
     def on_part_removed(self, event: PartRemoved, _seq: int) -> None:
@@ -322,6 +473,7 @@ class MessageList:
         message_id = head[7].decode()
         slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
         slot.info.put_line(line)
+        self._recount(slot)
         self._touch(slot)
 
     def part_line(self, line: bytes, head: Head) -> None:
@@ -332,8 +484,13 @@ class MessageList:
         part = slot.parts.get(part_id)
         if part is None:
             part = slot.parts[part_id] = PartSlot("")
-        part.put_line(kind.decode(), line)
+        name = kind.decode()
+        part.put_line(name, line)
+        if name in SOUGHT:
+            self._holders[name].add(message_id)
         slot.built = self._value = None
+        if self._settled:
+            self._settled.discard(message_id)
         if not self._reordered:
             self._changed.add(message_id)
 
@@ -350,8 +507,13 @@ class MessageList:
     def _slot(self, message_id: str, seq: int) -> MessageSlot:
         slot = self._slots.get(message_id)
         if slot is None:
-            slot = self._slots[message_id] = MessageSlot(message_id, seq)
+            slot = self._new_slot(message_id, seq)
             self._appeared.append(message_id)
+        return slot
+
+    def _new_slot(self, message_id: str, seq: int) -> MessageSlot:
+        self._appeared_count += 1
+        slot = self._slots[message_id] = MessageSlot(message_id, seq, self._appeared_count)
         return slot
 
     def _part(self, message_id: str, part_id: str) -> tuple[MessageSlot | None, PartSlot | None]:
@@ -365,13 +527,22 @@ class MessageList:
         return part
 
     def _remove(self, message_id: str) -> None:
-        if self._slots.pop(message_id, None) is not None:
+        slot = self._slots.pop(message_id, None)
+        if slot is not None:
+            self._recount(slot)
+            self._settled.discard(message_id)
             self._changed.discard(message_id)
             self._reordered = True
             self._value = None
 
+    def _recount(self, slot: MessageSlot) -> None:
+        """Count anew what answers cost where a message of the index changed or is gone."""
+        if self._opened_with is not None and slot.first_seq <= self._opened_with.seqs[-1]:
+            self._spent = None
+
     def _touch(self, slot: MessageSlot) -> None:
         slot.built = None
         self._value = None
+        self._settled.discard(slot.id)
         if not self._reordered:
             self._changed.add(slot.id)

@@ -5,7 +5,7 @@ share their fixtures (tests/fixtures/fold). Applying never fails: record types o
 skipped, deltas for an unknown part are ignored, and a record that was applied before changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, assert_never
 
@@ -21,6 +21,7 @@ from palimpsest.store.log_lines import (
     record_of,
     seq_of,
 )
+from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.store.session_state.message_list import (
     LatestValue,
     MessageList,
@@ -30,7 +31,7 @@ from palimpsest.store.session_state.message_list import (
 from palimpsest.store.session_state.state_values import StateSnapshot, Summary
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
@@ -63,7 +64,7 @@ from palimpsest.transcript.session_record.events import (
     TodoUpdated,
     WaitingEvent,
 )
-from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Status
+from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Spent, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 
@@ -170,6 +171,47 @@ class State(RecordNumbering):
     def slots(self) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages in order, without parsing them."""
         return self._messages.slots()
+
+    def page(self, count: int, before: str = "") -> Messages | None:
+        """Return so many messages before one, or the newest, in order; no other is read.
+
+        None where that takes messages that only the log has.
+        """
+        found = self._messages.page(count, before)
+        if found is None:
+            return None if self.partial else ()
+        messages, all_of_them = found
+        return None if all_of_them and self.partial and len(messages) < count else messages
+
+    def holders(self, kind: str) -> tuple[MessageSlot, ...]:
+        """Return the slots of the messages that hold a part of a type that is looked for, in order."""
+        return self._messages.holders(kind)
+
+    def holding(self, kind: str) -> Messages:
+        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
+        found = (self.message(slot.id) for slot in self._messages.holders(kind))
+        return tuple(message for message in found if message is not None)
+
+    def unsettled(self) -> Messages:
+        """Return the messages in which something may not have ended, in order; an index names those that need no look."""
+        return self._messages.unsettled()
+
+    def newest_message(self) -> Message | None:
+        """Return the newest message; no other is read."""
+        return self._messages.newest()
+
+    def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
+        """Return what answers report to have cost that an index counted, and the infos of all other messages."""
+        return self._messages.reported_spending()
+
+    @property
+    def index(self) -> MessageIndex | None:
+        """The index with which the messages were opened, if any."""
+        return self._messages.index
+
+    def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
+        """Begin the window with the messages of an index; False where it was not made of these bytes."""
+        return self._messages.open_with(index, content, window_seq)
 
     def snapshot(self) -> StateSnapshot:
         """Return the whole state as one immutable value."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
@@ -46,6 +47,8 @@ class Summary(Value):
     """How many messages the session has, including those before the window."""
     window: WindowFields | None = None
     """None when the window holds every message."""
+    index: MessageIndex | None = None
+    """Where the lines of the window's messages are; None where there are few, and in checkpoints of older versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,41 @@
+"""Read a page of a session's messages, from memory or from the log, without reading the others."""
+
+from collections.abc import Callable
+
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import Messages
+
+ReadState = Callable[[Callable[[State], Messages | None]], Messages | None]
+
+
+def message_page(
+    store: Store,
+    session_id: str,
+    read_state: ReadState,
+    count: int,
+    before: str,
+    *,
+    written: Callable[[], object] = lambda: None,
+) -> Messages:
+    """Return so many messages before one, or the newest, oldest first; fewer where there are no more.
+
+    ``read_state`` reads what is in memory; older messages are read from the log, after ``written``. Raises NotFound
+    where there is no message with the id ``before``, and UserError for a count below 1.
+    """
+    if type(count) is not int or count < 1:
+        raise UserError(f"A page has 1 message or more, not {count!r:.40}.")
+    found = read_state(lambda state: _known(state, count, before))
+    if found is not None:
+        return found
+    written()
+    older = _known(store.load(session_id), count, before)
+    return () if older is None else older
+
+
+def _known(state: State, count: int, before: str) -> Messages | None:
+    found = state.page(count, before)
+    if before and found == () and state.message(before) is None and not state.partial:
+        raise NotFound(f"There is no message {before!r} in this session.")
+    return found

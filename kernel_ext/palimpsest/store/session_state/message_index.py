@@ -1,0 +1,181 @@
+"""Index the messages of a live window by the bytes of their lines, so that opening places no line and reads no message.
+
+A checkpoint may hold the index of the lines from its window on. It counts only where these bytes have the checksum that
+it names: then every message begins as a place in them, and its lines are placed when it is first read or changed. Where
+the bytes are others, or lines of two messages are not apart, the lines are placed one by one, as without an index.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from zlib import crc32
+
+from palimpsest.store.log_lines import DELTA, INFO, OTHER, PART, Head, head_of
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.values import Value
+
+INDEXED_MESSAGES = 500
+"""A shorter window is not indexed: placing the lines of so many messages takes 10 ms."""
+
+SOUGHT = ("compaction", "notebook")
+"""Types of parts that few messages hold, and that are looked for in all of them."""
+
+_MESSAGE_GROUP = {PART: 3, DELTA: 5, INFO: 7}
+"""The group of a line's head that names the message."""
+
+
+class MessageIndex(Value):
+    """Where the lines of each message are, in the bytes that follow the beginning of the window."""
+
+    size: int
+    """Bytes that are indexed, from ``window_offset`` of the checkpoint on."""
+    crc: int
+    """The CRC-32 of these bytes."""
+    ids: tuple[str, ...]
+    """The messages, in the order in which they appeared."""
+    seqs: tuple[int, ...]
+    """The number of the record in which each message appeared."""
+    starts: tuple[int, ...]
+    """The first byte of each message's lines; messages whose lines are mixed have the same one."""
+    unsettled: tuple[str, ...] = ()
+    """Messages in which something had not ended."""
+    holders: dict[str, tuple[str, ...]] = {}
+    """Messages that hold parts of the types in ``SOUGHT``, by type."""
+    spent: Spent = Spent()
+    """What the answers among them report to have cost."""
+
+    def fits(self, content: bytes) -> bool:
+        """Return whether the index was made of these bytes and is whole."""
+        counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
+        is_whole = len(counts) == 1 and len(self.ids) > 0 and len(content) == self.size
+        return is_whole and crc32(content) == self.crc
+
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """Return for each block of lines its first message's place, the place after its last one, and its last byte."""
+        firsts = [
+            at for at, start in enumerate(self.starts) if not at or start != self.starts[at - 1]
+        ]
+        ends = [*firsts[1:], len(self.ids)]
+        return [
+            (first, end, self.starts[end] if end < len(self.ids) else self.size)
+            for first, end in zip(firsts, ends, strict=True)
+        ]
+
+
+def message_index(
+    content: bytes,
+    window_seq: int,
+    messages: Mapping[str, Message],
+    is_settled: Callable[[Message], bool],
+    *,
+    least: int = INDEXED_MESSAGES,
+) -> MessageIndex | None:
+    """Return the index of a window's lines; None where there is little to gain, or they say something else.
+
+    ``content`` are the bytes from the window's beginning on, and ``messages`` what they say. What follows the first
+    line that is not in our format, or that takes something away, is not indexed. Fewer messages than ``least`` are not.
+    """
+    places = _Places()
+    for line in content.split(b"\n"):
+        if not places.take(line, window_seq):
+            break
+    found = {name: messages.get(name) for name in places.first}
+    known = {name: message for name, message in found.items() if message is not None}
+    if len(known) != len(found) or places.nameless or len(found) < least:
+        return None
+    return MessageIndex(
+        size=places.offset,
+        crc=crc32(content[: places.offset]),
+        ids=tuple(known),
+        seqs=tuple(seq for seq, _ in places.first.values()),
+        starts=tuple(places.starts()),
+        unsettled=tuple(name for name, message in known.items() if not is_settled(message)),
+        holders={kind: tuple(_holders(known, kind)) for kind in SOUGHT},
+        spent=recorded_spending(message.info for message in known.values()),
+    )
+
+
+def _holders(messages: Mapping[str, Message], kind: str) -> Iterator[str]:
+    for name, message in messages.items():
+        if any(part.type == kind for part in message.parts):
+            yield name
+
+
+class _Places:
+    """Where lines of messages begin and end, while the lines are read in order."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        """The first byte that was not taken."""
+        self.first: dict[str, tuple[int, int]] = {}
+        """Number and offset of the first line of each message."""
+        self._last: dict[str, int] = {}
+        self.nameless: set[str] = set()
+        """Messages of which there are parts and no info."""
+        self._seq = 0
+
+    def take(self, line: bytes, window_seq: int) -> bool:
+        """Take a line; False where it cannot be indexed."""
+        head = head_of(line)
+        if head is None or int(head[1]) <= self._seq:
+            return False
+        self._seq = int(head[1])
+        kind = head.lastindex or 0
+        if kind == OTHER and head[OTHER].startswith(b"message."):
+            return False
+        if kind in _MESSAGE_GROUP and self._seq >= window_seq:
+            self._note(head[_MESSAGE_GROUP[kind]].decode(), kind)
+            self._last[head[_MESSAGE_GROUP[kind]].decode()] = self.offset
+        self.offset += len(line) + 1
+        return True
+
+    def _note(self, name: str, kind: int) -> None:
+        if name not in self.first:
+            self.first[name] = self._seq, self.offset
+            self.nameless.add(name)
+        if kind == INFO:
+            self.nameless.discard(name)
+
+    def starts(self) -> Iterator[int]:
+        """Yield for each message where the block of lines begins that holds all of its own."""
+        block, reached = 0, -1
+        for name, (_, offset) in self.first.items():
+            if offset > reached:
+                block = offset
+            reached = max(reached, self._last[name])
+            yield block
+
+
+class LineBlock:
+    """Lines of one or some messages that were not placed yet."""
+
+    __slots__ = ("_content", "_end", "_place", "_start", "_window_seq", "ids")
+
+    def __init__(
+        self,
+        content: bytes,
+        start: int,
+        end: int,
+        ids: tuple[str, ...],
+        window_seq: int,
+        place: Callable[["LineBlock"], None],
+    ) -> None:
+        self.ids = ids
+        """The messages that the lines are about."""
+        self._content = content  # of all blocks: a slice of each would copy the log
+        self._start = start
+        self._end = end
+        self._window_seq = window_seq
+        self._place = place
+
+    def place(self) -> None:
+        """Have the lines placed into their messages, which then wait no more."""
+        self._place(self)
+
+    def lines(self) -> Iterator[tuple[str, bytes, Head]]:
+        """Yield the lines about messages, oldest first: the message's id, the line and its head."""
+        for line in self._content[self._start : self._end].split(b"\n"):
+            head = head_of(line)
+            group = None if head is None else _MESSAGE_GROUP.get(head.lastindex or 0)
+            if head is not None and group is not None and int(head[1]) >= self._window_seq:
+                yield head[group].decode(), line, head

@@ -1,0 +1,206 @@
+"""An imported session of many messages is opened, forked and paged without reading them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import SessionHarness
+
+from palimpsest.model.script import says
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.store.session_state.state import State
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import ToolFailed, ToolPart
+
+MESSAGES = INDEXED_MESSAGES + 100
+ALL_BUT_THE_NEWEST = MESSAGES - 1
+SESSION = f"ses_{'1' * 26}"
+BEGAN = 1_790_000_000_000
+
+
+def name(number: int) -> str:
+    return f"msg_{number:026d}"
+
+
+def exported(*, running: int | None = None) -> dict[str, Any]:
+    """Return OpenCode's export of a session; the call of the answer ``running`` never ended."""
+    return {
+        "info": {
+            "id": SESSION,
+            "version": "1",
+            "projectID": "x",
+            "directory": "/x",
+            "title": "Long",
+            "time": {"created": BEGAN, "updated": BEGAN},
+        },
+        "messages": [message(number, ended=number != running) for number in range(MESSAGES)],
+    }
+
+
+def message(number: int, *, ended: bool) -> dict[str, Any]:
+    base = {"sessionID": SESSION, "messageID": name(number)}
+    time = {"created": BEGAN + number}
+    words = {**base, "id": f"prt_{number:026d}", "type": "text", "text": f"Words {number}."}
+    info = {"id": name(number), "sessionID": SESSION, "time": time, "agent": "build"}
+    model = {"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}
+    if number % 2 == 0:
+        return {"info": {**info, "role": "user", "model": model}, "parts": [words]}
+    call = {
+        **base,
+        "id": f"prt_{number:026d}x",
+        "type": "tool",
+        "callID": f"call_{number}",
+        "tool": "read",
+        "state": {
+            "status": "completed" if ended else "running",
+            "input": {"path": "a.py"},
+            "output": "a line\n",
+            "title": "read",
+            "metadata": {},
+            "time": {"start": 1, "end": 2},
+        },
+    }
+    return {
+        "info": {
+            **info,
+            **model,
+            "role": "assistant",
+            "parentID": name(number - 1),
+            "mode": "build",
+            "path": {"cwd": "/x", "root": "/x"},
+            "cost": 0.01,
+            "tokens": {
+                "input": 9,
+                "output": 1,
+                "reasoning": 0,
+                "cache": {"read": 0, "write": 0},
+            },
+            "finish": "stop",
+            "time": {**time, "completed": BEGAN + number},
+        },
+        "parts": [words, call],
+    }
+
+
+def imported(folder: Path, **more: Any) -> JsonlStore:
+    (folder / "session.json").write_text(json.dumps(exported(**more)))
+    store = JsonlStore(prepare(folder))
+    import_sessions(store, folder / "session.json", lambda: BEGAN)
+    return store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[JsonlStore]:
+    yield imported(tmp_path)
+    SessionHarness.opened.clear()  # nothing was asked, so there is nothing to replay
+
+
+async def opened(store: JsonlStore, session_id: str = SESSION) -> tuple[SessionHarness, Any]:
+    harness = SessionHarness(store.layout.root.parent, ScriptedModel(says("Yes.")), store=store)
+    return harness, await harness.workspace.open(session_id)
+
+
+def unread(session: Any) -> int:
+    """Return how many messages wait in the bytes of the log."""
+    assert isinstance(session, LiveSession)
+    return session.journal.read_state(
+        lambda state: sum(slot.block is not None for slot in state.slots())
+    )
+
+
+async def test_opening_reads_none_of_its_messages_and_a_page_only_its_own(
+    store: JsonlStore,
+) -> None:
+    harness, session = await opened(store)
+    whole = store.load(SESSION).messages()
+
+    assert unread(session) == ALL_BUT_THE_NEWEST
+    assert session.message_page(100) == whole[-100:]
+    assert unread(session) == MESSAGES - 100
+    assert session.message_page(7, before=name(300)) == whole[293:300]
+    assert session.message_page(7, before=name(3)) == whole[:3]
+    assert session.message_page(7, before=name(0)) == ()
+    assert unread(session) == MESSAGES - 100 - 8 - 4
+    assert session.snapshot(messages=False).session.cost == pytest.approx(0.01 * MESSAGES / 2)
+    assert session.snapshot().messages == whole
+    with pytest.raises(NotFound):
+        session.message_page(7, before="msg_none")
+    for count in (0, -1, True, "9"):
+        with pytest.raises(UserError):
+            session.message_page(count)
+    await harness.workspace.close()
+
+
+async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
+    store: JsonlStore,
+) -> None:
+    harness, session = await opened(store)
+    fork = await harness.workspace.fork(SESSION)
+    assert (unread(fork), unread(session)) == (ALL_BUT_THE_NEWEST, ALL_BUT_THE_NEWEST)
+    session.change(title="Another")
+    await harness.workspace.close()
+
+    for _ in range(2):
+        harness, session = await opened(store)
+        assert unread(session) == ALL_BUT_THE_NEWEST
+        assert session.snapshot(messages=False).session.title == "Another"
+        session.change(title="Another")
+        await harness.workspace.close()
+    assert store.load(fork.id).messages() == store.load(SESSION).messages()
+
+
+@pytest.mark.parametrize("damage", ["checkpoint", "index", "line"])
+async def test_without_the_index_as_it_was_written_everything_is_read_as_before(
+    store: JsonlStore, damage: str
+) -> None:
+    log = store.layout.session(SESSION) / "log-1.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    at = next(at for at, line in enumerate(lines) if b'"session.checkpoint"' in line)
+    match damage:
+        case "checkpoint":
+            del lines[at]
+        case "index":
+            lines[at] = lines[at].replace(b'"index":{"size":', b'"index":{"size":1', 1)
+        case _:
+            at = next(at for at, line in enumerate(lines) if b'"Words 5."' in line)
+            lines[at] = lines[at].replace(b"Words", b"Worts")
+    log.write_bytes(b"".join(lines))
+    harness, session = await opened(store)
+
+    assert unread(session) == 0
+    assert session.snapshot().messages == store.load(SESSION).messages()
+    assert len(session.snapshot().messages) == MESSAGES
+    await harness.workspace.close()
+
+
+async def test_a_call_that_never_ended_is_closed_wherever_it_stands(tmp_path: Path) -> None:
+    store = imported(tmp_path, running=201)
+    harness, session = await opened(store)
+    SessionHarness.opened.clear()
+    found = session.journal.read_state(lambda state: state.message(name(201)))
+
+    assert unread(session) == ALL_BUT_THE_NEWEST - 1
+    assert [type(part.state) for part in found.parts if isinstance(part, ToolPart)] == [ToolFailed]
+    await harness.workspace.close()
+
+
+async def test_a_session_that_grew_here_is_indexed_when_it_closes(store: JsonlStore) -> None:
+    log = store.layout.session(SESSION) / "log-1.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(line for line in lines if b'"session.checkpoint"' not in line))
+    harness, session = await opened(store)
+    assert unread(session) == 0
+    session.change(title="Another")
+    await harness.workspace.close()
+
+    harness, session = await opened(store)
+    assert unread(session) == ALL_BUT_THE_NEWEST
+    assert session.journal.read_state(State.messages) == store.load(SESSION).messages()
+    await harness.workspace.close()

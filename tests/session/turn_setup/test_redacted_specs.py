@@ -1,0 +1,72 @@
+"""The descriptions of tools are looked through for secrets once, and again whenever they or the secrets change."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.session.engine import KernelSecrets
+from palimpsest.session.turn_setup.redacted_specs import RedactedSpecs
+from palimpsest.transcript.redaction.secret_removal import redacted_value
+from palimpsest.transcript.values import ToolSpec
+
+ONE, OTHER = "hunter2-hunter2", "swordfish-swordfish"
+
+
+class Counted(KernelSecrets):
+    """Secrets that are read anew each time, and count what they look through."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.looked = 0
+        self._ticks = 0.0
+        super().__init__(environment, self._later)
+
+    def _later(self) -> float:
+        self._ticks += 10
+        return self._ticks
+
+    def clean(self, text: str) -> str:
+        self.looked += 1
+        return super().clean(text)
+
+
+def spec(words: str) -> ToolSpec:
+    schema = {"type": "object", "properties": {"path": {"description": words}}}
+    return ToolSpec(name="look", description=f"Looks at {words}.", parameters=schema)
+
+
+def test_a_second_step_looks_through_nothing() -> None:
+    secrets = Counted({"API_KEY": ONE})
+    redacted = RedactedSpecs(secrets)
+    first, looked = redacted(spec(ONE)), secrets.looked
+
+    assert ONE not in first.model_dump_json()
+    assert looked > 0
+    assert redacted(spec(ONE)) is first
+    assert secrets.looked == looked
+
+
+def test_a_schema_that_changes_in_place_is_looked_through_again() -> None:
+    redacted, given = RedactedSpecs(Counted({"API_KEY": ONE})), spec("a file")
+    assert redacted(given) == given
+    given.parameters["properties"]["path"]["description"] = f"Not {ONE}"
+
+    assert ONE not in redacted(given).model_dump_json()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", ONE, OTHER]), st.sampled_from(["a file", ONE, f"{OTHER} or {ONE}"])
+        ),
+        max_size=8,
+    )
+)
+def test_it_says_what_looking_through_all_of_them_says(steps: list[tuple[str, str]]) -> None:
+    environment: dict[str, str] = {}
+    secrets = Counted(environment)
+    redacted = RedactedSpecs(secrets)
+    for value, words in steps:
+        environment["API_KEY"] = value
+
+        assert redacted(spec(words)) == redacted_value(spec(words), secrets.clean)
