@@ -15,12 +15,12 @@ from tests.review.replay.made_usage import caching_session
 from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.policy_comparison import compare_policies
 from palimpsest.review.comparison.prices import profile_of
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording import open_recording
 from palimpsest.review.replay.fit import fit_ruler, recorded
 from palimpsest.review.replay.proof import Proof, proof_of
 from palimpsest.review.replay.proof_reasons import LOST_AFTER
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import UNITS, RequestRuler, Scale
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.review.timeline.journal_timeline import timeline_of
@@ -59,7 +59,7 @@ def test_the_recorded_policy_is_replayed_by_the_function_of_all_policies() -> No
     timeline = pi_timeline()
     ruler = fit_ruler(timeline)
 
-    replayed = simulate(timeline, RecordedPolicy(timeline), ruler)
+    replayed = simulate(timeline, RecordedPolicy(), ruler)
 
     assert replayed.sizes == recorded(timeline, ruler).sizes
 

@@ -4,6 +4,7 @@ The answer comes from the sizes of the session's items, in milliseconds; on requ
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.presets import PRESETS as ENGINE
@@ -38,18 +39,12 @@ def whatif(
     With ``exact`` each request of a session that was recorded here is written anew, which takes seconds; that is
     done for the engine's own policies. Raises UserError with one sentence.
     """
-    if exact:
-        return exact_whatif(
-            store,
-            session_id,
-            engine_policy(policy),
-            counter=counter,
-            summary_tokens=summary_tokens,
-        )
-    timeline = timeline_of(store, session_id, counter)
-    return light_whatif(
-        SessionReview(timeline, get, _no_price), policy, summary_tokens=summary_tokens
-    )
+    engine = engine_policy(policy) if exact else None
+    review = SessionReview(timeline_of(store, session_id, counter), get, _no_price)
+    if not exact:
+        return light_whatif(review, policy, summary_tokens=summary_tokens)
+    found = exact_whatif(store, session_id, engine, counter=counter, summary_tokens=summary_tokens)
+    return replace(found, proof=review.proof())
 
 
 def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:

@@ -32,7 +32,7 @@ FOLDS = 5
 MOST_HIDDEN = 4
 """Tokens of answers for each one that is shown of them; above it they hold what the recording does not show."""
 LEAST_KNOWN = 2
-"""Requests from which on it says something that none of them read from the cache."""
+"""Requests from which on it says something that none of them read from the cache, or had an answer."""
 SAME_SHARE = 0.02
 """Of the reported read; a replay that is no further away has reproduced it."""
 MOST_TAKEN = 0.25
@@ -57,13 +57,41 @@ def request_rulers(
     """Return the ruler of each request; ``fits`` are by the requests that were left out of them."""
     groups = [_Others(timeline, fold, len(fits)) for fold in range(len(fits))]
     rulers: list[RequestRuler] = []
-    reported: list[int] = []
+    earlier = _Earlier()
     for one in replayed:
         fold = one.request.index % len(fits)
-        rulers.append(_ruler(timeline, replayed, one, fits[fold], groups[fold], reported))
+        if one.prefix is not None:
+            earlier.changed_at = one.request.index
+        rulers.append(_ruler(timeline, replayed, one, fits[fold], groups[fold], earlier))
         if one.request.reported is not None:
-            reported.append(one.request.index)
+            earlier.add(one.request)
     return _with_losses(timeline, replayed, rulers)
+
+
+class _Earlier:
+    """The requests before one that reported their usage, by their numbers."""
+
+    def __init__(self) -> None:
+        self.all: list[int] = []
+        self._of: dict[str, list[int]] = {}
+        self.changed_at = 0
+        """The newest request that did not only append."""
+
+    def add(self, request: TimelineRequest) -> None:
+        """Add the next one."""
+        self.all.append(request.index)
+        self._of.setdefault(request.model, []).append(request.index)
+
+    def of(self, model: str) -> Sequence[int]:
+        """Return those that a model answered."""
+        return self._of.get(model, ())
+
+    def nearest(self, model: str, odd: frozenset[int]) -> int | None:
+        """Return the last of a model since something changed, else the last of any; None without one. Odd ones are left out."""
+        own = next((at for at in reversed(self.of(model)) if at not in odd), None)
+        if own is not None and own >= self.changed_at:
+            return own
+        return next((at for at in reversed(self.all) if at not in odd), None)
 
 
 class _Others:
@@ -161,11 +189,11 @@ def _ruler(
     one: UnmeasuredRequest,
     fit: Fit,
     others: _Others,
-    reported: Sequence[int],
+    earlier: _Earlier,
 ) -> RequestRuler:
     request = one.request
     rules, cache = cache_rules(request.model), others.cache(request.model)
-    near = next((at for at in reversed(reported) if at not in fit.odd), None)
+    reported, near = earlier.all, earlier.nearest(request.model, fit.odd)
     unseen, factor = _scale(timeline, replayed, near, fit)
     since = 1 if near is None else request.index - near
     first = timeline.requests[reported[0]] if reported else None
@@ -179,10 +207,11 @@ def _ruler(
         output_factor=answers[0],
         output_added=answers[1],
         lifetime_seconds=others.seconds(request.model),
-        minimum=min(rules.minimum, cache.least) if cache.least else rules.minimum,
+        # Where less was read than is said to be kept, another minimum holds, and none is known.
+        minimum=0 if 0 < cache.least < rules.minimum else rules.minimum,
         step=rules.step,
         is_cached=cache.is_cached,
-        beyond=_beyond(timeline, replayed, cache, reported),
+        beyond=_beyond(timeline, replayed, cache, earlier.of(request.model)),
         uncached=cache.uncached,
         shared=shared,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
@@ -201,7 +230,7 @@ def _beyond(
     cache: _ModelCache,
     reported: Sequence[int],
 ) -> int:
-    """Return the tokens that are cached beside the last reported prompt; those of the ones before it are in the cache still."""
+    """Return the tokens that are cached beside a model's last reported prompt; those of the ones before it are there still."""
     if not reported:
         return 0
     last = timeline.requests[reported[-1]]
@@ -209,7 +238,7 @@ def _beyond(
     for at, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
         earlier = timeline.requests[at]
         grew = all(one.prefix is None for one in replayed[at + 1 : after + 1])
-        if len(found) > MOST_BEHIND or not grew or earlier.model != last.model:
+        if len(found) > MOST_BEHIND or not grew:
             break
         if earlier.usage is not None and last.usage is not None:
             left = earlier.usage.prompt + cache.beyond(earlier.usage)
@@ -234,9 +263,15 @@ def _answer_scale(
     usages = [one.usage for one in known if one.usage is not None]
     told = float(sum(one.output + one.reasoning for one in usages))
     estimated = sum(replayed[one.index].answer for one in known)
+    if not usages:
+        return factor, 0.0
     if told and estimated * MOST_HIDDEN >= told:
         return told / estimated, 0.0
-    return factor, max(told - factor * estimated, 0.0) / len(usages) if usages else 0.0
+    if not told and len(usages) < LEAST_KNOWN:
+        return factor, 0.0
+    # Shown words are at most what was reported, and nothing where no answer of the model ever was.
+    shown = min(factor, told / estimated) if estimated else factor
+    return shown, max(told - shown * estimated, 0.0) / len(usages)
 
 
 def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:

@@ -1,9 +1,13 @@
 """The policy that a session was recorded under, as its own transitions: it decides what was decided."""
 
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, SessionFacts, When
-from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
+from palimpsest.transcript.timeline import CHARS4, Transition
+
+Recorded = Mapping[int, Sequence[Transition]]
+"""What was decided before each request."""
 
 
 class RecordedPolicy:
@@ -13,21 +17,25 @@ class RecordedPolicy:
     source = "the recording"
     estimator = CHARS4
     when: When = "request"
+    first = 0
+    """The request from which on its decisions are known."""
 
-    def __init__(self, timeline: Timeline, first: int = 0) -> None:
+    def __init__(self, first: int = 0) -> None:
         """Know what was decided from a request on."""
-        self._at: dict[int, list[Transition]] = {}
-        moves = timeline.transitions
-        place = bisect_left(moves, first, key=lambda one: one.request) if first else 0
+        self.first = first
+
+    def start(self, facts: SessionFacts) -> Recorded:
+        """Return what the recording decided, by request."""
+        found: dict[int, list[Transition]] = {}
+        moves = facts.timeline.transitions
+        place = bisect_left(moves, self.first, key=lambda one: one.request) if self.first else 0
         for one in moves[place:]:
-            self._at.setdefault(one.request, []).append(one)
+            found.setdefault(one.request, []).append(one)
+        return found
 
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: everything is in the recording."""
-
-    def step(self, state: None, view: PolicyView) -> Decided:
+    def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Repeat what was decided before this request."""
-        found = self._at.get(view.request.index, ())
+        found = state.get(view.request.index, ())
         changes = [change_of(one) for one in found if one.item < view.count]
         fired = any(one.state not in ("whole", "reverted") for one in found)
         return Decided(state, changes, fired=fired)
