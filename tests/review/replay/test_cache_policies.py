@@ -91,7 +91,7 @@ def test_they_stand_in_the_one_table_that_every_place_is_made_of() -> None:
     for one in offered.values():
         (slider,) = one.sliders
         assert {300, 3_600} <= {*slider.stops}
-    assert policy_from_words("cache.lifetime seconds=300").name == "cache.lifetime seconds=300"
+    assert policy_from_words("cache.lifetime seconds=300") == get("cache.lifetime", seconds=300)
     assert get("cache.lifetime").name == "cache.lifetime seconds=3600"
 
 

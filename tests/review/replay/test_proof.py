@@ -410,3 +410,85 @@ def with_usages(timeline: Timeline, usages: Sequence[Usage | None]) -> Timeline:
     return replace(
         timeline, requests=tuple(replace(one, usage=told) for one, told in changed), earlier={}
     )
+
+
+def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
+    """Each reads what it left two requests ago; counted by the other's reports, none did."""
+    timeline = caching_session(20)
+    models = ("anthropic/claude-opus-4-8", "anthropic/claude-haiku-4-5")
+    usages = [
+        Usage(cache_read=left, cache_write=2_000 if left else 20_000, output=500)
+        for at in range(20)
+        for left in [18_000 + 2_000 * (at // 2) if at > 1 else 0]
+    ]
+    requests = [replace(one, model=models[one.index % 2]) for one in timeline.requests]
+    mixed = with_usages(replace(timeline, requests=tuple(requests)), usages)
+
+    found = proof_of(mixed, fit_ruler(mixed), UNITS)
+
+    assert found.reproduced >= 18
+    assert found.holds
+    assert "By model and lifetime: anthropic/claude-opus-4-8, kept for 300 s: 9 of 9" in (
+        found.sentence
+    )
+
+
+@pytest.mark.parametrize("output", [0, 30_000, 100_000_000])
+@pytest.mark.parametrize("growth", [1_000, 9_000_000])
+def test_answers_are_at_most_what_is_reported_of_them(output: int, growth: int) -> None:
+    timeline = caching_session(8, output=output, growth=growth, shown=1_500)
+
+    sizes = recorded(timeline, fit_ruler(timeline)).sizes
+
+    assert sum(one.output for one in sizes) == pytest.approx(8 * output, rel=0.001)
+
+
+def test_a_read_below_the_least_that_is_documented_is_believed() -> None:
+    timeline = caching_session(10, first=110, growth=100, output=5, shown=20)
+
+    found = proof_of(timeline, fit_ruler(timeline), UNITS)
+
+    assert (found.reproduced, found.money_apart) == (9, pytest.approx(0, abs=0.03))
+
+
+USAGES = st.builds(
+    Usage,
+    input=st.integers(0, 300_000),
+    cache_read=st.integers(0, 900_000),
+    cache_write=st.integers(0, 300_000),
+    output=st.integers(0, 30_000),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    usages=st.lists(st.none() | USAGES, min_size=12, max_size=12),
+    models=st.lists(st.sampled_from(["anthropic/a", "openai/b", ""]), min_size=12, max_size=12),
+    starts=st.lists(st.none() | st.integers(0, 10**13), min_size=12, max_size=12),
+    efforts=st.lists(st.sampled_from(["", "off", "high"]), min_size=12, max_size=12),
+)
+def test_any_usage_in_any_order_has_a_sentence_and_possible_numbers(
+    usages: list[Usage | None],
+    models: list[str],
+    starts: list[int | None],
+    efforts: list[str],
+) -> None:
+    plain = caching_session(12)
+    rows = zip(plain.requests, models, starts, efforts, strict=True)
+    requests = tuple(
+        replace(one, model=model, started=start, effort=effort)
+        for one, model, start, effort in rows
+    )
+    timeline = with_usages(replace(plain, requests=requests), usages)
+    ruler = fit_ruler(timeline)
+
+    found = proof_of(timeline, ruler, UNITS)
+
+    assert found.sentence.endswith(".")
+    assert all(one.endswith(".") for one in found.reasons)
+    assert found.reproduced + found.taken <= found.requests
+    assert bool(found.holds) is not found.is_doubtful or found.holds is None
+    for one in recorded(timeline, ruler).sizes:
+        assert 0 <= one.read <= one.total + 0.001
+        assert one.written > -0.001
+        assert one.output >= 0

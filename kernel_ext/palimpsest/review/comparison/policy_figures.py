@@ -10,7 +10,7 @@ from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.measured import MEASURES
 from palimpsest.review.policies.policy import Probe
-from palimpsest.review.policies.recorded_policy import RecordedPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import RAW, ProbeAt, Simulation
@@ -174,7 +174,7 @@ def verdict(simulation: Simulation) -> str:
     if simulation.idle:
         return _without_effect(simulation.idle)
     if not simulation.probes:
-        if simulation.policy == RecordedPolicy.name:
+        if simulation.policy == RECORDED:
             return "Nothing was cleared, cut or summarised."
         if simulation.policy != RAW and timeline.requests and not simulation.asked:
             return "Never asked: it decides when a turn has ended, and no request came after one."

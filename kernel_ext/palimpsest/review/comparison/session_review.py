@@ -48,7 +48,7 @@ from palimpsest.review.comparison.subagents import (
 from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
-from palimpsest.review.policies.recorded_policy import RecordedPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.review.policies.registry import number_of
 from palimpsest.review.replay.cache_lifetime import HOUR
 from palimpsest.review.replay.fit import fit_ruler
@@ -84,8 +84,6 @@ GetPolicy = Callable[..., ContextPolicy]
 
 Keep = Callable[[Timeline, References | None], None]
 """Takes what is known of a session; called again when more is known."""
-
-RECORDED = "recorded"
 
 
 def session_ruler(timeline: Timeline, beside: Callable[[], int]) -> Ruler:

@@ -9,13 +9,14 @@ from dataclasses import replace
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.review.comparison.session_review import RECORDED, SessionReview
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.whatif_result import WhatIf as WhatIf
 from palimpsest.review.policies.engine_policies import EnginePolicy
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.replay.simulation import RAW
 from palimpsest.review.timeline.journal_timeline import timeline_of

@@ -12,7 +12,7 @@ from palimpsest.review.policies.policy import PolicyView
 from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.settings import Preset
 
-SOURCE = "the recording, with another cache; arXiv 2601.06007 compares what is kept"
+SOURCE = "the provider's cache, as arXiv 2601.06007 compares what it keeps"
 HOUR = 3_600
 """Seconds from which on writes are at the price of an hour."""
 _FIXED = frozenset({"system", "tools", "instructions"})
@@ -20,7 +20,7 @@ _FIXED = frozenset({"system", "tools", "instructions"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheKeeping(Preset, RecordedPolicy):  # type: ignore[misc]  # a name with numbers
+class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests, kept otherwise by the cache."""
 
     source = SOURCE
@@ -69,7 +69,10 @@ class CacheLifetime(CacheKeeping):
     @property
     def name(self) -> str:
         """Its name with the seconds, also where they are its own."""
-        return f"{self.preset} seconds={self.seconds}"
+        told = super().name
+        if self.seconds != HOUR:
+            return told
+        return told.replace(self.preset, f"{self.preset} seconds={HOUR}", 1)
 
     @property
     def lifetime(self) -> float:

@@ -2,10 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, SessionFacts, When
 from palimpsest.transcript.timeline import CHARS4, Transition
 
+RECORDED = "recorded"
+"""The name of the policy that a session was recorded under."""
 Recorded = Mapping[int, Sequence[Transition]]
 """What was decided before each request."""
 
@@ -13,8 +16,7 @@ Recorded = Mapping[int, Sequence[Transition]]
 class RecordedPolicy:
     """Shows of each item what the recording shows of it."""
 
-    name = "recorded"
-    source = "the recording"
+    source: ClassVar[str] = "the recording"
     estimator = CHARS4
     when: When = "request"
     first = 0
@@ -23,6 +25,11 @@ class RecordedPolicy:
     def __init__(self, first: int = 0) -> None:
         """Know what was decided from a request on."""
         self.first = first
+
+    @property
+    def name(self) -> str:
+        """The name that stands for the recording itself."""
+        return RECORDED
 
     def start(self, facts: SessionFacts) -> Recorded:
         """Return what the recording decided, by request."""

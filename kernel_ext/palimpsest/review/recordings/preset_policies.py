@@ -1,7 +1,7 @@
 """Policies as they are named where there is no kernel: on the command line and over many sessions."""
 
-from palimpsest.review.comparison.session_review import RECORDED
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.replay.simulation import RAW
 

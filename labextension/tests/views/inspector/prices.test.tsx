@@ -46,7 +46,7 @@ async function choose(name: string, value: string): Promise<void> {
 async function type(value: string): Promise<void> {
   const field = screen.getByRole('textbox', { name: 'own price' });
   fireEvent.change(field, { target: { value } });
-  fireEvent.submit(field);
+  fireEvent.keyDown(field, { key: 'Enter' });
   await settle();
 }
 

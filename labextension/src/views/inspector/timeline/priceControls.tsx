@@ -91,30 +91,27 @@ function GivenPrices({ given, onGiven }: IGivenPricesProps) {
     }
   };
   return (
-    <form
-      className="plm-PolicyControls-price"
-      onSubmit={event => {
-        event.preventDefault();
-        give();
-      }}
-    >
-      <label className="plm-PolicyControls-price">
-        <span>{words.__('own price')}</span>
-        <input
-          type="text"
-          className="plm-Field"
-          placeholder="MODEL=in/out/read/write"
-          title={words.__(
-            'US dollars per million tokens: MODEL=in/out/read/write; several with blanks between. Empty takes it back.'
-          )}
-          size={24}
-          value={typed}
-          onChange={event => {
-            setTyped(event.target.value);
-          }}
-          onBlur={give}
-        />
-      </label>
-    </form>
+    <label className="plm-PolicyControls-price">
+      <span>{words.__('own price')}</span>
+      <input
+        type="text"
+        className="plm-Field"
+        placeholder="MODEL=in/out/read/write"
+        title={words.__(
+          'US dollars per million tokens: MODEL=in/out/read/write; several with blanks between. Empty takes it back.'
+        )}
+        size={24}
+        value={typed}
+        onChange={event => {
+          setTyped(event.target.value);
+        }}
+        onKeyDown={event => {
+          if (event.key === 'Enter') {
+            give();
+          }
+        }}
+        onBlur={give}
+      />
+    </label>
   );
 }
