@@ -119,6 +119,7 @@ def test_a_recorded_file_opens_by_double_click(
         moves_by_keyboard(views)
         explains_a_dear_request(views)
         asks_what_if(views)
+        chooses_prices_and_lifetime(page, views)
         in_every_theme_and_width(page)
     close(page)
     expect(tab(page)).to_have_count(0)
@@ -161,6 +162,27 @@ def asks_what_if(views: Locator) -> None:
     before = figures.inner_text()
     views.locator(".plm-PolicyControls-slider input").first.press("End")
     expect(figures).not_to_have_text(before)
+
+
+def chooses_prices_and_lifetime(page: Page, views: Locator) -> None:
+    """Give a price of one's own and another lifetime: the figures of the second policy are others, and come back."""
+    figures = views.locator(".plm-Track-figures").nth(1)
+    own = views.get_by_role("textbox", name="own price")
+    first = figures.inner_text()
+    own.fill("claude-opus-4-5=50/250/5/62.5/100")
+    own.press("Enter")
+    expect(figures).not_to_have_text(first)
+    dear = figures.inner_text()
+    views.get_by_role("combobox", name="cache kept").select_option("1h")
+    expect(figures).not_to_have_text(dear)
+    photograph(page, "inspector-pi-prices")
+    own.fill("claude-opus-4-5=soon")
+    own.press("Enter")
+    expect(views.locator(".plm-Inspector-notice")).to_contain_text("is no price")
+    own.fill("")
+    own.press("Enter")
+    views.get_by_role("combobox", name="cache kept").select_option("unchanged")
+    expect(figures).to_have_text(first)
 
 
 def in_every_theme_and_width(page: Page) -> None:

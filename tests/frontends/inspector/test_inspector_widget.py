@@ -10,6 +10,7 @@ import pytest
 from tests.frontends.test_view import comm, say, told
 from tests.harness.kernel import Kernel
 from tests.review.importers.sample_files import sample
+from tests.review.money_recordings import written
 
 from palimpsest.review.timeline_view.view_patch import ViewPatch, patched
 from palimpsest.review.timeline_view.view_values import TimelineView
@@ -159,6 +160,31 @@ def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel)
     assert (view["origin"], view["own"]) == ("swe-agent", False)
     assert len(track["total"]) == len(view["requests"]["id"])
     assert refused == "This recording is only read, so nothing in it can be changed."
+
+
+def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_opened_with(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    recording = written(tmp_path)["five_minutes.jsonl"]
+    kernel.client.run(
+        f"priced = palimpsest.open_recording({str(recording)!r})[0]"
+        ".inspect(price='claude-opus-4-8=1/2/0.1/1.25/2')\npriced"
+    )
+    to = comm(kernel)
+
+    def view_at(number: int, price: str | None) -> dict[str, Any]:
+        found: dict[str, Any] = asked(kernel, to, number, {"ask": "view", "price": price})["view"]
+        return found
+
+    opened, hour, other = view_at(1, None), view_at(2, "lifetime=1h"), view_at(3, "units")
+    own = view_at(4, "claude-opus-4-8=3/2/0.1/1.25 lifetime=1h")
+    wrong = asked(kernel, to, 5, {"ask": "view", "price": "lifetime=soon"})["error"]
+
+    assert [one["price"]["input"] for one in (opened, hour, own)] == [1, 1, 3]
+    assert other["price"]["unit"] == "units"
+    costs = [one["recorded"]["figures"]["cost"] for one in (opened, hour)]
+    assert costs[0] < costs[1]  # what is kept for an hour is written at twice the price of input
+    assert "is no lifetime of the cache" in wrong
 
 
 def test_a_report_is_written_without_keys(kernel: Kernel, tmp_path: Path) -> None:

@@ -114,6 +114,10 @@ async def test_an_exact_replay_is_made_on_request_and_for_the_engines_policies_a
 
     assert whatif(harness.store, session.id, "opencode-1.18", exact=True).exact
     assert whatif(harness.store, session.id, exact=True).same
+    exact = whatif(harness.store, session.id, "opencode-1.18", exact=True)
+    assert exact.proof.rows
+    assert exact.comparison.lead == (exact.proof.sentence,)
+    assert exact.text.index("Replayed as recorded") < exact.text.index("input tokens of all steps")
     assert not whatif(harness.store, session.id, "opencode-1.18").exact
     with pytest.raises(UserError, match="has no exact replay"):
         whatif(harness.store, session.id, "pi.compact", exact=True)

@@ -25,18 +25,24 @@ def caching_session(
     losses: Mapping[int, int] | None = None,
     reads: Sequence[int] | None = None,
     first: int = 20_000,
+    growth: int = GROWTH,
+    prompts: Sequence[int] | None = None,
     output: int = 500,
     model: str = "anthropic/claude-opus-4-5",
     pause_seconds: int = 20,
     hourly: bool = False,
+    shown: int = 800,
 ) -> Timeline:
-    """Return a session; ``losses`` are what single requests read instead, ``reads`` what all do."""
-    plain = _appending(requests, pause_seconds)
+    """Return a session; ``losses`` are what single requests read instead, ``reads`` what all do.
+
+    Prompts grow by ``growth`` tokens, or are ``prompts``; an answer has ``shown`` characters.
+    """
+    plain = _appending(requests, pause_seconds, shown)
     is_marked = "claude" in model
     found = []
     held = 0
     for one in plain.requests:
-        prompt = first + GROWTH * one.index
+        prompt = first + growth * one.index if prompts is None else prompts[one.index]
         read = held if reads is None else reads[one.index]
         read = (losses or {}).get(one.index, read)
         tail = TAIL if is_marked else prompt - read
@@ -54,7 +60,7 @@ def caching_session(
 
 
 @cache
-def _appending(requests: int, pause_seconds: int) -> Timeline:
+def _appending(requests: int, pause_seconds: int, shown: int) -> Timeline:
     lines: list[dict[str, object]] = [
         {"type": "session", "version": 3, "id": "p", "timestamp": _at(0), "cwd": "/w"}
     ]
@@ -68,7 +74,7 @@ def _appending(requests: int, pause_seconds: int) -> Timeline:
                 answer,
                 ask,
                 at,
-                {"role": "assistant", "content": _text("wxyz" * 200), "provider": "anthropic",
+                {"role": "assistant", "content": _text("w" * shown), "provider": "anthropic",
                  "model": "claude-opus-4-5", "api": "x", "stopReason": "stop"},
             ),
         ]  # fmt: skip

@@ -5,14 +5,18 @@ from tests.review.replay.made_usage import caching_session
 
 from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.live_policies.live_stage import live_policy
+from palimpsest.review.policies import registry
+from palimpsest.review.policies.cache_keeping import PRESETS
 from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings.preset_policies import policy_from_words
-from palimpsest.review.replay.cache_policy import CACHE_POLICIES
+from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
 from palimpsest.review.replay.ruler import PriceProfile, kept_for
-from palimpsest.transcript.errors import UserError
+from palimpsest.review.timeline_view.sliders import policy_choices
+from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.timeline import Timeline
 
-NAMES = ["recorded", *CACHE_POLICIES]
+LIFETIMES = ["cache.lifetime seconds=300", "cache.lifetime seconds=3600"]
+NAMES = ["recorded", *LIFETIMES, "cache.all", "cache.system", "cache.no_results"]
 
 
 def review(timeline: Timeline) -> SessionReview:
@@ -56,18 +60,53 @@ def test_what_is_kept_is_what_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["cache.", "cache.lifetime", "cache.lifetime seconds=x", "cache.system 3", "cache.everything"],
+    ("name", "told"),
+    [
+        ("cache.", "There is no policy 'cache.'; did you mean 'cache.all'"),
+        ("cache.everything", "There is no policy 'cache.everything'"),
+        ("cache.lifetime seconds=x", "takes a whole number from 0, not 'x'"),
+        ("cache.lifetime seconds=-1", "takes a whole number from 0, not '-1'"),
+        ("cache.lifetime seconds=inf", "takes a whole number from 0, not 'inf'"),
+        ("cache.system 3", "as number=value"),
+        ("cache.system minutes=3", "has no number 'minutes'"),
+        ("cache.system | opencode.prune", "repeats the recorded requests"),
+        ("opencode.prune | cache.lifetime seconds=60", "repeats the recorded requests"),
+    ],
 )
-def test_an_unknown_policy_of_the_cache_is_one_sentence(name: str) -> None:
-    with pytest.raises(
-        UserError, match=r"There is no policy .* of the cache; there are cache\.lifetime"
-    ):
+def test_what_is_no_policy_of_the_cache_is_refused_in_a_sentence(name: str, told: str) -> None:
+    with pytest.raises(UserError) as refused:
         review(caching_session(3)).compare(["raw", name])
 
+    assert told in str(refused.value)
+    assert str(refused.value).count(". ") <= 1
 
-def test_the_command_line_takes_their_names() -> None:
-    assert policy_from_words("cache.lifetime seconds=3600") == "cache.lifetime seconds=3600"
+
+def test_they_stand_in_the_one_table_that_every_place_is_made_of() -> None:
+    own = {one.preset for one in PRESETS}
+
+    assert own <= {row["policy"] for row in registry.list().records()}
+    assert own <= set(preset_names())
+    offered = {one.name: one for one in policy_choices() if one.name in own}
+    assert own == offered.keys()
+    for one in offered.values():
+        (slider,) = one.sliders
+        assert {300, 3_600} <= {*slider.stops}
+    assert policy_from_words("cache.lifetime seconds=300") == get("cache.lifetime", seconds=300)
+    assert get("cache.lifetime").name == "cache.lifetime seconds=3600"
+
+
+def test_a_sweep_over_lifetimes_is_one_of_their_numbers() -> None:
+    made = review(caching_session(12, pause_seconds=400, losses=dict.fromkeys(range(12), 0)))
+
+    swept = made.sweep("cache.lifetime.seconds", [0, 300, 3_600], price="units")
+
+    costs = [one.cost for one in swept.comparison.figures]
+    assert costs[0] == costs[1] > costs[2]
+
+
+def test_a_live_session_has_none_of_them() -> None:
+    with pytest.raises(ConfigError, match="none of a live session"):
+        live_policy("cache.system")
 
 
 def test_writes_for_an_hour_cost_twice_the_input_where_no_list_says_it() -> None:

@@ -16,8 +16,9 @@ from palimpsest.frontends.command_line.session_report import session_report
 from palimpsest.frontends.command_line.threshold import failed, read_baseline
 from palimpsest.frontends.inspector.report_file import write_report
 from palimpsest.review.comparison.recorded_comparison import compare_recorded
-from palimpsest.review.comparison.session_review import RECORDED, PolicyLike, SessionReview
+from palimpsest.review.comparison.session_review import PolicyLike, SessionReview
 from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
 from palimpsest.review.recordings.recording import Recording, open_recording
 from palimpsest.review.recordings.recording_review import RecordingReview

@@ -20,7 +20,13 @@ from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built
 from palimpsest.review.recordings.session_answers import GROWTH
-from palimpsest.review.timeline_view.view_queries import AskTrack, AskView, ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_queries import (
+    AskCompaction,
+    AskTrack,
+    AskView,
+    ViewAnswer,
+    ViewQuery,
+)
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import EngineThread
@@ -121,9 +127,11 @@ class InspectorWidget(CellWidget):
         self.send({"kind": "answer", "id": identifier, "answer": told})
 
     def _priced(self, query: ViewQuery) -> ViewQuery:
-        if isinstance(query, AskView | AskTrack) and query.price is None:
-            return query.model_copy(update={"price": self._price})
-        return query
+        """Return a question with the prices that the inspector was opened with; what the page asks for wins."""
+        if not isinstance(query, AskView | AskTrack | AskCompaction):
+            return query
+        words = " ".join(one for one in (self._price, query.price) if one)
+        return query.model_copy(update={"price": words or None})
 
     async def _edit(self, identifier: str, action: str, part: str) -> None:
         error = await asyncio.to_thread(self._edited, action, part)

@@ -18,9 +18,9 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
+from palimpsest.review.policies.recorded_policy import Recorded, RecordedPolicy
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.fit import fit_ruler
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import TimelineReplay
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -127,7 +127,7 @@ class _WatchedRecording(RecordedPolicy):
     """The recording, in which a rule looks at every request before the agent changed it, and decides nothing."""
 
     def __init__(self, timeline: Timeline, rule: ContextPolicy) -> None:
-        super().__init__(timeline)
+        super().__init__()
         self.estimator = rule.estimator
         self._rule = rule
         self._facts = SessionFacts(timeline, 0, 0)
@@ -135,7 +135,7 @@ class _WatchedRecording(RecordedPolicy):
         self.probes: dict[int, Probe | None] = {}
         """By request: what the rule looked at before it, at the end of the turn before where that passed its threshold."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:
+    def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Ask the rule, then repeat what was decided before this request."""
         probe = self._rule.step(self._rule.start(self._facts), view).probe
         before = _first_condition(self.probes.get(view.request.index))

@@ -10,8 +10,8 @@ from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.measured import MEASURES
 from palimpsest.review.policies.policy import Probe
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.replay.cache_walk import RequestSize
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import RAW, ProbeAt, Simulation
 from palimpsest.transcript.growing_lists import GrownColumns
@@ -164,8 +164,8 @@ def _distance(probes: tuple[ProbeAt, ...]) -> float | None:
 def verdict(simulation: Simulation) -> str:
     """Return in a sentence with numbers how often the policy acted, and why it did not where it never did."""
     timeline = simulation.timeline
-    if simulation.plan is not None:
-        return simulation.plan.sentence
+    if simulation.keeping is not None:
+        return simulation.keeping.sentence
     if simulation.fired:
         first = simulation.fired[0]
         times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
@@ -174,7 +174,7 @@ def verdict(simulation: Simulation) -> str:
     if simulation.idle:
         return _without_effect(simulation.idle)
     if not simulation.probes:
-        if simulation.policy == RecordedPolicy.name:
+        if simulation.policy == RECORDED:
             return "Nothing was cleared, cut or summarised."
         if simulation.policy != RAW and timeline.requests and not simulation.asked:
             return "Never asked: it decides when a turn has ended, and no request came after one."

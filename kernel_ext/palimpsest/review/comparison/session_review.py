@@ -49,14 +49,12 @@ from palimpsest.review.comparison.subagents import (
 from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.review.policies.registry import number_of
-from palimpsest.review.policies.settings import number_text
 from palimpsest.review.replay.cache_lifetime import HOUR
-from palimpsest.review.replay.cache_policy import CachePolicy, is_cache_policy
 from palimpsest.review.replay.fit import fit_ruler
 from palimpsest.review.replay.moved_summaries import SummaryChoice, with_summaries
 from palimpsest.review.replay.proof import Proof, proof_of
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler, kept_for
 from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.review.replay.simulation_cache import SimulationCache
@@ -87,8 +85,6 @@ GetPolicy = Callable[..., ContextPolicy]
 
 Keep = Callable[[Timeline, References | None], None]
 """Takes what is known of a session; called again when more is known."""
-
-RECORDED = "recorded"
 
 
 def session_ruler(timeline: Timeline, beside: Callable[[], int]) -> Ruler:
@@ -473,10 +469,7 @@ class SessionReview:
         if policy is None or policy == RAW:
             return None
         if policy == RECORDED:
-            return RecordedPolicy(self.timeline)
-        if isinstance(policy, str) and is_cache_policy(policy):
-            told = "".join(f" {name}={number_text(one)}" for name, one in numbers.items())
-            return CachePolicy(self.timeline, policy + told)
+            return RecordedPolicy()
         return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
 
     def compare(

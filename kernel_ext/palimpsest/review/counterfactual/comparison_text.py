@@ -62,8 +62,9 @@ def what_if_comparison(
         lines=tuple(lines[number] for number in shown),
         more=more,
         notes=_notes(other, first_difference, summary_tokens, exact=exact),
-        lead=proof.sentences if proof.rows else (),
-        is_doubtful=proof.is_doubtful,
+        lead=() if not proof.rows else (proof.sentence,) if exact else proof.sentences,
+        # Requests that are written anew rest on no replay of the cache.
+        is_doubtful=proof.is_doubtful and not exact,
     )
 
 

@@ -20,8 +20,8 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.first_difference import different_requests
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.transcript.context_values.policies import Policy
@@ -42,7 +42,7 @@ def light_whatif(
     """
     timeline, ruler = review.timeline, _ruler(review)
     chosen = _chosen(review, policy, summary_tokens)
-    was = LightSteps(timeline, simulate(timeline, RecordedPolicy(timeline), ruler))
+    was = LightSteps(timeline, simulate(timeline, RecordedPolicy(), ruler))
     recorded = Replay(timeline.session, None, counterfactual=False, steps=was.steps())
     if isinstance(chosen, RecordedPolicy):
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded.steps)
@@ -76,7 +76,7 @@ def _chosen(
     review: SessionReview, policy: str | Policy | ContextPolicy | None, summary_tokens: int
 ) -> ContextPolicy:
     if policy is None:
-        return RecordedPolicy(review.timeline)
+        return RecordedPolicy()
     if isinstance(policy, Policy):
         return EnginePolicy.of(policy, summary=summary_tokens)
     found = review.policy(policy)

@@ -4,17 +4,19 @@ The answer comes from the sizes of the session's items, in milliseconds; on requ
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.review.comparison.session_review import RECORDED, SessionReview
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif
 from palimpsest.review.counterfactual.light_whatif import light_whatif
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.whatif_result import WhatIf as WhatIf
 from palimpsest.review.policies.engine_policies import EnginePolicy
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.review.replay.simulation import RAW
 from palimpsest.review.timeline.journal_timeline import timeline_of
@@ -38,18 +40,12 @@ def whatif(
     With ``exact`` each request of a session that was recorded here is written anew, which takes seconds; that is
     done for the engine's own policies. Raises UserError with one sentence.
     """
-    if exact:
-        return exact_whatif(
-            store,
-            session_id,
-            engine_policy(policy),
-            counter=counter,
-            summary_tokens=summary_tokens,
-        )
-    timeline = timeline_of(store, session_id, counter)
-    return light_whatif(
-        SessionReview(timeline, get, _no_price), policy, summary_tokens=summary_tokens
-    )
+    engine = engine_policy(policy) if exact else None
+    review = SessionReview(timeline_of(store, session_id, counter), get, _no_price)
+    if not exact:
+        return light_whatif(review, policy, summary_tokens=summary_tokens)
+    found = exact_whatif(store, session_id, engine, counter=counter, summary_tokens=summary_tokens)
+    return replace(found, proof=review.proof())
 
 
 def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:

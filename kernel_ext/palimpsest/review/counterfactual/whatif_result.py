@@ -21,7 +21,7 @@ class WhatIf:
     """Each request was written anew and compared to the byte; else sizes are estimates."""
 
     proof: Proof = NO_PROOF
-    """How well the recording itself is reproduced; an exact one writes each request anew and is told by nothing else."""
+    """How well the recording itself is reproduced: what its cache read, which no request that is written anew tells."""
 
     @property
     def same(self) -> bool:

@@ -20,6 +20,7 @@ from palimpsest.review.policies.custom import OWN_POLICIES, CustomPolicy
 from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, breaches
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import Change, ContextPolicy, SessionFacts
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.transcript.context_values.decisions import OWN_POLICY, Decision
 from palimpsest.transcript.context_values.policies import OwnPolicy
@@ -27,6 +28,10 @@ from palimpsest.transcript.errors import ConfigError, UserError
 
 SECONDS = 2.0
 """How long a policy may take before one request; the presets take a hundredth of that for a long session."""
+REPEATS = (
+    "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
+    " live session; compare it in a review."
+)
 SUMMARISES = (
     "The policy {name!r} replaces messages by a summary, which only a model can write: use %agent policy "
     "opencode-1.18, whose summaries are written, or %agent compact; session.compare still shows what it would do."
@@ -179,6 +184,8 @@ def live_policy(
         return None
     chosen = cast("ContextPolicy", found)
     for stage in chosen.stages if isinstance(chosen, Pipeline) else (chosen,):
+        if isinstance(stage, RecordedPolicy):
+            raise ConfigError(REPEATS.format(name=stage.name))
         if hasattr(stage, "summary"):
             raise ConfigError(SUMMARISES.format(name=stage.name))
     return LivePolicyStage(chosen, count, seconds)

@@ -18,7 +18,9 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.stage_view import StageView
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES
 
 Layer = Mapping[str, tuple[Any, ...]]
@@ -30,6 +32,15 @@ class Pipeline:
     """A policy made of others, in order: ``a | b``."""
 
     stages: tuple[ContextPolicy, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what repeats the recorded requests; raises UserError."""
+        alone = next((one for one in self.stages if isinstance(one, RecordedPolicy)), None)
+        if alone is not None:
+            raise UserError(
+                f"The policy {alone.name!r} repeats the recorded requests, so that no other stands beside it: compare it"
+                " alone, and give lifetime= to keep the requests of another policy longer."
+            )
 
     @classmethod
     def of(cls, *policies: ContextPolicy) -> "Pipeline":

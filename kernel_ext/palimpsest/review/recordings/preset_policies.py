@@ -1,9 +1,8 @@
 """Policies as they are named where there is no kernel: on the command line and over many sessions."""
 
-from palimpsest.review.comparison.session_review import RECORDED
 from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.policies.registry import get, presets
-from palimpsest.review.replay.cache_policy import is_cache_policy
 from palimpsest.review.replay.simulation import RAW
 
 
@@ -18,4 +17,4 @@ def policy_from_words(words: str) -> str | ContextPolicy:
     ``raw`` and ``recorded`` stay names, since they depend on the session. Raises UserError.
     """
     name = words.strip()
-    return name if name in (RAW, RECORDED) or is_cache_policy(name) else get(name)
+    return name if name in (RAW, RECORDED) else get(name)

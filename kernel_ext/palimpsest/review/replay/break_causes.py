@@ -44,6 +44,8 @@ TOLD_BY_PROVIDER: dict[str, BreakCause] = {
     "messages_changed": "rewritten",
 }
 """What Anthropic names (platform.claude.com, "Cache diagnostics", 2026); its other words say that it cannot tell."""
+STARTS_ANEW = frozenset({"tools_changed", "system_changed"})
+"""Of its words those that are about what stands in front of all messages."""
 CHANGES_MESSAGES: frozenset[BreakCause] = frozenset(
     {"compacted", "reverted", "pruned", "rewritten"}
 )

@@ -1,14 +1,14 @@
 """Where a recorded session did not read from the cache what was left there, and why, as far as can be known.
 
 From the reported usage alone: a request was expected to read what the one before left: what that read and wrote, or
-all of it where the provider reports no writes. Why is told by ``break_causes.py``. What it says nothing explains is
-taken from the recording into every replay; reports tell all of them, with what they cost.
+all of it where the provider reports no writes. Why is told by ``break_causes.py``. Where the recording alone says how
+much was lost, the loss is taken from it into every replay; reports tell all of them, with what they cost.
 """
 
 from bisect import bisect_left
 from typing import NamedTuple
 
-from palimpsest.review.replay.break_causes import FoundCause, causes_of
+from palimpsest.review.replay.break_causes import BreakCause, FoundCause, causes_of
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -17,6 +17,9 @@ LEAST_LOSS = 1_024
 """Tokens; a smaller loss is no break."""
 LEAST_SHARE = 0.05
 """Of what was expected; a smaller loss is no break."""
+
+UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
+"""Causes of which the lost request alone says how much they left of the cache; the others a replay follows."""
 
 
 class CacheLoss(NamedTuple):
@@ -32,9 +35,9 @@ class CacheLoss(NamedTuple):
     """Why, what is in the requests themselves first; all whose evidence the recording holds."""
 
     @property
-    def is_unexplained(self) -> bool:
-        """Nothing in the recording explains it."""
-        return self.causes[0].cause == "unexplained"
+    def is_unmeasured(self) -> bool:
+        """None of its causes says how much of the cache was left."""
+        return all(one.cause in UNMEASURED for one in self.causes)
 
 
 def cache_losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
@@ -45,9 +48,9 @@ def cache_losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     return timeline.derived("cache losses", _losses)
 
 
-def unexplained_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
-    """Return the losses that nothing in the recording explains."""
-    return tuple(one for one in cache_losses(timeline) if one is not None and one.is_unexplained)
+def unmeasured_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
+    """Return the losses that nothing explains, and those whose cause does not say how much was left."""
+    return tuple(one for one in cache_losses(timeline) if one is not None and one.is_unmeasured)
 
 
 def rewritten_reads(timeline: Timeline) -> dict[int, int]:

@@ -6,11 +6,10 @@ that was sent to it, up to what changed since; another model has a cache of its 
 
 from dataclasses import dataclass, replace
 
+from palimpsest.review.replay.break_causes import STARTS_ANEW
 from palimpsest.review.replay.ruler import PriceProfile, RequestRuler, Scale, kept_for
+from palimpsest.review.replay.setting_changes import changed_settings
 from palimpsest.transcript.timeline import STANDARD, Terms, TimelineRequest
-
-UNTHINKING = frozenset({"off", "none", "disabled"})
-"""Efforts at which a model does not think."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class RequestSize:
     uncached: float = 0
     """Tokens that were neither read from the cache nor written to it."""
     is_taken: bool = False
-    """It reads no more than the recorded request did, which lost the cache for no known cause."""
+    """It reads no more than the recorded request did, which lost the cache, and no cause says how much of it."""
     is_hourly: bool | None = None
     """What is written is kept for an hour; None: as recorded."""
     is_billed: bool = True
@@ -108,7 +107,7 @@ class CacheWalk:
     def size(self, one: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
         """Return the next request as it is sent and cached."""
         request, before = one.request, self._tokens
-        total = ruler.of(one.tokens, self._scale) + ruler.added
+        total = (ruler.of(one.tokens, self._scale) + ruler.added) * ruler.taken_share
         if one.prefix is not None:
             self._cut(one.prefix)
         if one.prefix is None:
@@ -191,6 +190,6 @@ def _starts_anew(held: _Held, request: TimelineRequest, ruler: RequestRuler) -> 
         before.tools_hash != request.tools_hash or before.system_hash != request.system_hash
     ):
         return True
-    if not ruler.starts_anew_by_thinking or not before.effort or not request.effort:
-        return False
-    return (before.effort in UNTHINKING) != (request.effort in UNTHINKING)
+    if held.is_whole and request.cache_miss in STARTS_ANEW:
+        return True
+    return ruler.starts_anew_by_thinking and "thinking" in changed_settings(before, request)

@@ -160,15 +160,14 @@ class _Report:
 
 
 def _segments(known: Sequence[_Report]) -> Iterator[list[_Report]]:
-    """Yield the runs of requests that one model answered and that only appended."""
-    run: list[_Report] = []
+    """Yield the runs of requests that one model answered while the session only appended; another may have answered between."""
+    runs: dict[str, list[_Report]] = {}
     for one in known:
-        if run and not (one.appended and one.model == run[-1].model):
-            yield run
-            run = []
-        run.append(one)
-    if run:
-        yield run
+        if not one.appended:
+            yield from runs.values()
+            runs = {}
+        runs.setdefault(one.model, []).append(one)
+    yield from runs.values()
 
 
 class _Growth(NamedTuple):

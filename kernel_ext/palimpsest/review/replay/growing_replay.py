@@ -6,7 +6,7 @@ a longer timeline does not begin with what was replayed, it is replayed whole.
 
 from typing import Any
 
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, TimelineReplay, simulate
 from palimpsest.transcript.timeline import Timeline
@@ -31,7 +31,7 @@ class GrowingReplay:
             going = kept.recorded_on(timeline)
         else:
             kept = None
-            going = TimelineReplay(timeline, RecordedPolicy(timeline), self._ruler)
+            going = TimelineReplay(timeline, RecordedPolicy(), self._ruler)
         if until > 0 and (kept is None or until - kept.done >= BEHIND):
             going.advance(until)
             self._kept = going.recorded_on(timeline)
@@ -41,7 +41,7 @@ class GrowingReplay:
 def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:
     """Return a session as it was recorded, from a replay of it when it was shorter where there is one."""
     if not timeline.requests:
-        return simulate(timeline, RecordedPolicy(timeline), ruler)
+        return simulate(timeline, RecordedPolicy(), ruler)
     name = f"replay {ruler.estimator} {ruler.prefix}"
     growing: GrowingReplay = timeline.earlier.setdefault(name, GrowingReplay(ruler))
     return growing.of(timeline)

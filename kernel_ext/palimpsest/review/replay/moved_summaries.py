@@ -20,7 +20,7 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 

@@ -80,11 +80,17 @@ class RequestRuler(NamedTuple):
     is_fitted: bool = False
     """Others of the session report their usage."""
     taken: int | None = None
-    """Tokens read as the recording says, since nothing explains them: of the first request, and where the cache was lost."""
+    """Tokens read as the recording says, since nothing else does: of the first request, and where the cache was lost."""
+    taken_share: float = 1.0
+    """Share of its prompt that was sent, as the recording says where the cache was lost: less though nothing was taken out."""
     beginning: float | None = None
     """Tokens at its beginning that were sent as before, where the agent's program sent the rest otherwise; else None."""
     counted: float | None = None
     """The estimator's tokens of the recorded request, for which this was made; None where it holds for any."""
+    seen: float | None = None
+    """The estimator's tokens of the last request that was reported, up to which ``factor`` holds; None: of all."""
+    growth: float = 1.0
+    """Tokens for each one that the estimator counts beyond that: the growth of the session's requests."""
 
     def of(self, tokens: float, session: Scale) -> float:
         """Return the tokens of the request if the estimator counts its items so; ``session`` counts all of them alike.
@@ -92,10 +98,12 @@ class RequestRuler(NamedTuple):
         What a replay shows beyond the recorded request, such as what a recorded compaction had replaced, is counted
         as everywhere in the session: the reports around the request say nothing of it.
         """
-        if self.counted is None or tokens <= self.counted:
-            return self.unseen + self.factor * tokens
-        held = self.unseen + self.factor * self.counted
-        return held + max(session.of(tokens) - max(session.of(self.counted), held), 0.0)
+        own = tokens if self.counted is None else min(tokens, self.counted)
+        known = own if self.seen is None else min(own, self.seen)
+        held = self.unseen + self.factor * known + self.growth * (own - known)
+        if tokens <= own:
+            return held
+        return held + max(session.of(tokens) - max(session.of(own), held), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +167,8 @@ class Ruler:
     @property
     def without_taken(self) -> "Ruler":
         """The same, with nothing taken from the recording."""
-        return replace(self, requests=tuple(one._replace(taken=None) for one in self.requests))
+        plain = (one._replace(taken=None, taken_share=1.0) for one in self.requests)
+        return replace(self, requests=tuple(plain))
 
     @property
     def words(self) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+from palimpsest.review.policies.cache_keeping import CacheKeeping
 from palimpsest.review.policies.policy import (
     Change,
     ContextPolicy,
@@ -19,8 +20,8 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
+from palimpsest.review.policies.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.policies.window_to_fit import window_to_fit
-from palimpsest.review.replay.cache_policy import CachePlan, CachePolicy
 from palimpsest.review.replay.cache_walk import (
     CacheWalk,
     RequestSize,
@@ -30,7 +31,7 @@ from palimpsest.review.replay.cache_walk import (
 from palimpsest.review.replay.first_difference import DifferingItems, first_difference
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
-from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
+from palimpsest.review.replay.kept_prompts import kept_otherwise
 from palimpsest.review.replay.replay_view import ReplayView, TokenScale
 from palimpsest.review.replay.reported_tokens import ReportedTokens
 from palimpsest.review.replay.ruler import Ruler
@@ -77,7 +78,7 @@ class Simulation:
     window: int = 0
     """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
 
-    plan: CachePlan | None = None
+    keeping: CacheKeeping | None = None
     """How the cache keeps the requests, where a policy of the cache says so."""
 
     @property
@@ -152,7 +153,7 @@ class TimelineReplay:
         """No request so far shows anything otherwise than it was recorded."""
         self._trace = _Trace()
         self._walk = CacheWalk(ruler.scale)
-        self._plan = policy.plan if isinstance(policy, CachePolicy) else None
+        self._keeping = policy if isinstance(policy, CacheKeeping) else None
         self._name = RAW if policy is None else policy.name
         recorded_window = timeline.requests[0].window if timeline.requests else 0
         facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
@@ -201,7 +202,7 @@ class TimelineReplay:
 
     def recorded_on(self, timeline: Timeline) -> "TimelineReplay":
         """Return a replay of a recording that goes on from this one; the timeline begins with what was replayed."""
-        made = TimelineReplay(timeline, RecordedPolicy(timeline, self.done), self._ruler)
+        made = TimelineReplay(timeline, RecordedPolicy(self.done), self._ruler)
         made.done = self.done
         made._measure.go_on_from(self._measure)
         made._view.go_on_from(self._view)
@@ -372,14 +373,14 @@ class TimelineReplay:
             written,
         )
         its = self._ruler.of(request.index)
-        if self._plan is None:
+        if self._keeping is None:
             return self._walk.size(one, its)
-        left_out = self._plan.first_left_out(self._view)
+        left_out = self._keeping.first_left_out(self._view)
         if left_out is not None:
             kept = self._places.before(left_out, whole_messages=self._ruler.prefix == "message")
             one = replace(one, kept=kept)
-        one = replace(one, is_hourly=self._plan.is_hourly)
-        return self._walk.size(one, self._plan.changed(its))
+        one = replace(one, is_hourly=self._keeping.is_hourly)
+        return self._walk.size(one, kept_otherwise(self._keeping, its))
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace
@@ -398,7 +399,7 @@ class TimelineReplay:
             asked=trace.asked,
             idle=trace.idle,
             window=self._window,
-            plan=self._plan,
+            keeping=self._keeping,
         )
 
 

@@ -12,13 +12,13 @@ from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from palimpsest.review.policies.cache_keeping import CacheKeeping
 from palimpsest.review.policies.custom import CustomPolicy
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.public_policies import PolicyNames
+from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.replay.cache_policy import CachePolicy
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
@@ -104,8 +104,8 @@ def policy_key(policy: ContextPolicy | None) -> Hashable | None:
     match policy:
         case None:
             return "raw"
-        case CachePolicy(plan=plan):
-            return plan
+        case CacheKeeping():
+            return type(policy), policy
         case RecordedPolicy():
             return "recorded"
         case Pipeline(stages=stages):

@@ -39,6 +39,8 @@ COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
 MOST_COUNT = 30
 TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
 """For a threshold that is off by itself."""
+SECONDS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
+"""For how long a cache keeps a prefix."""
 KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
 FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 """Of a number's own value, for tokens, characters and seconds."""
@@ -85,6 +87,8 @@ def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noq
     """Return values around a number's own, by what kind of number it is."""
     if is_share:
         yield from SHARES
+    elif name == "seconds":
+        yield from SECONDS
     elif default == 0:
         yield from KEPT_FROM_NONE if name == "keep" else TOKENS_FROM_NONE
     elif default <= MOST_COUNT:

@@ -10,9 +10,9 @@ from palimpsest.review.comparison.policy_comparison import columns, reported_row
 from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
 from palimpsest.review.comparison.request_totals import request_totals
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
+from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.fit import recorded
-from palimpsest.review.replay.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.timeline_view.view_values import (
@@ -89,7 +89,7 @@ def _told(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:
     """Return the words of each transition; a recorded one is told with its own numbers, as ``why`` tells it."""
     timeline = simulation.timeline
     moves, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
-    is_recorded = simulation.policy == RecordedPolicy.name
+    is_recorded = simulation.policy == RECORDED
     decided = _as_recorded(timeline, review.timeline.transitions) if is_recorded else moves
     before = [*map(weights.__getitem__, _moves(timeline)["item"])]
     factor = review.ruler.factor

@@ -82,7 +82,7 @@ interface ISessionProps extends IInspectorProps {
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
   price: string | null;
-  onPrice: (price: string) => void;
+  onPrice: (price: string | null) => void;
 }
 
 function Session(props: ISessionProps) {

@@ -30,7 +30,7 @@ interface ITabContentProps {
   tab: TabName;
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string) => void;
+  onPrice: (price: string | null) => void;
 }
 
 /** Draws one tab. */

@@ -1,4 +1,4 @@
-/** The controls of the second track: which policy, its numbers, and by which prices. */
+/** The controls of the second track: which policy, its numbers, by which prices, and how long the cache keeps. */
 import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
@@ -7,11 +7,12 @@ import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
 import type { IPolicyTrack } from '../controls/policyTrack';
 import { useInspectedSession } from '../controls/inspection';
+import { PriceControls } from './priceControls';
 
 interface IPolicyControlsProps {
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string) => void;
+  onPrice: (price: string | null) => void;
 }
 
 /** Draws picker, sliders, price, and how long the answer took or why it waits. */
@@ -36,9 +37,6 @@ export const PolicyControls = memo(function PolicyControls({
       }));
   }, [view, stops]);
   const option = view.policies.find(one => one.name === name);
-  const prices = [
-    ...new Set([view.price.name, ...view.models, 'units'])
-  ].filter(one => one !== '');
   return (
     <div
       className="plm-PolicyControls"
@@ -74,24 +72,7 @@ export const PolicyControls = memo(function PolicyControls({
             : words.__('by the prices of %1', view.price.name)}
         </span>
       )}
-      {stops === undefined && (
-        <label className="plm-PolicyControls-price">
-          <span>{words.__('price')}</span>
-          <select
-            className="plm-Field"
-            value={view.price.name}
-            onChange={event => {
-              onPrice(event.target.value);
-            }}
-          >
-            {prices.map(one => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      {stops === undefined && <PriceControls onPrice={onPrice} />}
       <span className="plm-Muted" role="status">
         {state(track, source.waits ?? '', words)}
       </span>

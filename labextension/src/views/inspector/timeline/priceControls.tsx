@@ -1,0 +1,117 @@
+/** By which prices a session is counted, and for how long the cache keeps a prefix. */
+import { memo, useState } from 'react';
+import {
+  parsePrices,
+  pricesText,
+  type IPriceChoice
+} from '../../../state/inspector/priceWords';
+import { useHost } from '../../host';
+import { useInspectedSession } from '../controls/inspection';
+
+interface IPriceControlsProps {
+  onPrice: (price: string | null) => void;
+}
+
+/** Draws a choice of models, a field for prices of one's own, and a choice of lifetimes; a question is asked for each. */
+export const PriceControls = memo(function PriceControls({
+  onPrice
+}: IPriceControlsProps) {
+  const { words } = useHost();
+  const { view, price } = useInspectedSession();
+  const chosen = parsePrices(price);
+  const choose = (change: Partial<IPriceChoice>) => {
+    onPrice(pricesText({ ...chosen, ...change }));
+  };
+  const models = [
+    ...new Set([view.price.name, ...view.models, 'units'])
+  ].filter(one => one !== '');
+  const lifetimes = [
+    ['', words.__('unchanged')],
+    ['5m', words.__('5 minutes')],
+    ['1h', words.__('1 hour')],
+    ['1d', words.__('1 day')]
+  ];
+  return (
+    <>
+      <label className="plm-PolicyControls-price">
+        <span>{words.__('price')}</span>
+        <select
+          className="plm-Field"
+          value={view.price.name}
+          onChange={event => {
+            choose({ model: event.target.value });
+          }}
+        >
+          {models.map(one => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <GivenPrices
+        key={chosen.given}
+        given={chosen.given}
+        onGiven={given => {
+          choose({ given });
+        }}
+      />
+      <label className="plm-PolicyControls-price">
+        <span>{words.__('cache kept')}</span>
+        <select
+          className="plm-Field"
+          value={chosen.lifetime}
+          onChange={event => {
+            choose({ lifetime: event.target.value });
+          }}
+        >
+          {lifetimes.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+});
+
+interface IGivenPricesProps {
+  given: string;
+  onGiven: (given: string) => void;
+}
+
+/** Draws the field for prices of one's own; what is typed counts when Enter is pressed or the field is left. */
+function GivenPrices({ given, onGiven }: IGivenPricesProps) {
+  const { words } = useHost();
+  const [typed, setTyped] = useState(given);
+  const give = () => {
+    if (typed.trim() !== given) {
+      onGiven(typed.trim());
+    }
+  };
+  return (
+    <label className="plm-PolicyControls-price">
+      <span>{words.__('own price')}</span>
+      <input
+        type="text"
+        className="plm-Field"
+        placeholder="MODEL=in/out/read/write"
+        title={words.__(
+          'US dollars per million tokens: MODEL=in/out/read/write; several with blanks between. Empty takes it back.'
+        )}
+        size={24}
+        value={typed}
+        onChange={event => {
+          setTyped(event.target.value);
+        }}
+        onKeyDown={event => {
+          if (event.key === 'Enter') {
+            give();
+          }
+        }}
+        onBlur={give}
+      />
+    </label>
+  );
+}
