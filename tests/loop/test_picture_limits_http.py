@@ -26,6 +26,8 @@ pytestmark = pytest.mark.slow
 
 FIGURE = (2_800, 1_600)
 """A figure of 14 by 8 inches with 200 dots an inch."""
+STRIP = (2_800, 100)
+"""As long as a figure, where only sides and numbers of pictures are limited: a sixteenth to write, send and make smaller."""
 
 
 @pytest.fixture(autouse=True)
@@ -118,8 +120,8 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
     with FaultServer(check=anthropic) as server:
         figures = Figures("anthropic", tmp_path, server)
 
-        await figures.look(20)
-        answer = await figures.look(5)
+        await figures.look(20, STRIP)
+        answer = await figures.look(5, STRIP)
 
         assert (answer.text, told(answer)) == ("Seen.", [])
         assert figures.sides == [[], [2_800] * 20, [2_800] * 20, [1_900] * 25]
@@ -138,17 +140,17 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
         urls = [
             session.picture(one.url) if one.url.startswith("blob:") else one.url for one in kept
         ]
-        assert [size_of_url(url) for url in urls] == [FIGURE] * 25
+        assert [size_of_url(url) for url in urls] == [STRIP] * 25
 
 
 async def test_a_log_that_no_request_could_hold_any_more_is_answered(tmp_path: Path) -> None:
     with FaultServer() as server:
         figures = Figures("openai", tmp_path, server)
-        await figures.look(25)
+        await figures.look(25, STRIP)
         server._check = anthropic
         figures.model("anthropic")
 
-        answer = await figures.look(1)
+        answer = await figures.look(1, STRIP)
 
         assert (answer.text, told(answer)) == ("Seen.", [])
         assert figures.sides[1:] == [[2_800] * 25, [1_900] * 25, [1_900] * 26]
@@ -207,7 +209,7 @@ async def test_a_refusal_that_names_a_limit_is_mended_once(kind: str, tmp_path: 
     with FaultServer(check=REFUSALS[kind]) as server:
         figures = Figures("openai", tmp_path, server)
 
-        answer = await figures.look(6)
+        answer = await figures.look(6, STRIP if kind.startswith(("count", "sides")) else FIGURE)
 
         assert (answer.text, len(told(answer)), len(figures.sides)) == ("Seen.", 1, 3)
         assert "as they are" in told(answer)[0]
@@ -256,8 +258,8 @@ async def test_without_pillow_the_oldest_large_figures_are_left_out(
 ) -> None:
     with FaultServer(check=anthropic) as server:
         figures = Figures("anthropic", tmp_path, server)
-        await figures.look(20)
-        scripted = [figures.reads(1) for _ in range(3)]
+        await figures.look(20, STRIP)
+        scripted = [figures.reads(1, STRIP) for _ in range(3)]
         monkeypatch.setitem(sys.modules, "PIL", None)
 
         answers = []
