@@ -227,7 +227,7 @@ LISTED = (
         OPENCLAW_2026_2,
         "OpenClaw's older engine: with a cold cache old results are trimmed for one request, then cleared.",
         "OpenClaw 2026.2, as the engine's preset has it",
-        "OpenClaw 2026.2, its own estimate, scaled by the usage of the last request",
+        "our own estimate, scaled by the usage of the last request; OpenClaw 2026.2 leaves it to pi, as openclaw.compact counts",
         ("prune.soft_ratio", "prune.hard_ratio", "prune.ttl_seconds"),
     ),
     ListedPreset(

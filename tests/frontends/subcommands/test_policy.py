@@ -110,18 +110,18 @@ policies = [policy_of(harness.services.store, one) for one in requests(harness.s
 """
     kernel.client.run("%agent One.")
 
-    chosen = kernel.client.run("%agent policy opencode-1.18 prune.protect_tokens=10000")
+    chosen = kernel.client.run("%agent policy opencode-1.18 prune.protect_tokens=12000")
     kernel.client.run("%agent Two.")
     shown = kernel.client.run("%agent policy")
     kernel.client.run("%agent policy default")
     kernel.client.run("%agent Three.")
 
     assert "opencode-1.18 with 1 number changed, chosen for this session" in chosen.markdown()
-    assert "`prune.protect_tokens` | 10,000 | 40,000 | this session" in chosen.markdown()
+    assert "`prune.protect_tokens` | 12,000 | 40,000 | this session" in chosen.markdown()
     assert "`truncate.max_bytes` | 51,200" in shown.markdown()
     kernel.client.run(policy)
     names = kernel.client.value("[(p.name, p.prune.protect_tokens) for p in policies]")
-    wanted = [("palimpsest", 40_000), ("opencode-1.18", 10_000), ("palimpsest", 40_000)]
+    wanted = [("palimpsest", 10_000), ("opencode-1.18", 12_000), ("palimpsest", 10_000)]
     assert names == str(wanted)
 
 

@@ -157,11 +157,11 @@ def summary_calls(replay: Simulation) -> float:
     found = 0.0
     for moves in _by_request(timeline.transitions):
         gone = [one for one in moves if one.state == "summarised"]
-        if any(one.tokens for one in gone):
+        written = sum(one.tokens or 0 for one in gone)
+        if written:
             read = asked + sum(_serialized(timeline, one.item, *shown[one.item]) for one in gone)
-            written = sum(one.tokens for one in gone)
             found += (read * PRICE.input + written * PRICE.output) / 1_000_000
-        shown |= {one.item: (one.tokens, one.chars) for one in moves}
+        shown |= {one.item: (one.tokens or 0, one.chars) for one in moves}
     return found
 
 
