@@ -23,6 +23,7 @@ PACKAGES = {
     "openai-agents": "openai_agents",
 }
 """What is on the package index, and the name under which the answers tell its version."""
+SCRIPT = Path(__file__).with_name("run_originals.py")
 RESULT_WHOLE = "mini_swe_agent.output result=9999"
 NOT_INSTALLED = (
     "The originals could not be installed: the package index does not answer, or has not got them."
@@ -67,7 +68,9 @@ def test_an_original_answers_the_same_today(package: str, tmp_path: Path) -> Non
     assert same(found["shown"], name)
 
 
-def run_original(requirement: str, answers: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_original(
+    requirement: str, answers: Path, folder: Path, script: Path = SCRIPT
+) -> subprocess.CompletedProcess[str]:
     """Install a package beside nothing else and have its code answer; skips the test where no index has it."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / "env")], check=True)
     python = str(folder / "env" / "bin" / "python")
@@ -75,7 +78,6 @@ def run_original(requirement: str, answers: Path, folder: Path) -> subprocess.Co
     installed = subprocess.run(install, check=False, capture_output=True, text=True)
     if installed.returncode:
         pytest.skip(f"{NOT_INSTALLED} {installed.stderr.strip()[-300:]}")
-    script = Path(__file__).with_name("run_originals.py")
     return subprocess.run(
         [python, "-W", "ignore", str(script), str(answers)],
         check=False,

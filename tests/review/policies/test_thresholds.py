@@ -269,11 +269,11 @@ def seen_as(policy: ContextPolicy, tokens: int) -> Timeline:
     value = tokens
     for _ in range(3):
         timeline = reporting(session(), value)
-        told = last_probe(timeline, without_summary(policy)).value
-        if told == tokens:
+        missing = tokens - last_probe(timeline, without_summary(policy)).value
+        if not missing:
             return timeline
-        value += round(tokens - told)
-    raise AssertionError(told)
+        value += round(missing)
+    raise AssertionError(policy)
 
 
 def without_summary(policy: ContextPolicy) -> ContextPolicy:
