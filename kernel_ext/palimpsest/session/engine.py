@@ -25,10 +25,10 @@ from palimpsest.transcript.context_values.decisions import ContextItem, Decision
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.redaction.held_secrets import HELD
-from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
+from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub, secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.values import Ask, Reply, Todo, ToolSpec
 
 T = TypeVar("T")
 
@@ -341,6 +341,31 @@ class KernelSecrets:
     def clean(self, text: str) -> str:
         """Return a text without secrets, known ones and those with the shape of one."""
         return scrub(text, self())
+
+
+class RedactedSpecs:
+    """Returns tool specs without secrets, each looked through once for each set of secrets.
+
+    Every step sends the same ones, and looking through them was most of what a prompt spent on secrets.
+    """
+
+    def __init__(self, secrets: KernelSecrets) -> None:
+        self._secrets = secrets
+        self._values: tuple[str, ...] = ()
+        self._known: dict[str, tuple[ToolSpec, ToolSpec]] = {}
+        """By the tool's name: its spec as given, and without secrets."""
+
+    def __call__(self, spec: ToolSpec) -> ToolSpec:
+        """Return a spec without secrets."""
+        values = self._secrets()
+        if values != self._values:
+            self._values, self._known = values, {}
+        given, shown = self._known.get(spec.name, (None, spec))
+        if given != spec:
+            shown = redacted_value(spec, self._secrets.clean)
+            # A copy: a server that changes its schema in place gives the same object again.
+            self._known[spec.name] = spec.model_copy(deep=True), shown
+        return shown
 
 
 @dataclass(frozen=True, slots=True)

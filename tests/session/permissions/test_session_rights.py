@@ -29,8 +29,8 @@ from palimpsest.transcript.session_record.sessions import (
     SessionInfo,
     SessionTime,
     Spent,
+    sane_spending,
 )
-from palimpsest.transcript.session_record.spending import sane_spending
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 
 RECORD = SessionInfo(

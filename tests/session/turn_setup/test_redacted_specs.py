@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.session.engine import KernelSecrets
-from palimpsest.session.turn_setup.redacted_specs import RedactedSpecs
+from palimpsest.session.engine import KernelSecrets, RedactedSpecs
 from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.values import ToolSpec
 

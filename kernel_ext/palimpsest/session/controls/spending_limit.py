@@ -16,8 +16,13 @@ from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.session_record.events import SessionUpdated
-from palimpsest.transcript.session_record.sessions import Budget, Measure, SessionInfo, Spent
-from palimpsest.transcript.session_record.spending import sane_spending
+from palimpsest.transcript.session_record.sessions import (
+    Budget,
+    Measure,
+    SessionInfo,
+    Spent,
+    sane_spending,
+)
 from palimpsest.transcript.values import ModelInfo
 
 REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"

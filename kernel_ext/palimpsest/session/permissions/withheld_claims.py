@@ -19,8 +19,14 @@ from palimpsest.session.permissions.recorded_claims import (
 )
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
-from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
-from palimpsest.transcript.session_record.spending import recorded_spending, sane_spending
+from palimpsest.transcript.session_record.sessions import (
+    Budget,
+    Claims,
+    SessionInfo,
+    Spent,
+    sane_spending,
+)
+from palimpsest.transcript.session_record.spending import recorded_spending
 
 MOST_NAMED = 5
 WITHHELD = (

@@ -23,7 +23,7 @@ from palimpsest.session.config.context_policy import (
     without_task,
 )
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine import SessionLog
+from palimpsest.session.engine import RedactedSpecs, SessionLog
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
@@ -31,7 +31,6 @@ from palimpsest.session.revert.plan import without_taken_back
 from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
-from palimpsest.session.turn_setup.redacted_specs import RedactedSpecs
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry

@@ -38,9 +38,8 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Problem, Store, Writer
 from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.store.session_state.live_window import live_window
+from palimpsest.store.session_state.live_window import live_window, window_checkpoint
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part

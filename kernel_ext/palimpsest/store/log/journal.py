@@ -22,9 +22,13 @@ from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumbered
 from palimpsest.store.log_lines import Known, Redaction, nothing_known
-from palimpsest.store.session_state.live_window import is_wide, live_window, narrow
+from palimpsest.store.session_state.live_window import (
+    is_wide,
+    live_window,
+    narrow,
+    window_checkpoint,
+)
 from palimpsest.store.session_state.state import State
-from palimpsest.store.session_state.window_checkpoint import window_checkpoint
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -296,7 +300,7 @@ class Journal:
         So it is after opening a log without a checkpoint, and after ``widen``.
         """
         with self._wake:
-            wide = is_wide(self.state)
+            wide = bool(self.state.holders("compaction")) and is_wide(self.state)
             if wide:
                 self.checkpoint()
         if wide:

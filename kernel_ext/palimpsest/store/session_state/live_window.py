@@ -5,15 +5,18 @@ The live window of a session that was never compacted begins at its first messag
 sees all of it; so does that of one whose compactions the user has undone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.store.session_state.interrupted_work import is_settled
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES, message_index
 from palimpsest.store.session_state.message_list import KEPT, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
+from palimpsest.transcript.session_record.events import Checkpoint
 
 HELD_MESSAGES = 300
 """Maximum messages before the window that a running session keeps in memory, for pages and the user.
@@ -75,10 +78,34 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     )
 
 
+def window_checkpoint(
+    state: State,
+    window: LiveWindow,
+    place: tuple[str, int],
+    written: Callable[[str, int], bytes],
+) -> Checkpoint:
+    """Return the checkpoint of a state whose window begins at a place: a segment, and a byte offset in it.
+
+    ``written`` returns the segment's bytes from an offset on. An index with which the session was opened is kept as
+    long as few messages came since.
+    """
+    segment, offset = place
+    fields = state.summary() | window.extra
+    indexed = len(window.extra.get("index", {}).get("ids", ()))
+    if window.messages - indexed >= INDEXED_MESSAGES:
+        messages = {message.id: message for message in state.messages()}
+        index = message_index(written(segment, offset), window.seq, messages, is_settled)
+        if index is not None and len(index.ids) > indexed:
+            fields["index"] = index.model_dump(mode="json", exclude_none=True)
+    return Checkpoint(
+        state=fields, window_seq=window.seq, window_segment=segment, window_offset=offset
+    )
+
+
 def is_wide(state: State) -> bool:
     """Return whether more messages before the window are in memory than a running session keeps there."""
     session = state.session
-    if not state.holders("compaction") or (session is not None and session.revert is not None):
+    if session is not None and session.revert is not None:
         return False
     inside = [slot for slot in state.slots() if slot.first_seq != KEPT]
     return _start(state, inside, None) > HELD_MESSAGES

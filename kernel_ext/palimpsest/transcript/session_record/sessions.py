@@ -3,13 +3,14 @@
 Border: values only; what happens when a limit is reached is decided by the callers.
 """
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy, PolicyChoice
 from palimpsest.transcript.session_record.reverts import RevertState
-from palimpsest.transcript.values import ModelRef, Rule, Usage, Value
+from palimpsest.transcript.values import COUNTS, ModelRef, Rule, Usage, Value
 
 Measure = Literal["usd", "tokens", "price"]
 """What a limit is about; ``price`` when dollars are limited and a price is not known."""
@@ -37,6 +38,20 @@ class Spent(Value):
     def all_tokens(self) -> int:
         """All tokens that were read and written, cached or not."""
         return self.tokens.prompt + self.tokens.output + self.tokens.reasoning
+
+
+def sane_spending(spent: Spent) -> Spent:
+    """Return spending without impossible values: negative or not finite."""
+    cost = spent.cost
+    if cost is not None and not (math.isfinite(cost) and cost >= 0):
+        cost = None
+    return Spent(cost=cost, tokens=_sane_usage(spent.tokens), unpriced=max(spent.unpriced, 0))
+
+
+def _sane_usage(usage: Usage) -> Usage:
+    # A sum may be larger than what one request can have.
+    wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
+    return usage.model_copy(update=wrong) if wrong else usage
 
 
 class Budget(Value):
