@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,18 @@ assert many == [len(encoding.encode_ordinary(text)) for text in texts]
 assert few[0] == len(encoding.encode_ordinary("The penguins have three species. "))
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_threads_that_count_while_tiktoken_is_loaded_count_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tokenizer, "_encodings", {})
+    monkeypatch.setattr(tokenizer, "_counters", {})
+    monkeypatch.setattr(token_ranks, "MOST_CHARS", 2_000)
+    texts = [f"Penguin {number} has a bill of {number} mm. " for number in range(200)]
+    count = tokenizer.counter("tiktoken/o200k_base")
+
+    with ThreadPoolExecutor(8) as threads:
+        counted = list(threads.map(count, texts))
+
+    assert counted == [exact(text) for text in texts]

@@ -13,8 +13,6 @@ from unicodedata import category
 
 import regex
 
-from palimpsest.paused_collection import collection_paused
-
 MOST_CHARS = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
 LONGEST_TEXT = 50_000
@@ -86,7 +84,7 @@ def _is_certain(text: str) -> bool:
 
 def _read(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
-    with collection_paused(), path.open("rb") as file:
+    with path.open("rb") as file:
         while lines := file.readlines(LINES_READ):
             tokens = b" ".join(lines).split()[::2]
             numbers = range(len(ranks), len(ranks) + len(tokens))

@@ -147,7 +147,8 @@ class EncodingCount:
         if found is not None:
             return found
         encoding = load(self._name)
-        self._first, self._table = False, None
+        with self._lock:
+            self._first, self._table = False, None
         return rough(text) if encoding is None else _counted(encoding, text)
 
     def _by_ranks(self, text: str) -> int | None:

@@ -37,13 +37,10 @@ class _ForwardedLater(Generic[W, T, P, R]):
     ) -> None:
         self._part = part
         self._method = method
-        self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._home, self._name = owner, name
 
     def __get__(self, whole: W | None, owner: type) -> Any:
-        call = forwarded(self._part, self._method())
-        home = next(one for one in owner.__mro__ if one.__dict__.get(self._name) is self)
-        setattr(home, self._name, call)
+        setattr(self._home, self._name, forwarded(self._part, self._method()))
         return getattr(owner if whole is None else whole, self._name)
