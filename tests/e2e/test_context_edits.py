@@ -120,7 +120,7 @@ def test_a_summary_is_asked_for_in_the_panel(
         send(panel, words)
         expect(transcript_region(panel).get_by_text(answer).first).to_be_visible()
         at_rest(panel)
-    assert page.evaluate(may)
+    page.wait_for_function(may)
 
     if way == "gauge":
         panel.get_by_role("button", name="Context window").click()

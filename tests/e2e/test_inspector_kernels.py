@@ -57,14 +57,14 @@ def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
 ) -> None:
     name = "tab-killed.ipynb"
     views, kernel = inspected_session(page, lab, name)
-    shown = cursor(views).get_attribute("aria-valuetext")
+    shown = cursor(views).get_attribute("aria-valuetext") or ""
     closes_dialogs(page)
 
     os.kill(kernel, signal.SIGKILL)
 
     says_and_keeps(page, views, name, RESTARTED)
     photograph(page, "inspector-killed")
-    assert cursor(views).get_attribute("aria-valuetext") == shown
+    expect(cursor(views)).to_have_attribute("aria-valuetext", shown)
     strip(page).get_by_role("button", name="Load it").click()
     expect(strip(page)).to_have_count(0)
     goes_on(page, views, name)
@@ -76,7 +76,7 @@ def test_a_killed_kernel_that_cannot_be_restarted_is_told_of_and_started_again(
 ) -> None:
     name = "tab-dead.ipynb"
     views, kernel = inspected_session(page, lab, name, kernel="mortal")
-    shown = cursor(views).get_attribute("aria-valuetext")
+    shown = cursor(views).get_attribute("aria-valuetext") or ""
     closes_dialogs(page)
 
     failing_kernel.touch()
@@ -84,7 +84,7 @@ def test_a_killed_kernel_that_cannot_be_restarted_is_told_of_and_started_again(
 
     says_and_keeps(page, views, name, "has ended: start it again to go on from what is shown")
     photograph(page, "inspector-dead")
-    assert cursor(views).get_attribute("aria-valuetext") == shown
+    expect(cursor(views)).to_have_attribute("aria-valuetext", shown)
     failing_kernel.unlink()
     strip(page).get_by_role("button", name="Start it again").click()
     strip(page).get_by_role("button", name="Load it").click()
@@ -125,13 +125,13 @@ def test_the_killed_kernel_of_a_recorded_file_is_told_of_and_started_again(
     open_notebook(page, lab, book(lab, "beside-killed.ipynb", "1"))
     page.evaluate(OPEN_FILE, path)
     views = inspected(page)
-    shown = cursor(views).get_attribute("aria-valuetext")
+    shown = cursor(views).get_attribute("aria-valuetext") or ""
     (kernel,) = kernels_of(lab, path)
 
     os.kill(process_of(kernel), signal.SIGKILL)
 
     says_and_keeps(page, views, "killed.jsonl", RESTARTED)
-    assert cursor(views).get_attribute("aria-valuetext") == shown
+    expect(cursor(views)).to_have_attribute("aria-valuetext", shown)
     strip(page).get_by_role("button", name="Load it").click()
     expect(strip(page)).to_have_count(0)
     views.get_by_role("tab", name="Requests").click()

@@ -100,6 +100,7 @@ def test_the_panel_holds_all_of_it(page: Page, lab: Lab, seen: PageErrors) -> No
     looked_at(page, PANEL, "panel")
     refused = told.locator(".plm-Tool", has_text="write").first
     refused.get_by_role("button").first.click()
+    expect(refused.locator(".plm-Tool-reason")).to_be_visible()
     assert refused.inner_text().count("Not there, but in") == 1
     assert refused.locator(".plm-Tool-reason").evaluate("one => one.scrollWidth <= one.clientWidth")
     looked_at(page, PANEL, "refused")

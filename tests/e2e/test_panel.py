@@ -14,6 +14,7 @@ from tests.e2e.jupyterlab import (
     choose_theme,
     open_notebook,
     photograph,
+    wait_until_drawn,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -178,7 +179,7 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> No
     expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator("mjx-container").first).to_be_visible()
-    assert page.evaluate("document.activeElement.className").startswith("plm-Field")
+    expect(composer(panel)).to_be_focused()
     photograph(page, "panel-answered")
 
     send(panel, "And now?")
@@ -426,6 +427,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
     for width in (320, 768, 1280):
         page.set_viewport_size({"width": width, "height": 800})
+        wait_until_drawn(page)
         photograph(page, f"panel-narrow-{width}")
         assert panel.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), width
     assert panel.evaluate("node => node.clientWidth") >= 320
@@ -436,6 +438,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     found = {}
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         choose_theme(page, theme)
+        wait_until_drawn(page)
         photograph(page, f"panel-beside-{theme.rpartition(' ')[2].lower()}")
         assert transcript_region(panel).evaluate("node => node.scrollWidth <= node.clientWidth + 1")
         found[theme] = page.evaluate(VIOLATIONS, ".plm-SegmentWidget")
@@ -465,9 +468,7 @@ def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: PageE
     page.evaluate(COMMAND, "jupyter-palimpsest:focus-composer")
     expect(composer(panel)).to_be_focused()
     composer(panel).press("Escape")
-    assert page.evaluate("document.activeElement.closest('.jp-Notebook') !== null"), (
-        "Escape goes back to the notebook"
-    )
+    page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")  # Escape goes there
 
     page.evaluate(CHANGE, "jupyter-palimpsest:insert-cell")
     page.keyboard.type("Plot it.")

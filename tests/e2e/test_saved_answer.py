@@ -135,6 +135,7 @@ def test_an_answer_holds_together_when_narrow(page: Page, lab: Lab) -> None:
     shown.wait_for()
     for width in (320, 480, 768):
         page.set_viewport_size({"width": width, "height": 900})
+        wait_until_drawn(page)
         photograph(page, f"saved-{width}")
 
         assert shown.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
