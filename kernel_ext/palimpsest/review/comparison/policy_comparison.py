@@ -35,7 +35,7 @@ DOES_NOT_FIT = (
     "and it is never the cheapest."
 )
 TAKEN = (
-    "Every row has {breaks} of the recording that nothing explains, as far as it would have read more; its column of "
+    "Every row has {breaks} of the recording, of which nothing else says how large they are, as far as it would have read more; its column of "
     "breaks counts only those that its own changes make."
 )
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."

@@ -81,13 +81,14 @@ describe('prices and lifetime', () => {
     await settle();
 
     expect(newest(source)).toEqual([OWN, OWN]);
+    expect(screen.getByRole('textbox', { name: 'own price' })).toBe(field);
     expect(screen.getByRole('textbox', { name: 'own price' })).toHaveProperty(
       'value',
       OWN
     );
   });
 
-  it('are offered with the policies of the cache', async () => {
+  it('are offered with the policies of the cache', () => {
     const { view } = sample('pi');
 
     expect(view.policies.map(one => one.name)).toContain('cache.lifetime');

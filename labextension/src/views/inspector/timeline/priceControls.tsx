@@ -50,7 +50,6 @@ export const PriceControls = memo(function PriceControls({
         </select>
       </label>
       <GivenPrices
-        key={chosen.given}
         given={chosen.given}
         onGiven={given => {
           choose({ given });
@@ -85,6 +84,12 @@ interface IGivenPricesProps {
 function GivenPrices({ given, onGiven }: IGivenPricesProps) {
   const { words } = useHost();
   const [typed, setTyped] = useState(given);
+  const [known, setKnown] = useState(given);
+  if (known !== given) {
+    // Drawn anew it would lose the focus.
+    setKnown(given);
+    setTyped(given);
+  }
   const give = () => {
     if (typed.trim() !== given) {
       onGiven(typed.trim());
@@ -96,7 +101,7 @@ function GivenPrices({ given, onGiven }: IGivenPricesProps) {
       <input
         type="text"
         className="plm-Field"
-        placeholder="MODEL=in/out/read/write"
+        placeholder={words.__('MODEL=in/out/read/write')}
         title={words.__(
           'US dollars per million tokens: MODEL=in/out/read/write; several with blanks between. Empty takes it back.'
         )}
