@@ -21,8 +21,11 @@ from palimpsest.transcript.values import Usage
 
 pytestmark = pytest.mark.slow
 
-every = pytest.mark.parametrize("wire", list(MODELS))
-main = pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini"])
+LITELLM = ["openai through litellm", "anthropic through litellm"]
+"""Formats that are asked directly unless the settings say otherwise."""
+every = pytest.mark.parametrize("wire", [*MODELS, *LITELLM], indirect=True)
+main = pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini", *LITELLM], indirect=True)
+WAY = {"direct": True}
 USED = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
 
 
@@ -36,6 +39,14 @@ def running() -> Iterator[Aimock]:
 def server(running: Aimock, monkeypatch: pytest.MonkeyPatch) -> Aimock:
     monkeypatch.setattr(retry, "FIRST_DELAY_SECONDS", 0.0)
     return running
+
+
+@pytest.fixture
+def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the format of a test, and have its requests sent the way that its name says."""
+    name: str = request.param
+    monkeypatch.setitem(WAY, "direct", name not in LITELLM)
+    return name.partition(" ")[0]
 
 
 def count(letter: str) -> str:
@@ -54,7 +65,7 @@ def called(identifier: str, letter: str) -> dict[str, Any]:
 @contextmanager
 def asking(server: Aimock | TrafficRecorder, wire: Wire, **settings: Any) -> Iterator[Session]:
     """Open a session in which every tool is allowed."""
-    given = {**settings_for(server.url, wire), "permission": "allow", **settings}
+    given = {**settings_for(server.url, wire), "permission": "allow", **WAY, **settings}
     with isolated_session(settings=given, tools=[count]) as session:
         yield session
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.builders import Builder
 from tests.loop.random_edits import RandomlyEditedSession
@@ -145,6 +145,7 @@ def test_a_message_more_asks_about_its_own_texts_only() -> None:
 @pytest.mark.slow
 @settings(max_examples=sample_size(40, 800), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(sorted(MODELS)), tidy=st.booleans())
+@example(seed=1173, model="deepseek/deepseek-chat", tidy=True)
 def test_what_was_recorded_of_weights_is_what_counting_gives(
     *, seed: int, model: str, tidy: bool
 ) -> None:

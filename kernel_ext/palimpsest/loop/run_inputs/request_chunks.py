@@ -118,10 +118,13 @@ def write_messages(
     provider = convert(messages, model)
     hashes = tuple(message_hash(one.body) for one in provider)
     known = _known(provider, hashes, recorded) if recorded else {}
-    weights = tuple(_weights(message, known, count) for message in messages)
     items = [
         _recorded_item(one, sha256, known) for one, sha256 in zip(provider, hashes, strict=True)
     ]
+    unrecorded = {
+        part for one, item in zip(provider, items, strict=True) if not item for part in one.part_ids
+    }
+    weights = tuple(_weights(message, known, unrecorded, count) for message in messages)
     if None in items:
         by_part = _by_part(messages, weights)
         items = [
@@ -153,8 +156,14 @@ def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded:
     return found
 
 
-def _weights(message: NeutralMessage, known: Known, count: Count) -> tuple[int, ...]:
-    """Return the tokens of each block; those of a recorded answer are all assigned to its first block."""
+def _weights(
+    message: NeutralMessage, known: Known, unrecorded: Set[str], count: Count
+) -> tuple[int, ...]:
+    """Return the tokens of each block.
+
+    Those of a recorded answer are all assigned to its first block, unless another message, of which nothing is recorded,
+    has one of its parts: a picture of a result, which some providers get in a message of the user.
+    """
     blocks = message.blocks
     if known and len(blocks) == 1 and _is_plain(blocks[0]):
         item = known.get((message.role, (str(blocks[0].part_id),)))
@@ -167,7 +176,11 @@ def _weights(message: NeutralMessage, known: Known, count: Count) -> tuple[int, 
             found = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
             if len(found) == len(blocks):
                 return found
-        elif (message.role, parts) in known and len(set(parts)) == len(parts):
+        elif (
+            (message.role, parts) in known
+            and len(set(parts)) == len(parts)
+            and unrecorded.isdisjoint(parts)
+        ):
             whole = known[message.role, parts].tokens - MESSAGE_TOKENS
             return (whole, *(0 for _ in parts[1:]))
     return tuple(block_tokens(block, count) for block in blocks)

@@ -62,7 +62,7 @@ class StreamedResponse:
                 self.is_whole = True
 
 
-class Lease:
+class BorrowedClient:
     """The client that one request has for itself."""
 
     def __init__(self, client: httpx.AsyncClient, *, secure: bool) -> None:
@@ -94,7 +94,7 @@ async def posted(
     Raises httpx's exceptions where no answer came, and HTTPStatusError for one that is an error, with its body.
     """
     secure = url.lower().startswith("https:")
-    lease = Lease(await _client(secure=secure), secure=secure)
+    lease = BorrowedClient(await _client(secure=secure), secure=secure)
     answer: StreamedResponse | None = None
     try:
         request = lease.client.build_request(
@@ -110,7 +110,7 @@ async def posted(
         await lease.end(is_whole=answer is not None and answer.is_whole)
 
 
-async def _sent(lease: Lease, request: httpx.Request) -> httpx.Response:
+async def _sent(lease: BorrowedClient, request: httpx.Request) -> httpx.Response:
     history: list[httpx.Response] = []
     while True:
         response = await lease.client.send(request, stream=True)

@@ -58,7 +58,7 @@ class CacheKeeping(Preset, RecordedPolicy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CacheLifetime(CacheKeeping):
+class ChosenLifetime(CacheKeeping):
     """Keep each prefix in the provider's cache for another time, at the price of writes for that time."""
 
     preset = "cache.lifetime"
@@ -122,4 +122,4 @@ class CacheNoResults(CacheKeeping):
         return next((one for one in view.outputs if view.shows(one)), None)
 
 
-PRESETS = (CacheLifetime, CacheAll, CacheSystem, CacheNoResults)
+PRESETS = (ChosenLifetime, CacheAll, CacheSystem, CacheNoResults)
