@@ -11,10 +11,12 @@ from tests.harness.session import SessionHarness, ask
 
 from palimpsest.session.prompts.answers import defect_error
 from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.session_state.interrupted_work import INTERRUPTED
 from palimpsest.testing import ScriptedModel, calls, says
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.messages import AssistantMessage, stop_reason_of
 from palimpsest.transcript.parts import ToolFailed, ToolPart
 from palimpsest.transcript.session_record.events import Checkpoint
 
@@ -79,6 +81,24 @@ def test_an_end_in_the_middle_of_a_turn_is_no_defect(tmp_path: Path) -> None:
     assert "Palimpsest itself failed" not in told
     assert "cannot schedule" not in told
     assert "I look." in told
+
+
+CLOSED = MIDDLE.replace("pauses(0.3)", "pauses(600)").replace(
+    "atexit.register(time.sleep, 1.0)", ""
+)
+
+
+@pytest.mark.slow
+def test_an_answer_that_the_end_of_the_kernel_cuts_says_so(tmp_path: Path) -> None:
+    """The words are those of a kernel that was killed, whichever of the two comes first in a restart."""
+    subprocess.run([sys.executable, "-c", CLOSED], cwd=tmp_path, check=True)
+
+    store, _ = open_store(tmp_path)
+    [session] = store.list()
+    info = store.load(session.id).messages()[-1].info
+    assert isinstance(info, AssistantMessage)
+    assert info.error == AbortedError(message=INTERRUPTED)
+    assert stop_reason_of(info) == "interrupted"
 
 
 def test_a_pool_that_takes_no_more_is_no_defect() -> None:

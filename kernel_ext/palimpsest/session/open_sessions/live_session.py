@@ -429,12 +429,15 @@ class LiveSession:
         """Return the records after a sequence number, of some types or of all."""
         return tuple(self._services.store.read(self.id, after=seq, only=only))
 
-    async def close(self, *, deleted: bool = False) -> None:
-        """Stop what runs, write a checkpoint and release the lease; ``deleted`` first journals the deletion."""
+    async def close(self, why: str = "The session is closed.", *, deleted: bool = False) -> None:
+        """Stop what runs, write a checkpoint and release the lease.
+
+        ``why`` is what an answer says that did not come to its end; ``deleted`` first journals the deletion.
+        """
         self.runner.compactions.close()
         self.title_writer.end()
         self.turn_summaries.end()
-        self.runner.cancel("The session is closed.", "interrupted")
+        self.runner.cancel(why, "interrupted")
         await self.runner.wait_idle()
         await self.auto_share.settle()
         if deleted:

@@ -59,7 +59,11 @@ from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Wr
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import Layout
-from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
+from palimpsest.store.session_state.interrupted_work import (
+    INTERRUPTED,
+    close_interrupted,
+    code_at_the_end,
+)
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.permissions import Rules, from_config
 from palimpsest.transcript.errors import (
@@ -395,11 +399,18 @@ class Workspace:
         return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
 
     async def close(self) -> None:
-        """Close every open session."""
+        """Close every open session: the kernel ends, and an answer that has not come to its end says so."""
         async with self._lock:
             opened, self._open = list(self._open.values()), {}
             self._current.clear()
-            await asyncio.gather(*(session.close() for session in opened))
+            await asyncio.gather(
+                *(
+                    session.close(INTERRUPTED)
+                    if isinstance(session, LiveSession)
+                    else session.close()
+                    for session in opened
+                )
+            )
 
     def _name(self, notebook: str | None) -> str | None:
         return in_project(notebook, self._services.cwd, self._services.root)
