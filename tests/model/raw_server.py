@@ -40,7 +40,10 @@ async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIt
         task.add_done_callback(serving_now.discard)
         task.add_done_callback(reading.discard)
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            # A task that ends as cancelled is logged by asyncio as an error of a callback.
+            with suppress(
+                ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError
+            ):
                 await _read(reader)
                 reading.discard(task)
                 writer.write(waiting.pop(0) if len(waiting) > 1 else waiting[0])
