@@ -64,6 +64,18 @@ def test_every_one_of_many_stands_in_its_place(kernel: Kernel) -> None:
     ]
 
 
+def test_a_child_that_shows_a_value_takes_nothing_of_its_parents(kernel: Kernel) -> None:
+    code = (
+        "import os\nfrom IPython.display import HTML\nfor i in range(30):\n    pid = os.fork()\n"
+        "    if not pid:\n        break\n    os.write(1, b'parent ')\n    os.waitpid(pid, 0)\n"
+        "HTML('<b>shown</b>')"
+    )
+
+    called = call_python(kernel, code)
+
+    assert called.section("stdout").count("parent") == 30
+
+
 def test_a_letter_in_two_writes_is_one_letter(kernel: Kernel) -> None:
     code = (
         "import os\n_ = os.write(1, b'\\xc3')\nprint(end='', flush=True)\n_ = os.write(1, b'\\xa9')"

@@ -133,6 +133,24 @@ def test_without_a_free_descriptor_the_run_goes_on(
     assert pipes() <= before
 
 
+def test_without_a_free_thread_the_run_goes_on(
+    stream: WatchedStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[str] = []
+    before = pipes()
+
+    def full(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
+    output.keep("stdout", "parent")
+    output.end()
+
+    assert kept == ["parent"]
+    assert pipes() <= before
+
+
 def test_a_stream_of_a_terminal_is_left_alone() -> None:
     kept: list[str] = []
     output = ChildOutput({"stdout": object()}, lambda _name, text: kept.append(text))

@@ -227,7 +227,9 @@ class Capture:
         return mine
 
     def _keep(self, name: str, text: str) -> None:
-        (self._keep_now if self._children is None else self._children.keep)(name, text)
+        # A forked child has its parent's pipes, and perhaps its lock in the hand of a thread that it has not.
+        children = None if self.in_child else self._children
+        (self._keep_now if children is None else children.keep)(name, text)
 
     def _keep_now(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)

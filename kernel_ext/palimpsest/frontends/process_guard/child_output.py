@@ -83,7 +83,13 @@ class ChildOutput:
             reader = threading.Thread(
                 target=self._read, name="palimpsest-child-output", daemon=True
             )
-            Context().run(reader.start)  # no thread of the code's
+            try:
+                Context().run(reader.start)  # no thread of the code's
+            except RuntimeError:  # no thread can be started: as without a free descriptor
+                for pipe in self._pipes.values():
+                    pipe.put_back()
+                    os.close(pipe.reading)
+                self._pipes = {}
 
     def keep(self, name: str, text: str) -> None:
         """Keep text that the run itself printed, after what children printed before."""
