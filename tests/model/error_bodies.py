@@ -75,6 +75,7 @@ OPENAI = (
     Refusal("long", "openai", 400, _openai("This model's maximum context length is 128000 tokens. However, your messages resulted in 130112 tokens.", "context_length_exceeded"), "overflow", "128000 tokens"),
     Refusal("server", "openai", 500, _openai("The server had an error while processing your request. Sorry about that!", None, "server_error"), "api", "The server had an error", again=True),
     Refusal("overloaded", "openai", 503, _openai("The engine is currently overloaded, please try again later", None, "engine_overloaded"), "api", "currently overloaded", again=True),
+    Refusal("an exception's repr", "openai", 500, _openai("Response payload is not completed: <TransferEncodingError: 400, message='Not enough data.'>"), "api", "Response payload is not completed. Wait", again=True),
     Refusal("organisation", "openai", 403, _openai("Project `proj_x` does not have access to model `o3`", "model_not_found"), "api", "does not have access to model"),
 )  # fmt: skip
 

@@ -1,14 +1,13 @@
 """A session works through litellm's proxy, as an organisation runs it in front of its models.
 
-A session talks to the proxy in three formats, and the proxy to our fault server.
+A session talks to the proxy in three formats, directly and through our litellm, and the proxy to our fault server.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.servers.litellm_proxy import KEY, litellm_proxy
+from tests.servers.litellm_proxy import KEY
 
 from palimpsest.model.catalog.discovery import choose
 from palimpsest.model.errors import retry
@@ -34,41 +33,19 @@ VARIABLES = {
     "openai": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
 }
+WAY = {"direct": True}
+"""The setting that says how a session asks."""
 asked_as = pytest.mark.parametrize("provider", list(VARIABLES))
 as_chat = pytest.mark.parametrize("provider", ["litellm_proxy", "openai"])
 FOREIGN = re.compile(r"litellm\.|Exception - |model group|fallback|Traceback|object at 0x")
 
 
-@pytest.fixture(scope="module")
-def behind() -> Iterator[FaultServer]:
-    """The model server behind the proxy."""
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def proxy(behind: FaultServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    key = {"api_key": "upstream-key-0123456789"}
-    chat = {"model": "openai/scripted", "api_base": behind.openai_base, **key}
-    models = {
-        "chat": chat,
-        "claude": {
-            "model": "anthropic/claude-sonnet-4-5",
-            "api_base": behind.anthropic_base,
-            **key,
-        },
-        "gemini": {"model": "gemini/gemini-2.5-pro", "api_base": behind.gemini_base, **key},
-        "down": {**chat, "api_base": "http://127.0.0.1:9/v1"},
-        "limited": {**chat, "rpm": 1},
-    }
-    router = {"num_retries": 0, "disable_cooldowns": True, "enable_pre_call_checks": True}
-    folder = tmp_path_factory.mktemp("proxy")
-    with litellm_proxy(folder, models, router_settings=router) as url:
-        yield url
-
-
-@pytest.fixture(autouse=True)
-def keys(behind: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=[True, False], ids=["direct", "litellm"])
+def keys(
+    behind: FaultServer, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Each test is run both ways; a model of the provider ``litellm_proxy`` goes through litellm each time."""
+    monkeypatch.setitem(WAY, "direct", request.param)
     monkeypatch.setattr(retry, "FIRST_DELAY_SECONDS", 0.0)
     for variable in VARIABLES.values():
         monkeypatch.setenv(variable, KEY)
@@ -93,7 +70,7 @@ def ask(proxy: str, provider: str, name: str) -> Answer:
         "window": 100_000,
         "output": 4_000,
     }
-    settings = {"model": model, "models": {model: facts}, "permission": "allow"}
+    settings = {"model": model, "models": {model: facts}, "permission": "allow", **WAY}
     with isolated_session(settings=settings, tools=[count]) as session:
         return session.prompt("Count the letters.")
 

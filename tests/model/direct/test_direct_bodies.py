@@ -94,7 +94,7 @@ REQUESTS: dict[str, Body] = {
 MODELS = (
     "openai/some-model", "openai/gpt-4o", "openai/gpt-5.1", "openai/gpt-5", "openai/o3-mini", "my-server/qwen",
     "hosted_vllm/qwen", "lm_studio/qwen", "llamafile/qwen", "openrouter/qwen/qwen3", "openrouter/anthropic/claude-sonnet-4.5",
-    "deepseek/deepseek-chat", "groq/openai/gpt-oss-120b", "xai/grok-4.3", "together_ai/zai-org/GLM-5", "anthropic/claude-sonnet-4-5",
+    "deepseek/deepseek-chat", "groq/openai/gpt-oss-120b", "xai/grok-4.3", "cerebras/gpt-oss-120b", "cerebras/llama-9", "together_ai/zai-org/GLM-5", "anthropic/claude-sonnet-4-5",
     "anthropic/claude-sonnet-5", "anthropic/claude-mythos-5-1", "anthropic/scripted",
 )  # fmt: skip
 OTHER_HEADERS = {
@@ -141,7 +141,7 @@ async def received(model: Any, asked: ModelRequest, server: FaultServer) -> Rece
 async def test_a_body_is_the_one_that_litellm_sends(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in ("GROQ", "XAI", "DEEPSEEK", "OPENROUTER", "TOGETHERAI"):
+    for variable in ("GROQ", "XAI", "CEREBRAS", "DEEPSEEK", "OPENROUTER", "TOGETHERAI"):
         monkeypatch.setenv(f"{variable}_API_KEY", "sk-test-0123456789")
     litellm = LitellmModel(read_timeout_seconds=20.0)
     ours = DirectModel(litellm, read_timeout_seconds=20.0)

@@ -49,8 +49,9 @@ def openai_body(request: ModelRequest) -> Body:
         "model": ref.name,
         "messages": [_message(one, ref) for one in sendable(request.messages, request.model)],
         "stream": True,
-        "stream_options": {"include_usage": True},
     }
+    if row.asks_usage:
+        body["stream_options"] = {"include_usage": True}
     target = profile(ref)
     tools = [
         _tool(tool_definition(spec, target), ref.provider, is_openai_form) for spec in request.tools

@@ -34,6 +34,8 @@ class DirectProvider:
     """``reasoning_effort`` is sent as it is; else it is left out, as litellm does."""
     effort_by_litellm: bool = False
     """What ``reasoning_effort`` becomes depends on more of the model than is known here."""
+    asks_usage: bool = True
+    """``stream_options`` asks for the tokens; else the server tells them unasked."""
 
 
 DIRECT_PROVIDERS: dict[str, DirectProvider] = {
@@ -58,6 +60,12 @@ DIRECT_PROVIDERS: dict[str, DirectProvider] = {
         base_variables=("GROQ_API_BASE",),
         effort_by_litellm=True,
     ),
+    "cerebras": DirectProvider(
+        base="https://api.cerebras.ai/v1",
+        base_variables=("CEREBRAS_API_BASE",),
+        effort_by_litellm=True,
+        asks_usage=False,
+    ),
     "xai": DirectProvider(
         base="https://api.x.ai/v1", base_variables=("XAI_API_BASE",), effort_by_litellm=True
     ),
@@ -78,7 +86,9 @@ DIRECT_PROVIDERS: dict[str, DirectProvider] = {
     ),
 }
 """The providers whose servers speak one of the two formats; a provider that litellm does not know is one of OpenAI's
-format, at the address that its settings name."""
+format, at the address that its settings name. Others of nearly OpenAI's format stay with litellm, which writes them anew: Mistral's
+wants other tools' schemas and messages, Moonshot's no lists, ``reasoning_content`` with each call and other temperatures,
+and which tools and parameters Fireworks' takes depends on the model."""
 
 COMPATIBLE = DirectProvider(needs_key=False)
 """A server with OpenAI's interface under a provider's name of the user's own."""

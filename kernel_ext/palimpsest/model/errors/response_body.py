@@ -46,8 +46,10 @@ ADVICE = re.compile(
     r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
 )
-OBJECT = re.compile(r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>")
-"""Python's default repr of an object."""
+OBJECT = re.compile(
+    r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>|(?<=\w): <\w+(?:Error|Exception|Timeout)[:( ][^<>]{0,2000}>"
+)
+"""Python's default repr of an object, and aiohttp's of an exception after the sentence that it caused."""
 BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
