@@ -6,6 +6,7 @@ processes that it waited for, so other programs on the machine change its wall t
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,28 +14,36 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
+from tests.bench.long_session import WINDOW_MESSAGES, LongSession
 from tests.harness.kernel import Kernel
 
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.config.settings import Settings
 from palimpsest.testing import FaultServer
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL = "openai/scripted"
 PROMPT = "Read what you need, then answer."
 KEY = "sk-bench-bench-bench-bench"
 MEGABYTE = 1_000_000
 SCRIPT = f"""from palimpsest import App, open_session
 app = App()
-answer = open_session(app).prompt({PROMPT!r}, yes=True)
+answer = {{opened}}.prompt({PROMPT!r}, yes=True)
 app.close()
 assert not answer.error, answer.error
 """
-HAS_DIRECT = "direct" in Settings.model_fields
-"""Whether this version can ask a server without litellm, and has the setting that chooses."""
+Wire = Literal["openai", "anthropic"]
+PI_WIRES: dict[Wire, str] = {"openai": "openai-completions", "anthropic": "anthropic-messages"}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an agent is given: the model's answers to one prompt, and where it is sent."""
+
+    answers: tuple[ModelAnswer, ...]
+    session: Literal["new", "long", "fork"] = "new"
+    """A session of its own, the long one, or a fork of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,45 +57,51 @@ class Cost:
     """Resident memory of its largest process."""
 
 
-Run = Callable[[tuple[ModelAnswer, ...]], Cost]
-"""Has an agent answer one prompt with these answers of the model; raises RuntimeError where it does not use them all."""
+Run = Callable[[Work], Cost]
+"""Has an agent do the work; raises RuntimeError where it does not use all answers."""
 
 
-def files(folder: Path, count: int) -> None:
-    """Write the small files that the scripted answers read."""
-    for number in range(count):
-        (folder / f"{number}.txt").write_text("hello\n")
-
-
-def in_script(answers: tuple[ModelAnswer, ...], *, direct: bool | None = None) -> Cost:
+def in_script(
+    work: Work, *, wire: Wire = "openai", direct: bool = True, long: LongSession | None = None
+) -> Cost:
     """Run a script as docs/api.md shows it."""
-    with FaultServer(*answers) as server, _folder(len(answers)) as name:
-        cost = _process([sys.executable, "-c", SCRIPT], Path(name), _ours(server, direct))
-        _used_all(server, answers)
+    opened = "open_session(app)"
+    if work.session != "new" and long is not None:
+        opened = f"open_session(app, {long.session_id!r})"
+    if work.session == "fork":
+        opened += ".fork()"
+    with FaultServer(*work.answers) as server, _folder(work) as name:
+        if work.session != "new" and long is not None:
+            shutil.copytree(long.project, name, dirs_exist_ok=True)
+        command = [sys.executable, "-c", SCRIPT.format(opened=opened)]
+        cost = _process(command, Path(name), _ours(server, wire, direct))
+        _used_all(server, work)
         return cost
 
 
-def in_kernel(answers: tuple[ModelAnswer, ...], *, direct: bool | None = None) -> Cost:
+def in_kernel(work: Work, *, wire: Wire = "openai", direct: bool = True) -> Cost:
     """Run a cell in a fresh kernel; its client is not counted."""
-    with FaultServer(*answers) as server, _folder(len(answers)) as name:
+    with FaultServer(*work.answers) as server, _folder(work) as name:
         begun = time.perf_counter()
-        with Kernel(cwd=Path(name), env=_ours(server, direct), fresh=True) as kernel:
+        with Kernel(cwd=Path(name), env=_ours(server, wire, direct), fresh=True) as kernel:
             kernel.run("%load_ext palimpsest")
             kernel.run(f"%%agent -y\n{PROMPT}")
             wall = time.perf_counter() - begun
             cost = Cost(_cpu_of(kernel.process), wall, _peak_of(kernel.process))
-        _used_all(server, answers)
+        _used_all(server, work)
         return cost
 
 
-def in_pi(answers: tuple[ModelAnswer, ...], command: list[str]) -> Cost:
+def in_pi(
+    work: Work, command: list[str], *, wire: Wire = "openai", long: LongSession | None = None
+) -> Cost:
     """Run pi, by the command that starts it, as ``pi -p`` with the server as its only provider."""
-    with FaultServer(*answers) as server, _folder(len(answers)) as name:
+    with FaultServer(*work.answers) as server, _folder(work) as name:
         home = Path(name, ".home")
         home.mkdir()
         provider = {
-            "baseUrl": server.openai_base,
-            "api": "openai-completions",
+            "baseUrl": server.base(wire),
+            "api": PI_WIRES[wire],
             "apiKey": KEY,
             "models": [{"id": "scripted"}],
         }
@@ -97,26 +112,30 @@ def in_pi(answers: tuple[ModelAnswer, ...], command: list[str]) -> Cost:
             "PI_OFFLINE": "1",
             "PI_TELEMETRY": "0",
         }
-        asked = [*command, "-p", "--model", "bench/scripted", PROMPT]
-        cost = _process(asked, Path(name), environment)
-        _used_all(server, answers)
+        asked = [*command, "-p", "--model", "bench/scripted"]
+        if work.session != "new" and long is not None:
+            recorded = Path(name, "recorded.jsonl")  # pi would move it away from its own folder
+            recorded.write_text(long.of_pi(Path(name)))
+            asked += ["--fork" if work.session == "fork" else "--session", str(recorded)]
+        cost = _process([*asked, PROMPT], Path(name), environment)
+        _used_all(server, work)
         return cost
 
 
-def _folder(count: int) -> tempfile.TemporaryDirectory[str]:
+def _folder(work: Work) -> tempfile.TemporaryDirectory[str]:
     made = tempfile.TemporaryDirectory(prefix="bench-peers-", ignore_cleanup_errors=True)
-    files(Path(made.name), count)
+    for number in range(len(work.answers)):  # the small files that the scripted answers read
+        Path(made.name, f"{number}.txt").write_text("hello\n")
     return made
 
 
-def _ours(server: FaultServer, direct: bool | None) -> dict[str, str]:  # noqa: FBT001
+def _ours(server: FaultServer, wire: Wire, direct: bool) -> dict[str, str]:  # noqa: FBT001
     """Return the environment of Palimpsest: the server's model, and nothing of the person's own settings."""
-    config: dict[str, Any] = {"titles": False, **server.settings("openai")}
-    if direct is not None:
-        config["direct"] = direct
+    config: dict[str, Any] = {"titles": False, "direct": direct, **server.settings(wire)}
     return {
         "PALIMPSEST_CONFIG_CONTENT": json.dumps(config),
         "OPENAI_API_KEY": KEY,
+        "ANTHROPIC_API_KEY": KEY,
         "PYTHONPATH": str(ROOT / "kernel_ext"),
     }
 
@@ -159,7 +178,11 @@ def _peak_of(process: psutil.Process) -> float:
     return float(process.memory_info().rss / MEGABYTE)
 
 
-def _used_all(server: FaultServer, answers: tuple[ModelAnswer, ...]) -> None:
-    """Raise RuntimeError where the agent asked for more or fewer answers: then it measured something else."""
-    if len(server.requests) != len(answers):
-        raise RuntimeError(f"{len(server.requests)} requests came instead of {len(answers)}.")
+def _used_all(server: FaultServer, work: Work) -> None:
+    """Raise RuntimeError where the agent asked otherwise than the work wants: then it measured something else."""
+    asked, wanted = len(server.requests), len(work.answers)
+    if asked != wanted:
+        raise RuntimeError(f"{asked} requests came instead of {wanted}.")
+    sent = len(server.bodies[0]["messages"])
+    if (work.session != "new") != (sent > WINDOW_MESSAGES):
+        raise RuntimeError(f"{sent} messages were sent of a session that is {work.session}.")
