@@ -137,6 +137,7 @@ def test_the_inspector_opens_below_the_notebook(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector_views.py shows it with each commit
 def test_every_view_of_a_recording_shows_pythons_numbers(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -322,6 +323,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
         expect(place.locator(".plm-Question")).to_have_count(0)
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
 def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
     code = BLOCKS.format(flag="reload.flag")
     answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"

@@ -45,7 +45,7 @@ def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> Non
     assert over <= {*OWN_ESTIMATE}
 
 
-@pytest.mark.parametrize("window", [32_000, 64_000])
+@pytest.mark.parametrize("window", [32_000, pytest.param(64_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", LONG)
 def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int) -> None:
     names = ["raw", "recorded", *(one.preset for one in presets())]

@@ -135,9 +135,15 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "openhands.jsonl": (within("openhands_v0.jsonl", b'"history": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
 }  # fmt: skip
 
+AS_ANOTHER = "cline.messages.json"
+"""Its messages are read as those of ``mini.traj.json``, so ``make soak`` has it."""
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.soak if one == AS_ANOTHER else ()) for one in FILES],
+)
 def test_what_is_built_of_a_small_file_is_bounded(tmp_path: Path, name: str) -> None:
     write, sentence = FILES[name]
     path = write(tmp_path / name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.review.importers.sample_files import FOLDER, sample
 from tests.review.money_recordings import FACTS, RIGHT, written
+from tests.sample_size import SOAKING
 
 import palimpsest
 from palimpsest.frontends.command_line.main import main
@@ -28,7 +29,7 @@ from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 SAMPLES = sorted(one.name.removesuffix(".xz") for one in FOLDER.iterdir())
-LONG = frozenset({"pi_large_session.jsonl", "codex_rollout.jsonl"})
+LONG = frozenset({"pi_large_session.jsonl", "codex_rollout.jsonl", "claude_code_spotter"})
 RECORDED = [key for key, _, _ in RECORDED_COLUMNS]
 PRICES = (
     (),
@@ -68,7 +69,7 @@ def test_a_made_recording_tells_one_number_everywhere(
 def test_a_sample_tells_one_number_everywhere(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    walk(sample(name, tmp_path), (), capsys, whole=name not in LONG)
+    walk(sample(name, tmp_path), (), capsys, whole=SOAKING or name not in LONG)
 
 
 def walk(
