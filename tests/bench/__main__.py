@@ -2,6 +2,8 @@
 
 Every ``bench_*.py`` beside this file has a ``measure()`` that returns its figures, as :class:`Figure`
 values or as objects with the same fields. The exit code is 1 when a figure exceeds its target.
+
+``python -m tests.bench page`` prints the tables of docs/performance.md.
 """
 
 import importlib
@@ -10,9 +12,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.bench import bench_peers
 from tests.bench.figure import Figure
 
 HERE = Path(__file__).parent
+PAGE = {"bench_start": "A start", "bench_step": "A long session", "bench_front": "The page"}
+"""The parts whose figures docs/performance.md shows below those of ``peers``, and what they are headed with."""
 
 
 def names() -> list[str]:
@@ -35,8 +40,26 @@ def table(figures: Iterable[Figure]) -> str:
     return "\n".join(lines)
 
 
+def markdown(head: str, figures: Iterable[Figure]) -> str:
+    """Return the figures as a table of Markdown."""
+    rows = [(head, "measured", "at most"), ("---", "---", "---")]
+    rows += [(f.name, f.shown(f.value), f.shown_target().removeprefix("<= ")) for f in figures]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def page() -> str:
+    """Return everything that docs/performance.md shows, measured now."""
+    parts = [bench_peers.markdown(*bench_peers.measured())]
+    for name, head in PAGE.items():
+        parts.append(markdown(head, importlib.import_module(f"tests.bench.{name}").measure()))
+    return "\n\n".join(parts)
+
+
 def main() -> int:
     """Run all benchmarks; one that raises is reported, and the others still run."""
+    if sys.argv[1:] == ["page"]:
+        print(page())
+        return 0
     figures: list[Figure] = []
     failed: list[str] = []
     for name in names():
