@@ -11,7 +11,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -54,8 +54,8 @@ class Quantity:
 
     name: str
     unit: str
-    limit: float
-    """The largest ratio to pi that was promised."""
+    limit: float | None
+    """The largest ratio to pi that was promised; None where nothing was."""
     of: Callable[[Costs], float]
 
 
@@ -195,10 +195,11 @@ def parts_with(command: list[str] | None, long: LongSession) -> list[Part]:
         "script": partial(in_script, direct=False),
         "kernel": partial(in_kernel, direct=False),
     }
+    unpromised = [replace(one, limit=None) for one in QUANTITIES]
     return [
         *(beside(title, {"script": one, "kernel": two}, pi) for title, one, two, pi in formats),
         Part(f"a session of {MESSAGES:,} messages", in_long, LONG_WORKS, LONG_QUANTITIES),
-        Part("through litellm (`direct = false`)", litellm, WORKS, QUANTITIES, rounds=1),
+        Part("through litellm (`direct = false`)", litellm, WORKS, unpromised, rounds=1),
     ]
 
 
@@ -217,7 +218,6 @@ def least(rounds: list[dict[str, Cost]]) -> dict[str, Cost]:
 def rows_of(part: Part, costs: Mapping[str, Costs]) -> list[Row]:
     """Return the rows of a part, quantity by quantity."""
     pi = costs.get(PI)
-    promised = part.rounds == ROUNDS
     return [
         Row(
             part.title,
@@ -226,7 +226,7 @@ def rows_of(part: Part, costs: Mapping[str, Costs]) -> list[Row]:
             quantity.unit,
             quantity.of(ours),
             None if pi is None else quantity.of(pi),
-            quantity.limit if promised else None,
+            quantity.limit,
         )
         for quantity in part.quantities
         for agent, ours in costs.items()

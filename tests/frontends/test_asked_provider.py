@@ -35,7 +35,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
             "OPENAI_API_KEY": "sk-test-openai",
             "PALIMPSEST_CONFIG_CONTENT": as_text(settings(server)),
         }
-        with Kernel(cwd=tmp_path, env=env, provider=True) as kernel:
+        with Kernel(cwd=tmp_path, env=env) as kernel:
             assert kernel.run("%load_ext palimpsest").status == "ok"
             yield kernel
 

@@ -24,7 +24,7 @@ def test_the_first_prompt_in_a_clone_sends_nothing_from_outside(tmp_path: Path) 
             "OPENAI_API_KEY": "sk-none-at-all",
             "PALIMPSEST_CONFIG_CONTENT": json.dumps(settings),
         }
-        with Kernel(cwd=root, env=environment, provider=True) as kernel:
+        with Kernel(cwd=root, env=environment) as kernel:
             assert kernel.client.run("%load_ext palimpsest").status == "ok"
             run = kernel.client.run("%agent Look at @data.txt, @.env and @AGENTS.md")
         sent = "\n".join(json.dumps(body) for body in server.bodies)
@@ -67,7 +67,7 @@ def test_a_linked_folder_of_sessions_keeps_them_in_memory(tmp_path: Path) -> Non
     (root / ".palimpsest").symlink_to(foreign)
     settings = json.dumps({"model": "rehearsal/rules", "titles": False})
     environment = {"HOME": str(tmp_path / "home"), "PALIMPSEST_CONFIG_CONTENT": settings}
-    with Kernel(cwd=root, env=environment, provider=True) as kernel:
+    with Kernel(cwd=root, env=environment) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         run = kernel.client.run("%agent List the files here")
         status = kernel.client.run("%agent status").markdown()

@@ -159,7 +159,7 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
     plant(folder, trap)
     with (
         FaultServer(*[says("Hello.")] * 8) as server,
-        Kernel(cwd=folder, env=environment(home, server), provider=True) as kernel,
+        Kernel(cwd=folder, env=environment(home, server)) as kernel,
     ):
         assert kernel.run("%load_ext palimpsest").status == "ok"
         first = kernel.run("%%agent\nhello", stdin=False)
@@ -199,14 +199,14 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
     shutil.copytree(folder, copy)
     with (
         FaultServer(*[says("Hello.")] * 8) as server,
-        Kernel(cwd=folder, env=environment(home, server), provider=True) as kernel,
+        Kernel(cwd=folder, env=environment(home, server)) as kernel,
     ):
         kernel.run("%load_ext palimpsest")
         assert "system = " in kernel.run("%agent config trust").markdown()
         assert "`* bypass`" in kernel.run("%agent mode").markdown()
     with (
         FaultServer(*[says("Hello.")] * 8) as server,
-        Kernel(cwd=copy, env=environment(home, server), provider=True) as kernel,
+        Kernel(cwd=copy, env=environment(home, server)) as kernel,
     ):
         kernel.run("%load_ext palimpsest")
         assert "`* ask`" in kernel.run("%agent mode").markdown()

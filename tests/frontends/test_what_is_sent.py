@@ -66,7 +66,7 @@ def test_hello_sends_no_value_and_says_once_what_goes_along(
     (tmp_path / "project").mkdir()
     server.script(says("Hi."), says("She wrote the first program."), says("Bye."))
     env = person(tmp_path / "home", server, "titles = false\n")
-    with Kernel(cwd=tmp_path / "project", env=env, provider=True) as kernel:
+    with Kernel(cwd=tmp_path / "project", env=env) as kernel:
         kernel.run(
             f"patient_name = 'Ada Lovelace'\nrows = [1815]\napi_key = {KEY!r}\n%load_ext palimpsest"
         )
@@ -98,7 +98,7 @@ def test_nothing_that_is_kept_or_saved_holds_a_key_that_the_model_repeats(
         says(f"The key is {KEY}, keep it."),
         says(f"All about {KEY}"),
     )
-    with Kernel(cwd=project, env=person(tmp_path / "home", server), provider=True) as kernel:
+    with Kernel(cwd=project, env=person(tmp_path / "home", server)) as kernel:
         kernel.run("%load_ext palimpsest")
         run = kernel.run("%agent --yes what is the key?")
         kernel.run("%unload_ext palimpsest")
@@ -123,7 +123,7 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
         says("## Goal\n\nA summary of what was said, long enough to be one. " * 10),
         says("After it."),
     )
-    with Kernel(cwd=project, env=person(tmp_path / "home", server), provider=True) as kernel:
+    with Kernel(cwd=project, env=person(tmp_path / "home", server)) as kernel:
         kernel.run(WATCH)
         kernel.run("%load_ext palimpsest")
         kernel.run("import palimpsest")

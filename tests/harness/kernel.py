@@ -365,7 +365,7 @@ class Kernel:
 
     It speaks the protocol over plain sockets: a blocking client would leave event loops behind, and with
     two clients of one manager one loses its replies (spec/kernel.md F). The process is forked by
-    ``kernel_forks``, unless it is ``fresh``; for one that asks a ``provider`` litellm is already imported.
+    ``kernel_forks``, unless it is ``fresh``.
     """
 
     def __init__(
@@ -374,7 +374,6 @@ class Kernel:
         cwd: Path,
         env: dict[str, str] | None = None,
         fresh: bool = False,
-        provider: bool = False,
     ) -> None:
         self.folder = cwd
         self._environment = {
@@ -387,7 +386,6 @@ class Kernel:
             "PYTEST_CURRENT_TEST", None
         )  # else ipykernel would not watch descriptors
         self._fresh = fresh or bool(OTHER_PACKAGES) or "PYTHONPATH" in (env or {})
-        self._provider = provider
         self._started: subprocess.Popen[bytes] | None = None
         for _ in range(STARTS - 1):
             with contextlib.suppress(KernelEnded):
@@ -410,9 +408,7 @@ class Kernel:
             )
             pid = self._started.pid
         else:
-            pid = kernel_fork_server(provider=self._provider).start(
-                file, self.folder, self._environment
-            )
+            pid = kernel_fork_server().start(file, self.folder, self._environment)
         self.process = psutil.Process(pid)
         self.client = Client(info, self.folder)
         try:

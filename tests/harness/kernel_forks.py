@@ -33,24 +33,18 @@ IMPORTED = (
     "ipykernel.kernelapp",
     "ipykernel.zmqshell",
     "psutil",
+    "palimpsest.model.direct.http_clients",
     "palimpsest.model.rehearsal.streaming_handler",
     "tests.frontends.foreign_logs",
     "tests.harness.kernel_session",
 )
-"""What a kernel imports at its start, and its agent with the first answer."""
-
-FIRST_REQUEST = (
-    "httpcore",
-    "litellm.llms.litellm_proxy.chat.transformation",
-    "litellm.llms.openai.chat.gpt_audio_transformation",
-)
-"""What litellm and its client import with their first request."""
+"""What a kernel imports at its start, and its agent with the first answer, of a server that is asked directly."""
 
 
 class KernelForkServer:
     """A client of the process that forks kernels."""
 
-    def __init__(self, *, provider: bool) -> None:
+    def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
         path = f"{ROOT / 'kernel_ext'}{os.pathsep}{ROOT}"
         self._process = subprocess.Popen(
@@ -60,7 +54,6 @@ class KernelForkServer:
                 "-m",
                 "tests.harness.kernel_forks",
                 str(theirs.fileno()),
-                *["provider"][: int(provider)],
             ],
             pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL,
@@ -87,17 +80,15 @@ class KernelForkServer:
 
 
 @cache
-def kernel_fork_server(*, provider: bool = False) -> KernelForkServer:
-    """Return this test process's server; the one for kernels that ask a provider has litellm, too."""
-    return KernelForkServer(provider=provider)
+def kernel_fork_server() -> KernelForkServer:
+    """Return this test process's server."""
+    return KernelForkServer()
 
 
 def main() -> None:
     """Fork a kernel for each order until the tests end."""
     sys.path.remove(str(ROOT))  # python -m put it first; PYTHONPATH names it once more
     _import_everything()
-    if "provider" in sys.argv:
-        _import_litellm()
     gc.collect()
     gc.freeze()  # the garbage collector of a kernel skips the objects it inherits
     orders = socket.socket(fileno=int(sys.argv[1]))
@@ -127,17 +118,6 @@ def _import_everything() -> None:
         redacted_value(clean_schema(tool.arguments), scrub)
 
 
-def _import_litellm() -> None:
-    import asyncio  # noqa: PLC0415
-
-    from palimpsest.model.adapter.litellm_model import LIBRARY  # noqa: PLC0415
-
-    LIBRARY.wait(LAST_RESORT_SECONDS)
-    asyncio.run(LIBRARY.warm(openai=True))
-    for name in FIRST_REQUEST:
-        import_module(name)
-
-
 def _reap(*_: object) -> None:
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -148,7 +128,6 @@ def _reap(*_: object) -> None:
 
 def _run_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     """Run a kernel as ``python -m ipykernel_launcher -f FILE`` does after its imports."""
-    from palimpsest.model.adapter import litellm_model  # noqa: PLC0415
     from palimpsest.session.config import state_folder  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -160,9 +139,6 @@ def _run_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
-    if "provider" in sys.argv:
-        for name, value in litellm_model.ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
     sys.argv = ["ipykernel_launcher", "-f", file]
 
     from ipykernel.kernelapp import launch_new_instance  # noqa: PLC0415

@@ -45,7 +45,7 @@ def opened(
     folder = folder or planted.folder
     env = environment(planted.home, **more)
     env["JPY_SESSION_NAME"] = str(folder / NOTEBOOK)
-    with Kernel(cwd=folder, env=env, fresh=fresh, provider=True) as kernel:
+    with Kernel(cwd=folder, env=env, fresh=fresh) as kernel:
         # Marks so far are due to Python and the kernel itself.
         for mark in planted.marks.iterdir():
             mark.unlink()

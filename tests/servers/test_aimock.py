@@ -330,7 +330,7 @@ def test_a_kernel_works_with_its_variables_through_a_foreign_server(
         "OPENAI_API_KEY": "x",
     }
 
-    with Kernel(cwd=tmp_path, env=environment, provider=True) as kernel:
+    with Kernel(cwd=tmp_path, env=environment) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("weights = [3, 4, 5]")
         told = kernel.run("%agent -y What is the sum of weights?").markdown()

@@ -65,7 +65,7 @@ class Notebook:
 
     def kernel(self, **env: str) -> Kernel:
         """Start a kernel for the notebook, as after a restart."""
-        return Kernel(cwd=self.project, env=self.env | env, provider=True)
+        return Kernel(cwd=self.project, env=self.env | env)
 
 
 @pytest.fixture

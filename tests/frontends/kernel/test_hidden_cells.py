@@ -50,7 +50,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         "OPENAI_API_KEY": "sk-not-a-key",
         "PALIMPSEST_STATE_DIR": str(home / "state"),
     }
-    with Kernel(cwd=project, env=env, provider=True) as kernel:
+    with Kernel(cwd=project, env=env) as kernel:
         kernel.run("def early():\n    raise KeyError('early')  # HUSH-early\n")
         kernel.run("%load_ext palimpsest")
         kernel.run(HIDDEN, tags=["agent-hidden"])

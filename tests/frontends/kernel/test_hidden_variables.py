@@ -108,7 +108,7 @@ def test_a_hidden_variable_is_not_told_offered_or_described(
         "PALIMPSEST_REPLAY": "never",
     }
     server.script(calls("variables"), calls("variables", name="clients"), says("I see."))
-    with Kernel(cwd=tmp_path, env=env, provider=True) as kernel:
+    with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("clients = ['VALUE-' + 'KEPT']; x_private = 1; open_one = 2")
         kernel.run("%agent what is in @clients and @open_one")

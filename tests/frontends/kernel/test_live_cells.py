@@ -49,7 +49,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         "PALIMPSEST_REPLAY": "never",
         "JPY_SESSION_NAME": str(Path("work") / "a.ipynb"),
     }
-    with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env, provider=True) as kernel:
+    with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run(PATIENCE.format(seconds=60))
         yield kernel

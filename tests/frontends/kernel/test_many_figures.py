@@ -40,7 +40,7 @@ def test_twenty_five_large_figures_do_not_end_the_session(tmp_path: Path) -> Non
             "ANTHROPIC_API_KEY": "sk-ant-test",
             "PALIMPSEST_STATE_DIR": str(home / "state"),
         }
-        with Kernel(cwd=project, env=env, provider=True) as kernel:
+        with Kernel(cwd=project, env=env) as kernel:
             kernel.run("%load_ext palimpsest")
             for count in (8, 8, 8, 1):
                 server.script(calls("python", code=DRAW.format(count=count)), says("Drawn."))

@@ -42,7 +42,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         "ANTHROPIC_API_KEY": "sk-ant-not-a-key",
         "PALIMPSEST_STATE_DIR": str(home / "state"),
     }
-    with Kernel(cwd=project, env=env, provider=True) as kernel:
+    with Kernel(cwd=project, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         yield kernel
 

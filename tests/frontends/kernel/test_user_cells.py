@@ -40,7 +40,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Ite
         "OPENAI_API_KEY": KEY,
         "PALIMPSEST_STATE_DIR": str(home / "state"),
     }
-    with Kernel(cwd=project, env=env, provider=True) as kernel:
+    with Kernel(cwd=project, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         yield kernel
 
@@ -326,7 +326,7 @@ def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) ->
 def test_the_rehearsal_model_mends_an_error_without_a_key(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PALIMPSEST_STATE_DIR": str(tmp_path / "state")}
     (tmp_path / "birds.csv").write_text("species,mass\nAdelie,3700\nGentoo,5000\n")
-    with Kernel(cwd=tmp_path, env=env, provider=True) as kernel:
+    with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("import pandas as pd\nbirds = pd.read_csv('birds.csv')")
         kernel.run("birds['mas'].mean()")
