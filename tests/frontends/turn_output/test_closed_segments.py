@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from palimpsest.frontends.turn_output.cell_output import CellOutput
+from palimpsest.frontends.turn_output.cell_output import STEP_SECONDS, CellOutput
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
@@ -116,3 +116,28 @@ def test_it_is_shown_with_the_answer_of_a_person_that_came_after_its_call_had_en
     story.refresh(force=True)
 
     assert "refused" in published[-1]
+
+
+def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
+    feed, now = Feed(), [10.0]
+    shown: list[str] = []
+
+    def publish(data: dict[str, Any], *_: Any, **__: Any) -> None:
+        shown.append(data["text/plain"])
+
+    story = CellOutput(
+        feed,  # type: ignore[arg-type]
+        publish,
+        scrub=str,
+        watched=lambda: False,
+        clock=lambda: now[0],
+    )
+    for number in range(100):  # a step every 20 ms for two seconds
+        feed.newest = answer(ENDED, text=f"Step {number}.")
+        story.refresh()
+        now[0] += 0.02
+    now[0] += STEP_SECONDS
+    story.refresh()
+
+    assert 10 <= len(shown) <= 22
+    assert "Step 99." in shown[-1]

@@ -10,6 +10,7 @@ from tests.harness.session import SessionHarness
 
 from palimpsest.model.script import says
 from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.revert.fork import forked_session
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -154,6 +155,45 @@ async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
         session.change(title="Another")
         await harness.workspace.close()
     assert store.load(fork.id).messages() == store.load(SESSION).messages()
+
+
+class Watched(JsonlStore):
+    """A store that folds no whole session, and keeps the states that were opened."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(prepare(folder))
+        self.states: list[State] = []
+
+    def open_live(self, session_id: str) -> State:
+        self.states.append(super().open_live(session_id))
+        return self.states[-1]
+
+    def load(self, session_id: str) -> State:
+        raise AssertionError(f"All of {session_id} is folded.")
+
+
+@pytest.mark.parametrize("meant", ["{}", " {} "])
+def test_a_fork_at_one_of_its_messages_reads_that_one(
+    store: JsonlStore, tmp_path: Path, meant: str
+) -> None:
+    watched = Watched(tmp_path)
+    fork = forked_session(
+        watched, SESSION, lambda: f"ses_{'2' * 26}", BEGAN, message=meant.format(name(300))
+    )
+
+    (state,) = watched.states
+    assert sum(slot.block is None for slot in state.slots()) <= 3
+    assert store.load(fork.id).messages() == store.load(SESSION).messages()[:300]
+
+
+def test_a_fork_at_a_part_or_at_the_end_of_an_id_is_the_same(store: JsonlStore) -> None:
+    made = iter(["a", "b", "c"])
+    forks = [
+        forked_session(store, SESSION, lambda: f"ses_{next(made)}", BEGAN, message=meant)
+        for meant in (name(301), f"prt_{301:026d}", f"{301:026d}x"[-9:])
+    ]
+
+    assert {len(store.load(fork.id).messages()) for fork in forks} == {301}
 
 
 @pytest.mark.parametrize("damage", ["checkpoint", "index", "line"])

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.session.engine import KernelSecrets, RedactedSpecs
+from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.redaction.secret_removal import redacted_value
-from palimpsest.transcript.values import ToolSpec
+from palimpsest.transcript.values import ModelRef, ToolSpec
 
 ONE, OTHER = "hunter2-hunter2", "swordfish-swordfish"
 
@@ -51,6 +53,18 @@ def test_a_schema_that_changes_in_place_is_looked_through_again() -> None:
     given.parameters["properties"]["path"]["description"] = f"Not {ONE}"
 
     assert ONE not in redacted(given).model_dump_json()
+
+
+def test_the_definition_of_a_tool_is_made_once_and_again_when_its_schema_changes_in_place() -> None:
+    redacted, given = RedactedSpecs(Counted({})), spec("a file")
+    target = profile(ModelRef(provider="openai", name="gpt-5"))
+    first = tool_definition(redacted(given), target)
+
+    assert tool_definition(redacted(given), target) is first
+    given.parameters["properties"]["path"]["description"] = "a folder"
+    changed = tool_definition(redacted(given), target)["function"]["parameters"]
+    assert changed["properties"]["path"]["description"] == "a folder"
+    assert first["function"]["parameters"]["properties"]["path"]["description"] == "a file"
 
 
 @given(

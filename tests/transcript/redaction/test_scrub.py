@@ -80,6 +80,16 @@ def test_only_values_of_secret_names_are_collected() -> None:
     assert secret_values(environment) == (KEYS[3], "key-of-openai-1")
 
 
+def test_the_environment_is_searched_once_and_again_when_it_changes() -> None:
+    environment = {"API_KEY": "hunter2-hunter2"}
+    first = secret_values(environment)
+
+    assert secret_values(dict(environment)) is first
+    environment["API_KEY"] = "swordfish-swordfish"
+    assert "swordfish-swordfish" in secret_values(environment)
+    assert "hunter2-hunter2" not in secret_values(environment)
+
+
 def test_a_password_with_blanks_is_hidden_whole() -> None:
     values = secret_values(
         {"DB_PASSWORD": "correct horse battery", "GIT_ASKPASS": "/usr/bin/ask me"}

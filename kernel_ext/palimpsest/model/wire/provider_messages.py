@@ -318,13 +318,12 @@ def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
     refused = set() if target.keeps_signatures else {"thinking_blocks"}
     if target.thinking_field != THINKING_FIELD:
         refused.add(THINKING_FIELD)
+    marked = (_marked_for(message, target.cache_marks) for message in messages)
     return tuple(
-        {
-            name: value
-            for name, value in _marked_for(message, target.cache_marks).items()
-            if name not in refused
-        }
-        for message in messages
+        dict(message)
+        if refused.isdisjoint(message)
+        else {name: value for name, value in message.items() if name not in refused}
+        for message in marked
     )
 
 

@@ -5,6 +5,7 @@ keep their ids, and fields with message ids (``parent_id``, ``tail_start_id``) n
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import (
@@ -15,9 +16,11 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.runs.title_writer import fork_title
 from palimpsest.store.interface import Store
+from palimpsest.store.session_state.message_list import MessageSlot
+from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import OWN_POLICY
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
@@ -50,12 +53,11 @@ def forked_session(
         raise UserError("Fork at a message or at a request: name one of them, not both.")
     if request is not None:
         message, seq = _before_request(store, parent_id, request)
-    state = store.load(parent_id) if message is not None else None
+    state = _whole(store, parent_id) if message is not None else None
     parent = state.session if state is not None else _newest_record(store, parent_id)
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
-    told = state.messages() if state is not None else ()
-    before = find_part(told, message).message.id if message is not None else None
+    slot = _slot(state, message) if state is not None and message is not None else None
     session = parent.model_copy(
         update={
             "id": new_id(),
@@ -70,13 +72,25 @@ def forked_session(
             "unpriced": None,
             "below": None,
             "share": None,
-            "summary": _summary(parent, told, before),
-            "revert": _revert(parent, told, before),
+            "summary": _summary(parent, state, slot),
+            "revert": _revert(parent, state, slot),
         }
     )
-    if before is not None and seq is None:
-        seq = seq_before(store, parent_id, before)
+    if slot is not None and seq is None:
+        seq = slot.first_seq - 1
     return store.fork(parent_id, session, seq=seq)
+
+
+def _whole(store: Store, session_id: str) -> State:
+    """Return the state with all messages; where the live window is all of them, none is read."""
+    state = store.open_live(session_id)
+    return store.load(session_id) if state.partial else state
+
+
+def _slot(state: State, name: str) -> MessageSlot:
+    """Return the place of the message that is meant; only where its whole id is not given, all are read."""
+    meant = state.message(name.strip()) or find_part(state.messages(), name).message
+    return next(slot for slot in state.slots() if slot.id == meant.id)
 
 
 def _title(store: Store, title: str) -> str:
@@ -96,27 +110,23 @@ def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
     return None
 
 
-def _summary(parent: SessionInfo, messages: Messages, before: str | None) -> dict[str, Any] | None:
+def _summary(
+    parent: SessionInfo, state: State | None, slot: MessageSlot | None
+) -> dict[str, Any] | None:
     """Return the summary texts for the messages that the fork has; its own file changes start at zero."""
-    if before is None:
-        kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
-        return kept if all(kept.values()) else None
-    at = next(i for i, one in enumerate(messages) if one.id == before)
-    return dict(session_summary_of_turns(messages[:at])) or None
+    kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
+    if not all(kept.values()):
+        return None  # no turn has a summary
+    if state is None or slot is None:
+        return kept
+    before = takewhile(lambda one: one.id != slot.id, state.messages())
+    return dict(session_summary_of_turns(before)) or None
 
 
 def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
     """Return the parent's metadata without its depth, since a fork has no parent session."""
     kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
     return kept or None
-
-
-def seq_before(store: Store, session_id: str, message_id: str) -> int:
-    """Return the sequence number just before a message first appeared; raises NotFound."""
-    for record in store.read(session_id, only=("message.updated",)):
-        if isinstance(record.event, MessageUpdated) and record.event.info.id == message_id:
-            return record.seq - 1
-    raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
 OF_REQUESTS = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
@@ -175,14 +185,10 @@ def _filled(store: Store, session_id: str) -> list[tuple[str, str]]:
     ]
 
 
-def _revert(parent: SessionInfo, messages: Messages, before: str | None) -> object:
+def _revert(parent: SessionInfo, state: State | None, slot: MessageSlot | None) -> object:
     """Return the parent's revert if the fork contains the hidden messages; else None."""
-    if parent.revert is None or before is None:
+    if parent.revert is None or state is None or slot is None:
         return parent.revert
     hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
-    return parent.revert if _comes_before(messages, hidden, before) else None
-
-
-def _comes_before(messages: Messages, first: str, second: str) -> bool:
-    ids = [message.id for message in messages]
-    return first in ids and second in ids and ids.index(first) < ids.index(second)
+    before = takewhile(lambda one: one.id != slot.id, state.slots())
+    return parent.revert if any(one.id == hidden for one in before) else None
