@@ -9,7 +9,7 @@ have ``render/safety/escaping.py:clean``, which uses the same table.
 import re
 from collections.abc import Iterator
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 """C0 but line feed and tab, DEL, C1, halves of surrogate pairs and code points that are no characters."""

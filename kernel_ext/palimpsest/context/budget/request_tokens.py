@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -24,7 +25,6 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
 from palimpsest.transcript.provider_calls import native_of
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 Count = Callable[[str], int]

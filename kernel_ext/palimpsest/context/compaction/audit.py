@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from palimpsest.context.compaction.loss_report import KINDS
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.visible_messages import marker
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 REFUSAL = lazy_pattern(
     r"""^\W*(?:

@@ -17,7 +17,7 @@ from palimpsest.context.compaction.demand_words import (
     NOT_NEEDED,
     SUPPOSES,
 )
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 CONSTRAINTS = "constraints"
 """Their kind, beside the kinds of names."""

@@ -8,7 +8,7 @@ are known, and what is said otherwise, or in another language, is not found.
 
 import re
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 
 def _any(*patterns: str) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ Border: pure, and does not judge meaning. New summaries are graded by ``summary_
 import re
 from collections.abc import Iterable, Iterator
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 KINDS: dict[str, re.Pattern[str]] = {
     # No file system allows a longer name, and without a bound long rows of dashes take minutes to match.

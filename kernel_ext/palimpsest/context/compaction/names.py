@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from palimpsest.context.compaction.language_words import LANGUAGE_WORDS, RECEIVERS, SUFFIXES
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2

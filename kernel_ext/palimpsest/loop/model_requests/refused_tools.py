@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from palimpsest.context.budget.request_tokens import check_budget
 from palimpsest.context.visible_messages import View
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.loop.model_requests.request_builder import (
     Assembled,
     assembly_of_view,
@@ -23,7 +24,6 @@ from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.errors.overflow_detection import LONGEST, is_about_something_else
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_bytes", "tools"]
 """What there is too much of; all but ``tools`` are fields of ``RequestLimits``."""

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MAX_RETRIES = 5
 FIRST_DELAY_SECONDS = 2.0

@@ -6,8 +6,8 @@ tokens", "208310 tokens > 200000 maximum", ``"n_ctx": 4096``. Only the error of 
 
 import re
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.errors.overflow_detection import LONGEST
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NUMBER = r"(?P<number>\d{1,3}(?:[,_. ]\d{3})+|\d+(?:\.\d+)?)(?P<kilo>[kK]\b)?"
 LIMIT_WORD = (

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.conversation import (
     COMPACTED,
     ENGINE_TAGS_PATTERN,
@@ -18,7 +19,6 @@ from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import parse_variables
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.model.rehearsal.plans.small_talk import NOTICE_MARK
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 TITLE_CHARS = 50
 MOST_LINES = 25

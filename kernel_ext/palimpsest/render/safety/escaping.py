@@ -13,8 +13,8 @@ every special character as an entity.
 import html
 import re
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.render.safety.allowed_elements import tex_without_commands
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.visible_text import CONTROLS, OVERRIDES
 
 _ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")

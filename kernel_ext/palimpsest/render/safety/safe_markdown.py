@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex_without_commands
 from palimpsest.render.safety.escaping import DOLLAR, clean, code_block, code_span
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 _FENCE = lazy_pattern(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 _NESTED = lazy_pattern(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 _NUMBER = lazy_pattern(r"\$(\d+)")
 _ALL = "$ARGUMENTS"

@@ -6,7 +6,7 @@ code (``subprocess``, ``os.system``, a name computed at run time) are not detect
 
 import re
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 CELL = lazy_pattern(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
 """A cell whose whole text is passed to a program."""

@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.tools.permission_rules.plain_shell import plain_commands
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 KEYWORDS = frozenset(
     [

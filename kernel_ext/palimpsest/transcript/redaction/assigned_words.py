@@ -7,8 +7,8 @@ rule, in words, stands in docs/security.md.
 
 import re
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.secret_names import is_secret_name
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MOST_WORDS = 24
 LONGEST_WORD = 80

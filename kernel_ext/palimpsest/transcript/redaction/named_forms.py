@@ -8,7 +8,7 @@ commands hold more than one word.
 import re
 from dataclasses import dataclass
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 LONGEST_NAME = 24
 """Characters of a name with its hint, where nothing else is said."""

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.named_forms import CODE, NAMED, NAMES, PLACEHOLDER, NamedForm
 from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MOST_GROWING = 16_384
 """Characters: the longest private key in use takes 6,400; what is longer is no key."""

@@ -8,7 +8,7 @@ import re
 import string
 from dataclasses import dataclass
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 LETTERS_DIGITS = string.ascii_letters + string.digits
 WORD = LETTERS_DIGITS + "_-"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.visible_text import BIDI, BLANKS, escape, unreadable, visible_line
 
 MOST_SENTENCES = 12

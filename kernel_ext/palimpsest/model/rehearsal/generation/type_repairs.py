@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.cell_source import CellSource, Edit, root_name
 from palimpsest.model.rehearsal.parsing.error_report import ToldVariable
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NUMBERS = {"int", "float", "bool", "int64", "int32", "float64", "float32"}
 TABLES = {"DataFrame", "Series", "ndarray", "Index"}

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 Messages = tuple[dict[str, Any], ...]
 

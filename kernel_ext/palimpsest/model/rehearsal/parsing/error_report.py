@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 REDACTED = "[redacted]"
 """What the engine puts in the place of a secret."""

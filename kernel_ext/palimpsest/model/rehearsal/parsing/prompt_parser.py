@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 EXTENSIONS = [
     "py",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NUMERIC = lazy_pattern(r"u?int|float|decimal|complex|double|bigint", re.IGNORECASE)
 TEMPORAL = lazy_pattern(r"datetime|period|timestamp|date\d*\b", re.IGNORECASE)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+from palimpsest.lazy_patterns import lazy_pattern
 
 _SECTION = lazy_pattern(
     r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.generation.cell_repairs import (
     bound_names,
     column_owner,
@@ -37,7 +38,6 @@ from palimpsest.model.rehearsal.parsing.tables import Variable, parse_descriptio
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, literal, quoted, span
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
 from palimpsest.model.rehearsal.plans.table_search import list_variables
-from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MEANINGS = {
     "KeyError": "a key or a column was asked for that is not there",

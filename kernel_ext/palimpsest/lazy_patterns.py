@@ -1,6 +1,7 @@
 """Patterns that are compiled when somebody first looks for them.
 
-A start imports hundreds of patterns for texts that a first answer does not have: to compile them all takes a tenth of its time.
+A start imports hundreds of patterns for texts that a first answer does not have: to compile them all takes a tenth of
+its time. Border: the standard library only.
 """
 
 import re
