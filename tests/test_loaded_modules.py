@@ -33,6 +33,17 @@ ANSWERS_OF_A_VIEW = (
     "palimpsest.review.timeline_view.view_values",
 )
 """The values of the page's protocol that are about a review, and nothing that makes one."""
+NO_ANSWER = ("rich", "click", "pygments", "httpx._main")
+"""What httpx imports for its command line, where it is installed."""
+WITH_A_SESSION = (
+    "palimpsest.session.open_sessions.workspace",
+    "palimpsest.session.open_sessions.live_session",
+    "palimpsest.session.runs.title_writer",
+    "palimpsest.session.replay",
+    "palimpsest.loop.turn",
+    "palimpsest.context.compaction.audit",
+)
+"""What the first session needs, and the application does not."""
 LOADED = "[name for name in __import__('sys').modules]"
 IMPORTED = "import palimpsest\npalimpsest.App, palimpsest.open_session, palimpsest.Session\n"
 ASKED = """
@@ -71,6 +82,7 @@ def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path
     loaded = script("", tmp_path)
 
     assert of(loaded, *LIBRARIES, *SHELL, "httpx", "palimpsest.frontends.kernel") == []
+    assert of(loaded, *WITH_A_SESSION, "palimpsest.model.rehearsal") == []
     assert of(loaded, "palimpsest.review") == [
         "palimpsest.review",
         "palimpsest.review.counterfactual",
@@ -106,7 +118,7 @@ def test_a_script_that_a_server_answered_loaded_a_client_and_not_litellm(tmp_pat
     assert len(server.requests) == 1
     assert "httpx" in loaded
     needless = {*LIBRARIES, *SHELL, "palimpsest.frontends.kernel"} - {"zstandard"}  # httpx's own
-    assert of(loaded, *needless) == []
+    assert of(loaded, *needless, *NO_ANSWER, "palimpsest.model.rehearsal") == []
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from palimpsest.testing import ScriptedModel, calls, says
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
-MOST_MODULES = 113
+MOST_MODULES = 114
 """A hundred, and thirteen that every prompt needs: pieces of calls are joined, a report of usage that cannot be true is replaced,
 names of secrets, passwords of several words in outputs, and cells that are kept from the agent are looked for. Six more
 came at once: of seven, one took the place of another. What is pruned is decided in batches (``batch_pruning.py``, for
@@ -32,7 +32,9 @@ came at once: of seven, one took the place of another. What is pruned is decided
 are counted against what the provider takes, a limit that was hit is recovered from (``limit_recovery.py``), and a
 model's name is looked up as gateways write it (``gateway_names.py``, ``providers.py``). Two more keep libraries out of a
 start: first texts are counted without tiktoken (``token_ranks.py``), and methods of ``Session`` that review carries out stand
-for themselves until they are looked at (``forwarded_methods.py``)."""
+for themselves until they are looked at (``forwarded_methods.py``).
+One more compiles patterns at their first use, so that no start compiles them all (``lazy_patterns.py``).
+"""
 LEFT_OUT = ("testing/", "frontends/", "model/script")
 
 

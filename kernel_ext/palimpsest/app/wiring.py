@@ -10,9 +10,11 @@ import getpass
 import os
 import random
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,11 +44,12 @@ from palimpsest.model.direct.direct_model import preload as preload_http
 from palimpsest.model.direct.supported_models import needs_litellm
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
+from palimpsest.paused_collection import collection_paused
 from palimpsest.session.config.context_policy import DEFAULT
 from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
 from palimpsest.session.config.setting_files import PROJECTS, LockedSettings
 from palimpsest.session.config.state_folder import name_state_folder
-from palimpsest.session.definitions.agents import subagents_of
+from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.project_definitions import (
     DefinitionSources,
     ProjectDefinitions,
@@ -58,7 +61,6 @@ from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.interfaces.services import Services, any_model
-from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants, ProjectMoveWatch
@@ -67,7 +69,6 @@ from palimpsest.session.prompts.hidden_variables import (
     HidingNamespace,
     HidingQuietNamespace,
 )
-from palimpsest.session.runs.title_writer import small_model
 from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -90,6 +91,7 @@ from palimpsest.transcript.values import ModelInfo, Price
 
 if TYPE_CHECKING:
     from palimpsest.frontends.inspector.inspections import Inspections
+    from palimpsest.session.open_sessions.workspace import Workspace
 
 APPS: list["App"] = []
 """The open apps of this process, newest last."""
@@ -99,6 +101,7 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
+REHEARSAL = "palimpsest.model.rehearsal.streaming_handler"
 OLLAMA_SECONDS = 30.0
 NAMED_SECONDS = 2.0
 SERVER = "(server)"
@@ -152,7 +155,8 @@ class App:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._asked: Model | None = None
+        self._litellm = LitellmModel()
+        self._asked = DirectModel(self._litellm, direct=lambda: self.config.value.direct)
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -217,7 +221,7 @@ class App:
             policy_stage=_policy_stage,
             share=config.share,
             small_model=functools.partial(
-                small_model,
+                _small_model,
                 config.small_model,
                 {} if self.locked_settings.by("small_model") else agents,
                 self.info,
@@ -243,11 +247,18 @@ class App:
             hooks=self.hooks,
             servers=self.servers if specs else None,
         )
-        owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
-        self.workspace = Workspace(
+        self._owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
+
+    @functools.cached_property
+    def workspace(self) -> "Workspace":
+        """The open sessions; imported when somebody asks for the first."""
+        with collection_paused():
+            from palimpsest.session.open_sessions.workspace import Workspace
+
+        return Workspace(
             self.services,
-            owner,
-            project_id=store.project_id,
+            self._owner,
+            project_id=self.services.store.project_id,
             warning=self.warning,
             notice=self.notice,
         )
@@ -369,9 +380,13 @@ class App:
             info = self.info(model_id)
         except ConfigError:  # told where it is asked
             return
-        if needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
+        if info.ref.provider == model_info.REHEARSAL.provider:
+            threading.Thread(
+                target=import_module, args=(REHEARSAL,), name="palimpsest-rehearsal", daemon=True
+            ).start()
+        elif needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
             preload()
-        elif info.ref.provider != model_info.REHEARSAL.provider:
+        else:
             preload_http()
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
@@ -480,7 +495,8 @@ class App:
         atexit.unregister(self.close)
         APPS.remove(self)
         try:
-            self.engine.submit(self.workspace.close()).result(timeout)
+            if "workspace" in self.__dict__:
+                self.engine.submit(self.workspace.close()).result(timeout)
         finally:
             # Also where a disk does not respond: no process that we started is left running.
             close_registry(self.hooks)
@@ -497,13 +513,12 @@ class App:
                 if end is not None:
                     end()
 
-    def _model(self, _info: ModelInfo) -> Model:
-        if self._asked is None:
-            from palimpsest.model.rehearsal.streaming_handler import Rehearsal
-
-            litellm = LitellmModel()
-            litellm.register_custom("rehearsal", Rehearsal())
-            self._asked = DirectModel(litellm, direct=lambda: self.config.value.direct)
+    def _model(self, info: ModelInfo) -> Model:
+        provider = model_info.REHEARSAL.provider
+        if info.ref.provider == provider and not self._litellm.runs(provider):
+            with collection_paused():
+                handler = import_module(REHEARSAL).Rehearsal()
+            self._litellm.register_custom(provider, handler)
         return self._asked
 
 
@@ -537,6 +552,18 @@ def _import_sessions(
     from palimpsest.review.importers.built_in import REGISTRY
 
     return REGISTRY.import_from(store, path, clock, control)
+
+
+def _small_model(
+    named: str | None,
+    agents: Mapping[str, Agent],
+    info_of: Callable[[str], ModelInfo],
+    info: ModelInfo,
+) -> ModelInfo:
+    """Return the model that writes titles; its writer is loaded with the first turn."""
+    from palimpsest.session.runs.title_writer import small_model
+
+    return small_model(named, agents, info_of, info)
 
 
 def _policy_stage(policy: object) -> PolicyStage | None:

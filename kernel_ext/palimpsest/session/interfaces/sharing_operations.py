@@ -6,11 +6,13 @@ Border: the interface alone, so that front ends do not depend on the implementat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
-from palimpsest.render.formats.notebook import Prompts
 from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.interface import Store
+
+if TYPE_CHECKING:
+    from palimpsest.render.formats.notebook import Prompts
 
 Progress = Callable[[int, int], None]
 Form = Literal["md", "ipynb", "json", "html", "opencode", "atif"]
@@ -71,7 +73,7 @@ class SharingOperations(Protocol):
         form: Form | None = None,
         path: str | Path | None = None,
         *,
-        prompts: Prompts = "markdown",
+        prompts: "Prompts" = "markdown",
         inside: bool = False,
     ) -> Exported:
         """Write a session to a new file in another format; ``inside`` confines it to the project."""
