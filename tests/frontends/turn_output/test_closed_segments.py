@@ -48,7 +48,7 @@ class Feed:
     turn_id = "msg_0"
     session = None
     notes = OutlineNotes()
-    changes = steps = 0
+    changes = steps = notable = 0
     is_told = True
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Feed:
 
     def snapshot(self) -> Snapshot:
         self.changes += 1
-        self.steps += 1
+        self.notable += 1
         return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
 
     def has_told(self, _snapshot: Snapshot) -> bool:
