@@ -97,6 +97,8 @@ class CellOutput:
         Where a page watches, the page shows the card, and only the place of the output is needed.
         """
         if not self._quiet:
+            if (snapshot := self._feed.snapshot()) is not None:
+                self._cut(self._messages(snapshot), snapshot)
             placed = self._segment.index <= self._displayed
             self.refresh(force=not placed or (self._has_room() and not self._watched()))
 
