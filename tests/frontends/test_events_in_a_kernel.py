@@ -285,9 +285,13 @@ def test_decisions_and_requests_are_told_before_anything_is_sent(heard: Heard) -
     heard.interfaces.mark()
     heard.interfaces.says("And?")
 
-    request = heard("step.requested")["request"]
-    assert request["model"]["ref"]["name"] == "model"
-    assert (request["purpose"], request["tokens"] > 0, len(request["sha256"])) == ("step", True, 64)
+    told = heard("step.requested")
+    shown = told["request"]
+    assert (shown["purpose"], shown["tokens"] > 0) == ("step", True)
+    assert shown["facts"].keys() == {"window", "reserve"}, "a page is told only what it shows"
+    whole = f"next(one.event.request for one in heard if one.seq == {told['seq']})"
+    name_and_length = f"(lambda one: (one.model.ref.name, len(one.sha256)))({whole})"
+    assert heard.interfaces.look(name_and_length) == ("model", 64)
     made = "[o.event.decision for o in heard if o.event.type == 'decision']"
     assert heard.interfaces.look(f"[(d.rule, d.message_id) for d in {made}][0]") == (
         "user/exclude",

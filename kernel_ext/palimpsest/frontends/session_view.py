@@ -17,14 +17,12 @@ from pydantic import BaseModel
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.page_channel.notices import (
     head_of,
-    in_batches,
+    new_records,
     records_since,
     session_states,
 )
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
-from palimpsest.frontends.protocol.page_records import page_record
-from palimpsest.frontends.protocol.transcript import RecordsNotice
 from palimpsest.frontends.static_files import built
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import text
@@ -93,8 +91,8 @@ class SessionView(CellWidget):
     def _told(self, records: Sequence[Record]) -> None:
         """Send records to the page, and update the outputs when a turn ended; on the writer thread."""
         if self._watches.fresh():
-            for batch in in_batches([page_record(record) for record in records]):
-                self._tell(RecordsNotice(session=self._live.id, records=batch))
+            for notice in new_records(self._live.id, records):
+                self._tell(notice)
         if self._outputs and any(_ends_a_turn(record) for record in records):
             self._on_engine(self._refresh)
 

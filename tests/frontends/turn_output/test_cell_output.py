@@ -1,6 +1,8 @@
 """The outputs of a cell and what a notebook saves: segments around native outputs, capped and redacted."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel, Run
@@ -290,6 +292,29 @@ def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
         "the first words are shown once, and then nothing until a step"
     )
     assert "twelve" in watched.markdown()
+
+
+def test_a_watched_cell_ends_with_the_outputs_of_one_that_nobody_watches(tmp_path: Path) -> None:
+    figure = "code=f\"from IPython.display import HTML; HTML('<b>{n}</b>')\""
+    step = f"says('word ' * 700).calls('python', {figure}).calls('read', path=f'missing{{n}}')"
+    script = f"*({step} for n in range(12)), says('Done.')"
+
+    with Kernel(cwd=tmp_path) as kernel:  # none in which an earlier test left something running
+        kernel.load_scripted_model()
+        kernel.script(script)
+        alone = kernel.run("%%agent --new -y\nhi")
+        kernel.request(type="watch", client="page")
+        kernel.script(script)
+        watched = kernel.run("%%agent --new -y\nhi")
+        kernel.request(type="unwatch", client="page")
+
+    def told(run: Run) -> list[str]:
+        texts = [one["data"].get("text/markdown", "") for one in run.outputs()]
+        return [re.sub(r"[\d.,]+( m?s\b)?", "", text) for text in texts]  # no times, no tokens
+
+    assert told(watched) == told(alone)
+    assert kinds(watched) == kinds(alone)
+    assert 20 <= len(told(alone)) < MOST_OUTPUTS
 
 
 def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:

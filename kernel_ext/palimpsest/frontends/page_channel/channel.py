@@ -27,7 +27,7 @@ from palimpsest.frontends.page_channel.mentions import MentionsChannel
 from palimpsest.frontends.page_channel.notices import (
     choices_of,
     head_of,
-    in_batches,
+    new_records,
     own_commands,
     records_since,
     session_states,
@@ -60,7 +60,6 @@ from palimpsest.frontends.protocol.connection import (
 )
 from palimpsest.frontends.protocol.context import ApplyContextEdit
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.permissions import (
     AskForAnotherSummary,
     ListApprovals,
@@ -84,7 +83,7 @@ from palimpsest.frontends.protocol.prompts import (
 )
 from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, RenameNotebook, Revert
 from palimpsest.frontends.protocol.sharing import ImportProgressNotice
-from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowImage
+from palimpsest.frontends.protocol.transcript import Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -515,8 +514,8 @@ class Channel:
         def forward(records: Sequence[Record]) -> None:
             if not self.watches.fresh(session_id):
                 return
-            for batch in in_batches([page_record(record) for record in records]):
-                self._publish(RecordsNotice(session=session_id, records=batch))
+            for notice in new_records(session_id, records):
+                self._publish(notice)
 
         return forward
 

@@ -6,14 +6,18 @@ Border: values to values; publishing is the channel's work.
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
 from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.context import ContextFill
-from palimpsest.frontends.protocol.page_records import page_record, with_sentence
+from palimpsest.frontends.protocol.page_records import (
+    page_record,
+    with_sentence,
+    without_replaced,
+)
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.engine import Snapshot
@@ -21,6 +25,7 @@ from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.session_record.events import Record
 
 NOTICE_CHARS = 250_000
 """About the size of one notice; a browser can draw between two of them."""
@@ -180,6 +185,12 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
             pieces=len(pieces),
             last=last,
         )
+
+
+def new_records(session_id: str, records: Sequence[Record]) -> Iterator[RecordsNotice]:
+    """Yield records as they are written, in notices of bounded size without what they replace themselves."""
+    for batch in in_batches([page_record(record) for record in records]):
+        yield RecordsNotice(session=session_id, records=without_replaced(batch))
 
 
 def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:

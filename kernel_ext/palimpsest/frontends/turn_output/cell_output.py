@@ -3,7 +3,8 @@
 Border: publishes displays; their content is made in ``turn_output/mime_bundle.py``, the places to cut
 are found in ``turn_output/segments.py``. Everything is published on the cell's own thread and in its
 context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
-segment is refreshed: at each step where a page watches, else at an interval that grows with it.
+segment is refreshed, whole: when its steps have doubled, so that all refreshes together send no more
+than twice its length, and where no page watches also at an interval that grows with it.
 """
 
 import contextvars
@@ -38,8 +39,6 @@ FAST_CHARS = 5_000
 """Up to this length a segment is refreshed fast, beyond it slowly."""
 FIRST_SECONDS = 0.03
 """Delay before the first text of a turn is shown: almost none, since a person waits for it."""
-STEP_SECONDS = 0.1
-"""Steps that follow each other faster are shown together."""
 
 
 class CellOutput:
@@ -75,6 +74,9 @@ class CellOutput:
         """Outputs of this turn, native ones too."""
         self._refused = 0
         self._seen = (-1, -1)
+        """Records, and questions and status changes among them, at the last refresh."""
+        self._first_step = self._steps_shown = 0
+        """Steps that had ended where the open segment begins, and at its last refresh."""
         self._shown_at = float("-inf")
         self._last: dict[int, dict[str, Any]] = {}
         """The bundles shown last, by segment, for segments that may still change."""
@@ -90,15 +92,21 @@ class CellOutput:
     # Called by jobs on the main thread (JobHost)
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
-        """Show the card of a call before its code runs, so that its figures come after it."""
+        """Show the card of a call before its code runs, so that its figures come after it.
+
+        Where a page watches, the page shows the card, and only the place of the output is needed.
+        """
         if not self._quiet:
-            self.refresh(force=True)
+            if (snapshot := self._feed.snapshot()) is not None:
+                self._cut(self._messages(snapshot), snapshot)
+            placed = self._segment.index <= self._displayed
+            self.refresh(force=not placed or (self._has_room() and not self._watched()))
 
     def native(self, call_id: str) -> bool:
         """Close the segment after the card of a call, so that a native output follows it there."""
         if self._quiet:
             return False
-        if self._outputs + 2 > MOST_OUTPUTS:
+        if not self._has_room():
             self._refused += 1
             return False
         self._outputs += 1
@@ -107,7 +115,7 @@ class CellOutput:
 
     def asked(self, call_id: str) -> None:
         """Close the segment after the card of a call, so that a typed question appears below it."""
-        if not self._quiet and self._outputs + 2 <= MOST_OUTPUTS:
+        if not self._quiet and self._has_room():
             self._outputs += 1
             self._cut_after(call_id)
 
@@ -128,7 +136,8 @@ class CellOutput:
             return
         if not force and not self._due():
             return
-        self._seen = (self._feed.changes, self._feed.steps)
+        self._seen = (self._feed.changes, self._feed.notable)
+        self._steps_shown = self._feed.steps
         self._shown_at = self._clock()
         snapshot = self._feed.snapshot()
         if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
@@ -176,17 +185,26 @@ class CellOutput:
         return shown_messages(self._feed.messages(snapshot, answer))
 
     def _due(self) -> bool:
-        changes, steps = self._feed.changes, self._feed.steps
+        changes, notable = self._feed.changes, self._feed.notable
         waited = self._clock() - self._shown_at
         if self._counts_down and waited >= SLOW_SECONDS:
             return True
-        if (changes, steps) == self._seen:
+        if (changes, notable) == self._seen:
             return False
-        if not self._any_words:
+        if notable != self._seen[1] or not self._any_words:
             return waited >= FIRST_SECONDS
-        if steps != self._seen[1]:
-            return waited >= STEP_SECONDS
-        return not self._watched() and waited >= self._interval()
+        if self._watched():
+            return self._has_doubled() and waited >= SLOW_SECONDS
+        return self._has_doubled() or waited >= self._interval()
+
+    def _has_doubled(self) -> bool:
+        """Tell whether the open segment has twice as many steps as when it was shown last."""
+        steps, shown = (one - self._first_step for one in (self._feed.steps, self._steps_shown))
+        return steps > shown and steps >= 2 * shown
+
+    def _has_room(self) -> bool:
+        """Tell whether the cell may have a native output, and a segment after it."""
+        return self._outputs + 2 <= MOST_OUTPUTS
 
     def _interval(self) -> float:
         length = len(self._last.get(self._segment.index, {}).get("text/markdown", ""))
@@ -218,6 +236,7 @@ class CellOutput:
         else:
             self._leave(messages, closed)
         self._segment = following(messages, closed)
+        self._first_step = self._feed.steps
 
     def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Show closed segments again whose tool calls progressed, or whose message was completed since."""

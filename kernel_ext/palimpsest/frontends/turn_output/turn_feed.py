@@ -50,7 +50,9 @@ class TurnFeed:
         self.changes = 0
         """Records of this session so far; a view compares it with the number it saw last."""
         self.steps = 0
-        """Steps, questions and status changes so far, each of which is shown at once."""
+        """Steps that have ended so far."""
+        self.notable = 0
+        """Questions, answers and status changes so far, each of which is shown at once."""
         self.problems = 0
         """How often the disk stopped responding, or resumed."""
         self.notes = OutlineNotes()
@@ -152,7 +154,7 @@ class TurnFeed:
     def _problem(self) -> None:
         """Have it shown at once that the disk does not respond, or does again."""
         self.problems += 1
-        self.steps += 1
+        self.notable += 1
         self.wake()
 
     def _note(self, record: Record) -> None:
@@ -165,7 +167,7 @@ class TurnFeed:
             case PermissionAsked():
                 self.notes = OutlineNotes((*notes.asks, event.ask), notes.replies, notes.decisions)
                 self.asking |= {event.ask.id}
-                self.steps += 1
+                self.notable += 1
             case PermissionReplied():
                 replies: tuple[tuple[str, Reply], ...] = (
                     *notes.replies,
@@ -173,17 +175,19 @@ class TurnFeed:
                 )
                 self.notes = OutlineNotes(notes.asks, replies, notes.decisions)
                 self.asking -= {event.ask_id}
-                self.steps += 1
+                self.notable += 1
             case QuestionAsked():
                 self.asking |= {event.question_id}
-                self.steps += 1
+                self.notable += 1
             case QuestionReplied() | QuestionRejected():
                 self.asking -= {event.question_id}
-                self.steps += 1
+                self.notable += 1
             case DecisionMade():
                 decisions = (*notes.decisions, event.decision)
                 self.notes = OutlineNotes(notes.asks, notes.replies, decisions)
-            case PartUpdated(part=StepFinishPart()) | SessionStatus():
+            case SessionStatus():
+                self.notable += 1
+            case PartUpdated(part=StepFinishPart()):
                 self.steps += 1
             case _:
                 pass

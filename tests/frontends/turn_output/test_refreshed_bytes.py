@@ -1,0 +1,80 @@
+"""What a cell sends while a turn runs grows with the turn's length, and not with its square."""
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.builders import Builder
+
+from palimpsest.frontends.turn_output.cell_output import CellOutput
+from palimpsest.frontends.turn_output.segments import MOST_OUTPUTS
+from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.session.engine import Snapshot
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.session_record.sessions import Busy
+
+STEP_SECONDS = 10
+
+
+class Turn:
+    """A feed of a turn of steps with one call each, and the cell that shows it while a page watches."""
+
+    first_seq = 1
+    turn_id = "msg_0"
+    session = None
+    notes = OutlineNotes()
+    changes = steps = notable = 0
+
+    def __init__(self, tool: str, output: str) -> None:
+        self._build, self._tool, self._output = Builder(), tool, output
+        self._messages: list[Message] = []
+        self.sent = 0
+        self.outputs: dict[str, int] = {}
+        self.cell = CellOutput(
+            self,  # type: ignore[arg-type]
+            self._publish,
+            scrub=str,
+            watched=lambda: True,
+            clock=lambda: self.changes * STEP_SECONDS,
+        )
+
+    def _publish(self, data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
+        name, size = transient["display_id"], len(json.dumps(data))
+        assert update is (name in self.outputs)
+        self.sent += size
+        self.outputs[name] = size
+
+    def step(self) -> None:
+        """Let a step begin and end."""
+        call = self._build.ran(self._tool, self._output)
+        self.changes += 1
+        self.cell.before(call.call_id)
+        parts = (self._build.text("A word."), call, self._build.step_finish("tool-calls"))
+        self._messages.append(self._build.assistant(*parts))
+        self.changes += 1
+        self.steps += 1
+        self.cell.refresh()
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.changes)
+
+    def has_told(self, _snapshot: Snapshot) -> bool:
+        return True
+
+    def messages(self, snapshot: Snapshot, _answer: Any = None) -> tuple[Message, ...]:
+        return snapshot.messages
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["read", "python"])
+@pytest.mark.parametrize("steps", [1, 4, 150])
+def test_a_watched_turn_is_sent_three_times_at_most(tool: str, steps: int) -> None:
+    turn = Turn(tool, "a line\n" * 40)
+
+    for _ in range(steps):
+        turn.step()
+    turn.cell.finish(SimpleNamespace(seq=(1, 9)))  # type: ignore[arg-type]
+
+    assert len(turn.outputs) <= MOST_OUTPUTS
+    assert turn.sent <= 3 * sum(turn.outputs.values()) + 2_000
