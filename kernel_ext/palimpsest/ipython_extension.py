@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.static_files import missing_front_end
 from palimpsest.frontends.terminal import write_error
+from palimpsest.paused_collection import collection_paused
 
 if TYPE_CHECKING:
     from palimpsest.app.wiring import App
@@ -95,7 +96,8 @@ class Extension:
 
     def _load(self) -> None:
         try:
-            self._front = self._build(self.shell, self.cells, self.recorder)
+            with collection_paused():
+                self._front = self._build(self.shell, self.cells, self.recorder)
             self.recorder.read_pages = self._front.channel.cells.read
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem

@@ -11,11 +11,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Collect nothing meanwhile, in any thread; what nobody refers to is still freed at once."""
+    """Collect nothing meanwhile, in any thread; what nobody refers to is still freed at once.
+
+    At the end what was made counts as old, so that it is not walked twice more on its way there.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            if not gc.get_freeze_count():  # nobody has frozen objects that would thaw
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -160,7 +160,8 @@ class App:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._asked: Model | None = None
+        self._litellm = LitellmModel()
+        self._asked = DirectModel(self._litellm, direct=lambda: self.config.value.direct)
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -517,13 +518,12 @@ class App:
                 if end is not None:
                     end()
 
-    def _model(self, _info: ModelInfo) -> Model:
-        if self._asked is None:
+    def _model(self, info: ModelInfo) -> Model:
+        provider = model_info.REHEARSAL.provider
+        if info.ref.provider == provider and not self._litellm.runs(provider):
             from palimpsest.model.rehearsal.streaming_handler import Rehearsal
 
-            litellm = LitellmModel()
-            litellm.register_custom("rehearsal", Rehearsal())
-            self._asked = DirectModel(litellm, direct=lambda: self.config.value.direct)
+            self._litellm.register_custom(provider, Rehearsal())
         return self._asked
 
 

@@ -9,6 +9,8 @@ have ``render/safety/escaping.py:clean``, which uses the same table.
 import re
 from collections.abc import Iterator
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 """C0 but line feed and tab, DEL, C1, halves of surrogate pairs and code points that are no characters."""
 OVERRIDES = r"\u202a-\u202e\u2066-\u2069"
@@ -24,16 +26,16 @@ INVISIBLE = (
 BLANKS = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 """Look like a space and are none."""
 
-HIDDEN = re.compile(f"[{CONTROLS}{BIDI}{INVISIBLE}]")
-_HIDDEN_OR_BLANK = re.compile(f"[{CONTROLS}{BIDI}{INVISIBLE}{BLANKS}]")
-_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+HIDDEN = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}]")
+_HIDDEN_OR_BLANK = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}{BLANKS}]")
+_COLOURS = lazy_pattern(r"\x1b\[[0-9;:]*m")
 _EMOJI = (
     r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2934\u2935\u2b00-\u2bff\u3030\u303d\u3297\u3299"
     r"\U0001f000-\U0001faff"
 )
 _JOINED_SCRIPTS = r"\u0600-\u0605\u0610-\u061a\u0620-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18af"
 """Arabic and its kin, and the scripts of India and its neighbours, whose words need joiners."""
-_READABLE = re.compile(
+_READABLE = lazy_pattern(
     f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]"  # how an emoji is drawn
     "|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a key cap
     f"|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # an emoji made of several

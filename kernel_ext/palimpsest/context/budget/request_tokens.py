@@ -7,7 +7,6 @@ without a separate input limit.
 """
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
 from palimpsest.transcript.provider_calls import native_of
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 Count = Callable[[str], int]
@@ -58,7 +58,7 @@ def quarter_chars(text: str) -> int:
     return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
 
 
-WIDE = re.compile(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+WIDE = lazy_pattern(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
 WIDE_CHARS = 4
 """English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 

@@ -14,8 +14,9 @@ from palimpsest.context.visible_messages import marker
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
-REFUSAL = re.compile(
+REFUSAL = lazy_pattern(
     r"""^\W*(?:
       (?:i(?:['\u2019]?m|\s+am)\s+)?(?:very\s+|so\s+)?sorry\b
     | i\s+apologi[sz]e\b | my\s+apologies\b
@@ -32,16 +33,16 @@ REFUSAL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """How a refusal begins; a text that begins so is no summary, whatever its length."""
-HEADING = re.compile(
+HEADING = lazy_pattern(
     r"^\s{0,3}(?:#{1,6}\s+\S|\*\*[^*\n]{2,60}\*\*:?\s*$|[^\W\d_][^\n:]{1,40}[:\uff1a]\s*$)",
     re.MULTILINE,
 )
-ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
+ITEM = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
 LEAST_HEADINGS = 2
 LEAST_ITEMS = 3
 NAMES = ("paths", "identifiers")
 """The kinds of names, by ``KINDS`` of ``context/compaction/loss_report.py``, that are looked for in prompts."""
-OPAQUE = re.compile(
+OPAQUE = lazy_pattern(
     r"https?://[^\s<>\"')\]]+|\b(?=[0-9a-fA-F-]{0,40}\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*\b"
 )
 """URLs, and identifiers that cannot be guessed, such as hashes."""
@@ -51,8 +52,8 @@ LEAST_LOST = 2
 PROMPTS = 3
 """Names are taken from this many of the newest prompts that the summary covers."""
 CHANGES = ("write", "edit")
-WORD = re.compile(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
-ABBREVIATION = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+WORD = lazy_pattern(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
+ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 """Such as ``e.g``, which looks like a file."""
 LEAST_WORDS = 3
 SHARED_WORDS = 2

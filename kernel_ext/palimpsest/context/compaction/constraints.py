@@ -17,6 +17,7 @@ from palimpsest.context.compaction.demand_words import (
     NOT_NEEDED,
     SUPPOSES,
 )
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 CONSTRAINTS = "constraints"
 """Their kind, beside the kinds of names."""
@@ -31,27 +32,27 @@ KEPT_SHARE = 0.6
 LEAST_WORD = 4
 """Letters of a word that says what a constraint is about."""
 
-_MUSED = re.compile(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
+_MUSED = lazy_pattern(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
 """A question, or what somebody only supposes."""
-_SENTENCE = re.compile(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_CLAUSE = re.compile(r"[,;:]\s+|[\uff0c\uff1b]")
-_FENCE = re.compile(
+_SENTENCE = lazy_pattern(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_CLAUSE = lazy_pattern(r"[,;:]\s+|[\uff0c\uff1b]")
+_FENCE = lazy_pattern(
     r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|```.*?(?:```|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_CODE_LINE = re.compile(r"^(?: {4,}|\t+)[ \t]*(?:#|//|/?\*|--|;).*$", re.MULTILINE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,300})?>")
-_CITED = re.compile(
+_CODE_LINE = lazy_pattern(r"^(?: {4,}|\t+)[ \t]*(?:#|//|/?\*|--|;).*$", re.MULTILINE)
+_TAG = lazy_pattern(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,300})?>")
+_CITED = lazy_pattern(
     r"\b(?:says?|said|states?|reads?|writes?|wrote|tells?|shows?|printed|message|documentation|docs?|error)\b[^\"“«„\n]{0,40}(?:\"[^\"\n]{12,2000}\"|“[^”\n]{12,2000}”|«[^»\n]{12,2000}»)",
     re.IGNORECASE,
 )
 """What somebody else says, in the words of the one who cites it."""
-_INLINE = re.compile(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
-_WORD = re.compile(
+_INLINE = lazy_pattern(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
+_WORD = lazy_pattern(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}(?:[._/-][^\W_]+)*"
 )
-_PART = re.compile(r"[._/-]")
-_PROGRAM = re.compile(
+_PART = lazy_pattern(r"[._/-]")
+_PROGRAM = lazy_pattern(
     r"[{}=<>|\\]|\bat \S+:\d+|^\s*(?:\d+[:→|]|[-+]{2,}|\$ |>>> |(?:\w+(?:Error|Exception|Warning)|error|fatal|usage)\s*:)",
     re.IGNORECASE,
 )

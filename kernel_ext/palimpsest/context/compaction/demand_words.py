@@ -8,9 +8,11 @@ are known, and what is said otherwise, or in another language, is not found.
 
 import re
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE | re.VERBOSE)
+    return lazy_pattern("|".join(patterns), re.IGNORECASE | re.VERBOSE)
 
 
 _BEGIN = r"(?:^|[,;:(]\s*|\b(?:please|but|and|so|then|also|ok|bitte|aber|und|mais|et|pero|y|ma|per\s+favore|mas|por\s+favor)\s+)"

@@ -6,14 +6,16 @@ Border: pure, and does not judge meaning. New summaries are graded by ``summary_
 import re
 from collections.abc import Iterable, Iterator
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 KINDS: dict[str, re.Pattern[str]] = {
     # No file system allows a longer name, and without a bound long rows of dashes take minutes to match.
-    "paths": re.compile(
+    "paths": lazy_pattern(
         r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]{1,255}/)*[\w-]{1,255}\.[A-Za-z]{1,5}\b(?!\()"
     ),
-    "errors": re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?"),
-    "identifiers": re.compile(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
-    "numbers": re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
+    "errors": lazy_pattern(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{1,80})?"),
+    "identifiers": lazy_pattern(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
+    "numbers": lazy_pattern(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
 }
 """What was looked for, by kind."""
 LEAST_CHARS = 4

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from palimpsest.context.compaction.language_words import LANGUAGE_WORDS, RECEIVERS, SUFFIXES
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
@@ -27,46 +28,46 @@ PLAIN_PATHS = frozenset(
 )
 """Found on every machine."""
 
-_CALL = re.compile(r"\s*[\w./:-]{0,100}\s*(?=\{)")
-_ESCAPED = re.compile(r'(?<!\\)\\{1,3}([nrt"])')
-_WINDOWS = re.compile(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
-_MARKS = re.compile(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
-_LINE_NUMBER = re.compile(
+_CALL = lazy_pattern(r"\s*[\w./:-]{0,100}\s*(?=\{)")
+_ESCAPED = lazy_pattern(r'(?<!\\)\\{1,3}([nrt"])')
+_WINDOWS = lazy_pattern(r"\b[A-Za-z]:(?:\\{1,2}[\w.$~ -]{1,255}?(?=[\\\s\"'<>|,;:)]|$))+")
+_MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,3}m")
+_LINE_NUMBER = lazy_pattern(
     r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
 )
-_TIME = re.compile(
+_TIME = lazy_pattern(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b|\b\d+m\d+(?:\.\d+)?s\b"
 )
-_GREP = re.compile(
+_GREP = lazy_pattern(
     rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
 )
 """A line beside a found one, as grep writes it: its file, its number, its text."""
-_TAG = re.compile(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
+_TAG = lazy_pattern(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
 """The name of an element; what its attributes say stays."""
-_DATA = re.compile(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
-_STYLE = re.compile(
+_DATA = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
+_STYLE = lazy_pattern(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
 )
 
-_URL = re.compile(
+_URL = lazy_pattern(
     r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
 )
-_MIME = re.compile(r"\b(?:application|audio|font|image|message|multipart|text|video)/[\w.+*-]+")
-_SCOPED = re.compile(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
-_SLASHED = re.compile(
+_MIME = lazy_pattern(r"\b(?:application|audio|font|image|message|multipart|text|video)/[\w.+*-]+")
+_SCOPED = lazy_pattern(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
+_SLASHED = lazy_pattern(
     rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{LONGEST}}}/){{1,64}}(?:[\w.@$+*-]{{1,{LONGEST}}})?|(?<![\w/<.}}])/[\w.-]{{1,{LONGEST}}}"
 )
-_FILE = re.compile(
+_FILE = lazy_pattern(
     rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
-_COMMAND = re.compile(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
+_COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
 _ERRNO = (
     f"(?:{'|'.join(sorted(one for one in errno.errorcode.values() if len(one) > LEAST_CHARS))})"
 )
-_ERROR = re.compile(
+_ERROR = lazy_pattern(
     rf"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{{3,5}}\b|\b{_ERRNO}\b|(?<=\bcode )E[A-Z]{{4,14}}\b"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"""\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b   # a UUID
     | \b(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,64}\b          # a hash
     | \b[A-Z][A-Za-z0-9]*(?:\.[A-Z][A-Za-z0-9]+)+(?:\.[a-z_]\w+[?!]?)?         # a module with its folders
@@ -82,7 +83,7 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?<![\w.#-])\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|alpha|beta)\d+|-(?:a|b|rc|alpha|beta|dev|pre|preview|canary|next)(?:\.\d+){0,3})?(?![\w%])|(?<![\w.,#$-])\d{3,}(?![\w%]|[.,]\d)"
     r"|(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w%])|#(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{6}|\d{2,6})\b|\b(?=[0-9A-Fa-f]{0,5}[A-Fa-f])(?=[0-9A-Fa-f]{0,5}\d)[0-9A-F]{6}\b"
 )

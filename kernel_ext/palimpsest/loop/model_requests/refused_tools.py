@@ -23,6 +23,7 @@ from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -34,18 +35,18 @@ MOST_LEFT_OUT = 20
 """Tools of one session; a provider that refuses more means something else."""
 LONGEST_SAID = 300
 PLACES = (
-    re.compile(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
-    re.compile(r"\btools?\.(\d+)\b"),
-    re.compile(r"\btools?\[(\d+)\]", re.IGNORECASE),
-    re.compile(r"\btools/(\d+)/"),
-    re.compile(r"['\"]tools['\"], ?(\d+)\b"),
+    lazy_pattern(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
+    lazy_pattern(r"\btools?\.(\d+)\b"),
+    lazy_pattern(r"\btools?\[(\d+)\]", re.IGNORECASE),
+    lazy_pattern(r"\btools/(\d+)/"),
+    lazy_pattern(r"['\"]tools['\"], ?(\d+)\b"),
 )
 """How the place of a tool in the list is written; Gemini writes that of the list first."""
-NAMED = re.compile(
+NAMED = lazy_pattern(
     r"\b(?:function|tool)s?(?: (?:declaration|schema|with name|name))?:? ?[`'\"“]([\w.-]{1,128})[`'\"”]",
     re.IGNORECASE,
 )
-ABOUT_SCHEMA = re.compile(
+ABOUT_SCHEMA = lazy_pattern(
     r"schema|parameter|declaration|definition|description|invalid", re.IGNORECASE
 )
 LEFT_OUT = (

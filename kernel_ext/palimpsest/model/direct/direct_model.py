@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -44,9 +45,11 @@ from palimpsest.model.errors import classification
 from palimpsest.model.errors.exception_details import AnswerInterrupted
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import is_loopback, key_of, key_variable
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 
 CLIENTS = "palimpsest.model.direct.http_clients"
+COMMAND_LINE = "httpx._main"
 AGENT = "jupyter-palimpsest"
 """How a server is told who asks."""
 ANTHROPIC_VERSION = "2023-06-01"
@@ -68,9 +71,23 @@ class MissingKey(Exception):
 def preload() -> None:
     """Begin to import the HTTP client in the background."""
     if CLIENTS not in sys.modules:
-        threading.Thread(
-            target=importlib.import_module, args=(CLIENTS,), name="palimpsest-http", daemon=True
-        ).start()
+        threading.Thread(target=import_clients, name="palimpsest-http", daemon=True).start()
+
+
+def import_clients() -> ModuleType:
+    """Import the HTTP client, without the command line that httpx has where rich and click are installed.
+
+    It is two thirds of httpx's import, and ``httpx.main`` is for the program of that name, which is a process of its own.
+    """
+    hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
+    if hidden:
+        sys.modules[COMMAND_LINE] = None  # type: ignore[assignment]  # the import says that it is not installed
+    try:
+        with collection_paused():
+            return importlib.import_module(CLIENTS)
+    finally:
+        if hidden:
+            sys.modules.pop(COMMAND_LINE, None)
 
 
 class DirectModel:
@@ -187,7 +204,7 @@ async def _clients() -> Any:
     if found is not None and hasattr(found, "posted"):
         return found
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(None, importlib.import_module, CLIENTS)
+    return await loop.run_in_executor(None, import_clients)
 
 
 def endpoint(base: str, path: str) -> str:

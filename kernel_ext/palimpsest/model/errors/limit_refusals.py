@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.model.errors.overflow_detection import LONGEST, is_about_something_else
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_bytes", "tools"]
 """What there is too much of; all but ``tools`` are fields of ``RequestLimits``."""
@@ -18,7 +19,7 @@ LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_byte
 OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
 """Statuses of refusals that are not about what a request holds."""
 TOO_LARGE = 413
-NO_WORDS = re.compile(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
+NO_WORDS = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
 """A refusal with this status is about the size of the request, whatever it says."""
 
 
@@ -42,12 +43,12 @@ class NamedLimit:
 
 
 _I = re.IGNORECASE
-PICTURE = re.compile(
+PICTURE = lazy_pattern(
     r"\bimages?\b|image_url|\bpictures?\b|\bphotos?\b|\bmedia\b|\bmulti-?modal\b|inline_?data\b"
     r"|\battachments?\b|图片|图像",
     _I,
 )
-ABOUT_KIND = re.compile(
+ABOUT_KIND = lazy_pattern(
     r"not (?:support|accept|allow)\w*(?! (?:more|over|requests? (?:with|of)))|unsupported|n't support"
     r"|(?:could|can) ?not (?:be )?(?:process|download|fetch|decod|read|load|identif|open|access)|unable to"
     r"|corrupt|damaged|truncated|failed to|invalid (?:base64|image|url|data|media)|not a valid"
@@ -56,50 +57,50 @@ ABOUT_KIND = re.compile(
     _I,
 )
 """Errors about a picture that are not about how much there is."""
-MEASURE = re.compile(
+MEASURE = lazy_pattern(
     r"exceed|\bmax(?:imum)?\b|\blimit|\btoo (?:many|much|large|big|long|wide|high)|at most|more than|up to"
     r"|larger than|greater than|\bonly\b|allowed|>|≤|<=|超|最多|过大",
     _I,
 )
-PIXELS = re.compile(
+PIXELS = lazy_pattern(
     r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d{1,12} pixels", _I
 )
-SIDE = re.compile(
+SIDE = lazy_pattern(
     r"\bpixels?\b|\d ?px\b|dimension|resolution|\bwidth\b|\bheight\b|像素|尺寸|分辨率", _I
 )
 THINGS = r"(?:images?|pictures?|photos?|media|attachments?|multi-?modal items?)"
-COUNT = re.compile(
+COUNT = lazy_pattern(
     rf"too (?:many|much) (?:\w{{1,20}} ){{0,2}}{THINGS}|number of (?:\w{{1,20}} ){{0,2}}{THINGS}|{THINGS}[ _](?:count|number)"
     rf"|\b\d{{1,9}} (?:\w{{1,20}} )?{THINGS}(?:\(s\))?|{THINGS}\D{{0,20}}\d{{1,9}} per (?:request|prompt|message)"
     r"|张|数量",
     _I,
 )
-BYTES = re.compile(
+BYTES = lazy_pattern(
     r"\bbytes?\b|\d ?[kmg]i?b\b|\bsize\b|payload|\blarge\b|\bbig\b|too long|base64|过大", _I
 )
-WHOLE_REQUEST = re.compile(
+WHOLE_REQUEST = lazy_pattern(
     r"request_too_large|entity too large|payload|(?:request|body|content|message)s?(?: \w{1,20}){0,3} (?:size|bytes|too large|exceed)"
     r"|size of (?:the |your )?request|total (?:\w{1,20} ){0,3}size|together|combined",
     _I,
 )
-TOOLS = re.compile(
+TOOLS = lazy_pattern(
     r"too many (?:\w{1,20} )?(?:tools|functions|function declarations)|\btools\W+array too long"
     r"|(?:number of|more than \d{1,9}|at most \d{1,9}|up to \d{1,9}|max(?:imum)?(?: \w{1,20}){0,3}) (?:tools|functions|function declarations)"
     r"|\b\d{1,9} (?:tools|functions|function declarations)\b.{0,60}(?:exceed|max|limit|at most|more than|allowed)"
     r"|(?:tools|functions|function declarations)\b.{0,30}(?:exceed|at most|no more than|maximum (?:length|number|of))",
     _I | re.DOTALL,
 )
-ONE_TOOL = re.compile(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _I)
+ONE_TOOL = lazy_pattern(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _I)
 """Errors about one of the tools."""
-PLACE = re.compile(
+PLACE = lazy_pattern(
     r"\b(?:messages|contents?|tools|parts|input|items)(?:\.\d+|\[\d+\])(?:\.\w+|\[\d+\])*", _I
 )
 """Where something stands in the request, which holds numbers, too."""
-NUMBER = re.compile(
+NUMBER = lazy_pattern(
     r"(?<![\w.])(\d[\d,_]{0,20}(?:\.\d{1,9})?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]{0,40}\d)",
     _I,
 )
-STATED = re.compile(
+STATED = lazy_pattern(
     r"(?:exceed\w*|max(?:imum)?|limit\w*|at most|more than|up to|allowed|larger than|greater than|only|supports?|>|≤|<=)"
     r"\D{0,60}?$",
     _I,

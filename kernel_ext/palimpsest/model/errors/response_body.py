@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 LONGEST_SENTENCE = 700
 """Characters of an error that the user is shown; some servers send the whole request back."""
 DEEPEST = 6
@@ -22,33 +24,33 @@ MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detai
 """Fields that hold the message, the most reliable first."""
 MORE_MESSAGES = ("error_description", "faultstring", "reason", "title", "error", "errors")
 CODES = ("code", "type", "__type", "error_type", "errorcode", "status", "error")
-VAGUE = re.compile(
+VAGUE = lazy_pattern(
     r"^(?:provider returned error|upstream (?:request failed|error)|error|bad request"
     r"|internal server error|request failed.{0,30})\.?$",
     re.IGNORECASE,
 )
 """Messages of a gateway that only say that the server behind it failed."""
 
-PAGE = re.compile(
+PAGE = lazy_pattern(
     r"^\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body|\?xml|center|h1|pre)\b",
     re.IGNORECASE | re.DOTALL,
 )
-TITLE = re.compile(r"<(title|h1|h2)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-UNSEEN = re.compile(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-TAG = re.compile(r"<[/!?]?[A-Za-z][^<>]{0,2000}>")
-XML_SENTENCE = re.compile(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTALL)
+TITLE = lazy_pattern(r"<(title|h1|h2)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+UNSEEN = lazy_pattern(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+TAG = lazy_pattern(r"<[/!?]?[A-Za-z][^<>]{0,2000}>")
+XML_SENTENCE = lazy_pattern(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTALL)
 
-CLASS_PREFIX = re.compile(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
-PROVIDER_PREFIX = re.compile(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
-STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
-ADVICE = re.compile(
+CLASS_PREFIX = lazy_pattern(r"^(?:(?:litellm\.)?[A-Z]\w*(?:Error|Timeout|Exception)\s*:\s*)+")
+PROVIDER_PREFIX = lazy_pattern(r"^[A-Za-z]\w*(?:Exception|Error)\s*-\s*")
+STATUS_PREFIX = lazy_pattern(r"^Error code: \d+ - ")
+ADVICE = lazy_pattern(
     r"\.? Handle with `litellm\.\w+`\.?|\.? ?Received Model Group=.*|\n?Available Model Group Fallbacks=.*"
     r"|\s*LiteLLM Retried: \d+ times.*|\s*LiteLLM: model group .*|\s*model=\S+\. context_window_fallbacks=.*|\s*Traceback \(most recent call last\):\n.*",
     re.DOTALL,
 )
-OBJECT = re.compile(r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>")
+OBJECT = lazy_pattern(r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>")
 """Python's default repr of an object."""
-BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)
+BYTES = lazy_pattern(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

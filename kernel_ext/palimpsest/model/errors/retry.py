@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MAX_RETRIES = 5
 FIRST_DELAY_SECONDS = 2.0
@@ -24,9 +25,9 @@ LONGEST_RESET_SECONDS = 600.0
 """A limit that is full again later than this says nothing about when a request may be tried again."""
 FIRST_POINT = 1_000_000_000.0
 """A number from here on is a point in time, in seconds or milliseconds since 1970, and no duration: that would be 31 years."""
-RESET = re.compile(r"\breset\b")
-DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
-DURATION = re.compile(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
+RESET = lazy_pattern(r"\breset\b")
+DURATION_PART = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
+DURATION = lazy_pattern(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0}
 
 SERVER_ERROR = 500
@@ -51,7 +52,7 @@ HOPELESS_CODES = frozenset(
 )
 """Codes that mean that a retry would fail again, whatever the message says."""
 
-PASSING = re.compile(
+PASSING = lazy_pattern(
     r"overloaded|service.unavailable|server.(?:is.)?(?:busy|unavailable)|provider returned error"
     r"|internal (?:server )?error|server[ _]error|too.many.requests|rate.?(?:limit|increased)"
     r"|rate_limit|resource.?(?:has been )?exhausted|no_kv_space|at capacity|try again|retry your request"
@@ -66,7 +67,7 @@ PASSING = re.compile(
 """Messages of providers, and of the network on the way to them, that mean a transient failure."""
 
 
-SILENT = re.compile(r"\W*time-?out\W*", re.IGNORECASE)
+SILENT = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
 """A message that is only this word means that no answer came; inside a sentence it may be the name of a
 parameter."""
 

@@ -7,6 +7,7 @@ tokens", "208310 tokens > 200000 maximum", ``"n_ctx": 4096``. Only the error of 
 import re
 
 from palimpsest.model.errors.overflow_detection import LONGEST
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NUMBER = r"(?P<number>\d{1,3}(?:[,_. ]\d{3})+|\d+(?:\.\d+)?)(?P<kilo>[kK]\b)?"
 LIMIT_WORD = (
@@ -14,11 +15,11 @@ LIMIT_WORD = (
     r"|\ballowed\b|\bcapacity\b|\bonly\b|\bat most\b|\bup to\b|<=|>|上下文长度)"
 )
 BETWEEN = r"[^\d\n;]{0,60}?"
-LIMIT_FIRST = re.compile(LIMIT_WORD + BETWEEN + NUMBER, re.IGNORECASE)
-NUMBER_FIRST = re.compile(
+LIMIT_FIRST = lazy_pattern(LIMIT_WORD + BETWEEN + NUMBER, re.IGNORECASE)
+NUMBER_FIRST = lazy_pattern(
     NUMBER + r"[ -]*(?:tokens?)?[ -]*(?:max(?:imum)?\b|limit\b|context\b|at most\b)", re.IGNORECASE
 )
-ANSWER = re.compile(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
+ANSWER = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
 """What stands in a limit that is about the answer, or just before it."""
 BEFORE = 20
 """Characters before a limit that are looked at."""

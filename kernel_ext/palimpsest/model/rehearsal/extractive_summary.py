@@ -18,22 +18,23 @@ from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import parse_variables
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.model.rehearsal.plans.small_talk import NOTICE_MARK
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 TITLE_CHARS = 50
 MOST_LINES = 25
 SESSION_CHARS = 1_500
 """Characters of the paragraph about a session; older text is left out."""
-_TITLE_PROMPT = re.compile(
+_TITLE_PROMPT = lazy_pattern(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
 )
-_POLITE = re.compile(
+_POLITE = lazy_pattern(
     r"(?i)^(?:(?:please|can you|could you|would you|will you|i want you to|i would like to|i'd like to|let's|now)\b[\s,]*)+"
 )
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
 )
 
-_ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
+_ASIDE_LINE = lazy_pattern(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
 """Where a note of the engine begins below a prompt in a serialised conversation."""
 
 

@@ -14,20 +14,21 @@ import html
 import re
 
 from palimpsest.render.safety.allowed_elements import tex_without_commands
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.visible_text import CONTROLS, OVERRIDES
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_LINE_ENDS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
-_REPLACED = re.compile(f"[{CONTROLS}{OVERRIDES}\ufeff]")
-_TICKS = re.compile(r"`+")
-_HARMFUL = re.compile(
+_ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LINE_ENDS = lazy_pattern(r"\r\n?|[\u0085\u2028\u2029]")
+_REPLACED = lazy_pattern(f"[{CONTROLS}{OVERRIDES}\ufeff]")
+_TICKS = lazy_pattern(r"`+")
+_HARMFUL = lazy_pattern(
     r"<[A-Za-z/!?]|\]\(|\]\[|!\[|\$\$|\\begin\{|\\\\[\[(]|(?:script|data|file)\s*:", re.IGNORECASE
 )
 """What could become a tag, a link, an image or maths in a dialect that does not recognise the code."""
-_MARKUP = re.compile(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
-_ENDS_MATHS = re.compile(r"\$\$|\\end\{|\\\\[\])]")
+_MARKUP = lazy_pattern(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
+_ENDS_MATHS = lazy_pattern(r"\$\$|\\end\{|\\\\[\])]")
 _LONGEST_FENCE = 24
-_INLINE = re.compile(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_INLINE = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 DOLLAR = "<span>&#36;</span>"
 """A dollar sign in Markdown that no reader takes for the beginning or end of maths.
 
@@ -35,7 +36,7 @@ Behind a backslash it is a plain sign again once JupyterLab has made HTML of it,
 HTML, typesets what lies between two of them. MathJax never pairs signs of different elements, and an entity is
 no sign to those who look for maths in the Markdown.
 """
-_NO_ENTITY = re.compile(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
+_NO_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
 _LANGUAGES = frozenset(
     [
         "bash",

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex_without_commands
 from palimpsest.render.safety.escaping import DOLLAR, clean, code_block, code_span
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
-_FENCE = re.compile(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
-_NESTED = re.compile(
+_FENCE = lazy_pattern(r"^(?P<indent> {0,3})(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
+_NESTED = lazy_pattern(
     r"^(?P<prefix>[ \t]*(?:(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))[ \t]*)*)"
     r"(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
 )
-_LIST = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
-_INDENTED = re.compile(r"^(?: {4}| {0,3}\t)")
+_LIST = lazy_pattern(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]|$)")
+_INDENTED = lazy_pattern(r"^(?: {4}| {0,3}\t)")
 _INSIDE = r"(?:(?!\n[ \t]*\n)[^$`])"
-_MATHS = re.compile(
+_MATHS = lazy_pattern(
     r"(?<![\\$])\$\$(?P<tex>" + _INSIDE + r"{1,4000}?)\$\$(?!\$)"
     r"|\\\\\[(?P<jupyter>" + _INSIDE + r"{1,4000}?)\\\\\]"
     r"|(?<!\\)\\\[(?P<latex>" + _INSIDE + r"{1,4000}?)\\\]"
@@ -30,19 +31,19 @@ _MATHS = re.compile(
     r"|(?<![\\$\w])\$(?P<inline>(?=[^\s$])[^$`\n]*?(?<=[^\s\\]))\$(?![\d$])"
     r"|(?<![\\$])\\\\?\((?P<round>[^$`\n]{1,400}?)\\\\?\)(?!\$)"
 )
-_LOOKS_LIKE_MATHS = re.compile(r"[\\^_={}]")
-_OPENS_MATHS = re.compile(r"\${2,}|\\begin(?=\{)|\\\\(?=[\[(])")
-_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)\\?\$")
+_LOOKS_LIKE_MATHS = lazy_pattern(r"[\\^_={}]")
+_OPENS_MATHS = lazy_pattern(r"\${2,}|\\begin(?=\{)|\\\\(?=[\[(])")
+_SIGN = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\?\$")
 """A dollar sign, with the backslash that escapes it."""
-_FENCES = re.compile(r"`{3,}|~{3,}")
+_FENCES = lazy_pattern(r"`{3,}|~{3,}")
 _DESTINATION = r"[ \t]*\n?[ \t]*(?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
 _TITLE = r"(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?\s*\)"
-_LINK = re.compile(r"\]\(" + _DESTINATION + _TITLE)
-_ANY_LINK = re.compile(r"\]\((?=(?P<to>.{0,400}))", re.DOTALL)
-_IMAGE = re.compile(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _TITLE)
-_ESCAPED_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)\\([<&])")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HOST = re.compile(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
+_LINK = lazy_pattern(r"\]\(" + _DESTINATION + _TITLE)
+_ANY_LINK = lazy_pattern(r"\]\((?=(?P<to>.{0,400}))", re.DOTALL)
+_IMAGE = lazy_pattern(r"!\[(?P<alt>[^\[\]\n]*)\]\(" + _DESTINATION + _TITLE)
+_ESCAPED_SIGN = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\([<&])")
+_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
+_HOST = lazy_pattern(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
 
 
 def safe_markdown(text: str) -> str:

@@ -50,7 +50,7 @@ PermissionTable = Action | dict[str, Action | dict[str, Action]]
 class Settings(BaseModel):
     """A table of settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class PriceSettings(Settings):

@@ -8,17 +8,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-_NUMBER = re.compile(r"\$(\d+)")
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
+_NUMBER = lazy_pattern(r"\$(\d+)")
 _ALL = "$ARGUMENTS"
-_WORD = re.compile(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)")
-_SHELL = re.compile(r"!`([^`\n]+)`")
-_FILE = re.compile(r"(?<![\w`@])@([^\s`,;:!?\"'()\[\]{}<>@]*[^\s`,.;:!?\"'()\[\]{}<>@])")
-_COMMAND = re.compile(r"/([\w][\w./-]*)(?:\s+(.*))?\Z", re.DOTALL)
-_CELL = re.compile(r"(?<![\w`@])@(?:(cell|out)[ \t]+(\d+)|(error)(?:[ \t]+(\d+))?)\b(?!\.\w)")
-_VARIABLE = re.compile(
+_WORD = lazy_pattern(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)")
+_SHELL = lazy_pattern(r"!`([^`\n]+)`")
+_FILE = lazy_pattern(r"(?<![\w`@])@([^\s`,;:!?\"'()\[\]{}<>@]*[^\s`,.;:!?\"'()\[\]{}<>@])")
+_COMMAND = lazy_pattern(r"/([\w][\w./-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_CELL = lazy_pattern(r"(?<![\w`@])@(?:(cell|out)[ \t]+(\d+)|(error)(?:[ \t]+(\d+))?)\b(?!\.\w)")
+_VARIABLE = lazy_pattern(
     r"(?<![\w`@/.])@([^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\n]{1,60}'|\"[^\"\n]{1,60}\"|-?\d{1,9})\])*)"
 )
-_AGENT = re.compile(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
+_AGENT = lazy_pattern(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
 
 
 @dataclass(frozen=True, slots=True)

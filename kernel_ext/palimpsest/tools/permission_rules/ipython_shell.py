@@ -6,9 +6,11 @@ code (``subprocess``, ``os.system``, a name computed at run time) are not detect
 
 import re
 
-CELL = re.compile(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
+CELL = lazy_pattern(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
 """A cell whose whole text is passed to a program."""
-LINE = re.compile(
+LINE = lazy_pattern(
     r"""^[ \t]*
     (?:[A-Za-z_][\w.,\s\[\]'"*]*=[ \t]*)?       # files = !ls
     (?:%{1,2}\w+[^\n]*?[ \t])?                  # %time !ls
@@ -18,11 +20,11 @@ LINE = re.compile(
 )
 ALIASES = "ls|ll|lf|lk|ldir|lx|cat|cp|mv|rm|mkdir|rmdir|man|less|more|pip|conda|mamba|micromamba|uv"
 """Shell commands that IPython has as magics, with or without a percent sign."""
-ALIAS = re.compile(
+ALIAS = lazy_pattern(
     rf"^[ \t]*(?P<command>(?:%(?:{ALIASES})\b[^\n]*|(?:{ALIASES})(?:[ \t]+[-\w./~$\"'*][^\n=]*)?[ \t]*$))",
     re.MULTILINE,
 )
-CALLED = re.compile(
+CALLED = lazy_pattern(
     r"\.\s*(?:system|system_raw|system_piped|getoutput|run_line_magic|run_cell_magic|magic)\s*\("
 )
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 KEYWORDS = frozenset(
     [
         "if",
@@ -43,7 +45,7 @@ MOST_WORDS = 200
 _BARE = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"
 _SINGLE = r"'[^']*+'"
 _DOUBLE = r"\"(?:[^\"\\$`]|\\[^\n])*+\""
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"""
       (?P<blank> [ \t]++ )
     | (?P<nowhere> (?: [012]?>>?[ ]?/dev/null | &>>?[ ]?/dev/null | [012]?<[ ]?/dev/null | [012]?>&[12] )
@@ -53,9 +55,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*+")
-_QUOTED = re.compile(rf"{_SINGLE}|{_DOUBLE}")
-_HIDES_NEXT = re.compile(r"[^\x00-\x7f][\\|\[\]{}^~]")
+_PROGRAM = lazy_pattern(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*+")
+_QUOTED = lazy_pattern(rf"{_SINGLE}|{_DOUBLE}")
+_HIDES_NEXT = lazy_pattern(r"[^\x00-\x7f][\\|\[\]{}^~]")
 """In some Chinese and Japanese encodings these characters can be the second byte of another one."""
 _BLANK_BYTES = frozenset({0x85, 0xA0})
 """Bytes that are blanks in western single-byte encodings."""

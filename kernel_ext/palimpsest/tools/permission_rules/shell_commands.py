@@ -13,6 +13,7 @@ from itertools import islice
 from palimpsest.tools.permission_rules.plain_shell import plain_commands
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 KEYWORDS = frozenset(
     [
@@ -35,17 +36,17 @@ KEYWORDS = frozenset(
         "time",
     ]
 )
-ASSIGNMENT = re.compile(
+ASSIGNMENT = lazy_pattern(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )
 
 MOST_SEARCHED = 200
 """Maximum brackets in one command, and commands in one text, that are searched for hidden commands."""
-_INNER = re.compile(
+_INNER = lazy_pattern(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
 )
-_LEADING = re.compile(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
-_GLUED = re.compile(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
+_LEADING = lazy_pattern(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
+_GLUED = lazy_pattern(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
 
 CHANGES_FILES = frozenset(
     [

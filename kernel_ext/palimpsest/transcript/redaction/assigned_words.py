@@ -8,29 +8,30 @@ rule, in words, stands in docs/security.md.
 import re
 
 from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MOST_WORDS = 24
 LONGEST_WORD = 80
 
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
-_PASSWORD = re.compile(
+_PASSWORD = lazy_pattern(
     r"(?:\A|[_.-])(?:(?:db|pg|my|user|root|admin|smtp|mail|login|sudo)?(?:password|passwd|passphrase|passcode|pwd)|secret)\Z"
     r"|[a-z](?:Password|Passwd|Passphrase|Passcode|Secret)\Z|[_.-]pass\Z",
     re.IGNORECASE,
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy_pattern(
     rf"(?:(?<![\w$@/])|(?<=[0-9;\[]m))(?P<name>[A-Za-z][\w.-]{{1,60}})(?:\*\*|[\"'\]`])?{_COLOUR}"
     rf"(?P<sign>[ \t]{{0,40}}(?:=>|:=|=|:(?![:/]))(?:\*\*)?)(?P<blanks>[ \t]{{0,4}}){_COLOUR}"
 )
-_VALUE = re.compile(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
-_BLOCK = re.compile(
+_VALUE = lazy_pattern(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
+_BLOCK = lazy_pattern(
     r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
     r"(?P<value>(?:[ \t]{1,40}[^\r\n]{1,400}(?:\r?\n|\Z)){1,8}+)"
 )
-_WORD = re.compile(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{LONGEST_WORD}}}+")
-_MARGIN = re.compile(r"(?:[ \t]+#.*|[ \t]+)\Z")
-_NEXT = re.compile(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
-_SENTENCE = re.compile(
+_WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{LONGEST_WORD}}}+")
+_MARGIN = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
+_NEXT = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
+_SENTENCE = lazy_pattern(
     r"\b(?:a(?=\s+\w{3})|an|and|are|as|at|be|been|by|can|cannot|could|do|does|for|from|had|has|have|how|if|in|is|it|its|may|must|no|not"
     r"|of|on|or|our|please|shall|should|so|than|that|the|their|then|this|to|too|was|were|when|where|which|will|with|you|your"
     r"|accepted|admin|argument|bool|bytes|changed|characters|chars|check|choose|click|contact|default|denied|digits|empty|enter"
@@ -39,7 +40,7 @@ _SENTENCE = re.compile(
     r"|unset|updated|use|used|user|username|value|weak|wrong)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[\d.,:/%-]+")
+_NUMBER = lazy_pattern(r"[\d.,:/%-]+")
 _CODE_WORDS = frozenset({"if", "else", "or", "and", "not", "in", "is", "await", "lambda", "for", "+", "-", "*", "/", "%", "==", "!=", "->", "&&", "||"})  # fmt: skip
 
 Span = tuple[int, int]

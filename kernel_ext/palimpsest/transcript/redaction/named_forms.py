@@ -8,6 +8,8 @@ commands hold more than one word.
 import re
 from dataclasses import dataclass
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 LONGEST_NAME = 24
 """Characters of a name with its hint, where nothing else is said."""
 
@@ -29,7 +31,7 @@ class NamedForm:
     """Characters up to the end of the hint that ``before`` looks at; its group 1, if any, belongs to the secret."""
 
 
-NAMES = re.compile(
+NAMES = lazy_pattern(
     r"(?:(?:api|access|secret|account|shared[_-]?access)[_-]?key|private[_-]?key[_-]?password"
     r"|(?:access|auth|refresh|private|session)[_-]?token|client[_-]?secret|secret"
     r"|password|passwd|passphrase)\Z"
@@ -48,8 +50,8 @@ CODE = (
     r"(?![A-Za-z_]\w{0,60}(?i:key|token|secret|password)(?![\w.~+/=-]))"
     r"(?!os\.environ/)"
 )
-_ANYWHERE = re.compile("")
-_ALONE = re.compile(r"(?<![A-Za-z0-9_])[a-z]+\Z")
+_ANYWHERE = lazy_pattern("")
+_ALONE = lazy_pattern(r"(?<![A-Za-z0-9_])[a-z]+\Z")
 _SIGNED = "[A-Za-z0-9%+/=._-]"
 
 _SAYS = (
@@ -66,7 +68,7 @@ _PLAIN_WORDS = (
 _PASSWORDS = ("password", "passwd", "passphrase", "secret")
 _BLANK = r"(?:[ \t\r\n]|\\{1,3}[nrt])"
 _NO_BLANK = r"[^\s\"'\\]"
-_OPTION = re.compile(
+_OPTION = lazy_pattern(
     r"(?<![a-z0-9-])--[a-z-]{0,20}"
     r"(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|access-?key|private-?key|auth)\Z"
 )
@@ -84,19 +86,19 @@ NAMED = (
         "quoted words of a password",
         _PASSWORDS,
         _ANYWHERE,
-        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}{_SAYS}({_WORDS})(?=\\{{0,3}}["'])"""),
-        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
+        lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}{_SAYS}({_WORDS})(?=\\{{0,3}}["'])"""),
+        lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
     ),
     # Not "NAME=words", which for a shell is a value and a command.
     NamedForm(
         "words of a password on a line",
         _PASSWORDS,
-        re.compile(r"(?:\A|\n|\\n)[ \t]{0,40}(?:-[ \t]{1,4})?[\"']?[a-z0-9_.-]{0,60}\Z"),
-        re.compile(
+        lazy_pattern(r"(?:\A|\n|\\n)[ \t]{0,40}(?:-[ \t]{1,4})?[\"']?[a-z0-9_.-]{0,60}\Z"),
+        lazy_pattern(
             rf"[\"']?(?:[ \t]{{0,4}}:[ \t]{{1,4}}|[ \t]{{1,4}}=[ \t]{{1,4}})(?![!&|>]){PLACEHOLDER}{_SAYS}"
             rf"({_PLAIN_WORDS})(?=[ \t]{{0,4}}(?:\r?\n|\\+[nr]|\Z))"
         ),
-        re.compile(
+        lazy_pattern(
             rf"[\"']?(?:[ \t]{{0,4}}:[ \t]{{1,4}}|[ \t]{{1,4}}=[ \t]{{1,4}})({_OPEN_WORDS})\Z"
         ),
         reach=140,
@@ -104,128 +106,128 @@ NAMED = (
     NamedForm(
         "netrc",
         ("password",),
-        re.compile(
+        lazy_pattern(
             rf"(?<![a-z0-9])(?:machine{_BLANK}{{1,8}}{_NO_BLANK}{{1,200}}+|default)"
             rf"(?:{_BLANK}{{1,8}}(?:login|account){_BLANK}{{1,8}}{_NO_BLANK}{{1,200}}+){{0,2}}{_BLANK}{{1,8}}password\Z"
         ),
-        re.compile(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
-        re.compile(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
+        lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
+        lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
         reach=700,
     ),
     NamedForm(
         "quoted value of an option",
         _OPTION_ENDS,
         _OPTION,
-        re.compile(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_WORDS}|[^{_ONE_WORD}]{{4,400}}+)(?=\\{{0,3}}["'])"""),
-        re.compile(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
+        lazy_pattern(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_WORDS}|[^{_ONE_WORD}]{{4,400}}+)(?=\\{{0,3}}["'])"""),
+        lazy_pattern(rf"""(?:[ \t]{{1,4}}|=){_QUOTE}{PLACEHOLDER}({_OPEN_WORDS})\Z"""),
         reach=40,
     ),
     NamedForm(
         "value of an option",
         _OPTION_ENDS,
         _OPTION,
-        re.compile(rf"(?:[ \t]{{1,4}}|=)(?!-){PLACEHOLDER}{CODE}{_ODD}([^{_ONE_WORD}]{{4,400}}+)"),
-        re.compile(rf"(?:[ \t]{{1,4}}|=)(?!-)([^{_ONE_WORD}]{{0,400}}+)\Z"),
+        lazy_pattern(rf"(?:[ \t]{{1,4}}|=)(?!-){PLACEHOLDER}{CODE}{_ODD}([^{_ONE_WORD}]{{4,400}}+)"),
+        lazy_pattern(rf"(?:[ \t]{{1,4}}|=)(?!-)([^{_ONE_WORD}]{{0,400}}+)\Z"),
         reach=40,
     ),
     NamedForm(
         "password glued to an option",
         ("-p",),
-        re.compile(
+        lazy_pattern(
             rf"(?<![a-z0-9_.-])(?:mysql[a-z_]{{0,20}}|mariadb[a-z-]{{0,20}}|sshpass|7z[a-z]?|u?n?rar){_OTHERS}-p\Z"
         ),
-        re.compile(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
-        re.compile(rf"({_OPEN_WORDS})\Z"),
+        lazy_pattern(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
+        lazy_pattern(rf"({_OPEN_WORDS})\Z"),
         reach=300,
     ),
     NamedForm(
         "password after an option",
         ("-p", "-a", "-w"),
-        re.compile(
+        lazy_pattern(
             rf"(?<![a-z0-9_.-])(?:(?:sshpass|mongo[a-z]{{0,20}}|(?:docker|podman|helm|oc|az)(?:[ \t][a-z]{{1,20}}){{0,2}}[ \t]login"
             rf"|un(?:zip|rar)|zip|sqlcmd|htpasswd){_OTHERS}-p|redis-cli{_OTHERS}-a|ldap[a-z]{{3,10}}{_OTHERS}-w)\Z"
         ),
-        re.compile(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
-        re.compile(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
+        lazy_pattern(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
+        lazy_pattern(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
         reach=300,
     ),
     NamedForm(
         "user and password of a client",
         ("-u", "-user"),
-        re.compile(rf"(?<![a-z0-9_.-])(?:curl|wget|https?|xh){_OTHERS}-(?:u|-(?:proxy-)?user)\Z"),
-        re.compile(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
-        re.compile(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
+        lazy_pattern(rf"(?<![a-z0-9_.-])(?:curl|wget|https?|xh){_OTHERS}-(?:u|-(?:proxy-)?user)\Z"),
+        lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
+        lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
         reach=300,
     ),
     NamedForm(
         "Telegram",
         tuple(f"{digit}:" for digit in range(10)),
-        re.compile(r"(?<![0-9])[0-9]{6,12}:\Z"),
-        re.compile(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
-        re.compile(r"([A-Za-z0-9_-]{0,46}+)\Z"),
+        lazy_pattern(r"(?<![0-9])[0-9]{6,12}:\Z"),
+        lazy_pattern(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
+        lazy_pattern(r"([A-Za-z0-9_-]{0,46}+)\Z"),
     ),
     NamedForm(
         "Mailgun, Mailchimp",
         tuple(f"{digit}-" for digit in "0123456789abcdef"),
-        re.compile(r"(?:(?<![0-9a-z_-])|(?<=\\[nrt]))([0-9a-f]{32})-\Z"),
-        re.compile(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
-        re.compile(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
+        lazy_pattern(r"(?:(?<![0-9a-z_-])|(?<=\\[nrt]))([0-9a-f]{32})-\Z"),
+        lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
+        lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         reach=40,
     ),
     NamedForm(
         "quoted value of a name",
         _NAME_ENDS,
         NAMES,
-        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
-        re.compile(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
+        lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{8,400}}+)(?=\\{{0,3}}["'])"""),
+        lazy_pattern(rf"""{_GAP}{_QUOTE}{PLACEHOLDER}([^{_ONE_WORD}]{{0,400}}+\\{{0,3}})\Z"""),
     ),
     NamedForm(
         "bare value of a name",
         _NAME_ENDS,
         NAMES,
-        re.compile(rf"{_GAP}(?:{_QUOTE})?{CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
-        re.compile(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
+        lazy_pattern(rf"{_GAP}(?:{_QUOTE})?{CODE}({_LOOSE}{{12,4000}}+)(?![(\[])"),
+        lazy_pattern(rf"{_GAP}(?:{_QUOTE})?({_LOOSE}*+)\Z"),
     ),
     NamedForm(
         "bearer",
         ("bearer",),
         _ALONE,
-        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
+        lazy_pattern(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9])({_LOOSE}{{16,4000}}+)"),
+        lazy_pattern(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
     ),
     NamedForm(
         "basic",
         ("basic",),
         _ALONE,
-        re.compile(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
-        re.compile(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
+        lazy_pattern(rf"[ \t]{{1,4}}(?={_LOOSE}{{1,80}}?[0-9=])({_LOOSE}{{16,4000}}+)"),
+        lazy_pattern(rf"[ \t]{{1,4}}({_LOOSE}*+)\Z"),
     ),
     NamedForm(
         "address with a password",
         ("://",),
         _ANYWHERE,
-        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:{PLACEHOLDER}([^/@{_ONE_WORD}]{{1,1024}}+)(?=@)"""),
-        re.compile(rf"""[^:/@{_ONE_WORD}]{{0,256}}:([^/@{_ONE_WORD}]{{0,1024}}+)\Z"""),
+        lazy_pattern(rf"""[^:/@{_ONE_WORD}]{{0,256}}:{PLACEHOLDER}([^/@{_ONE_WORD}]{{1,1024}}+)(?=@)"""),
+        lazy_pattern(rf"""[^:/@{_ONE_WORD}]{{0,256}}:([^/@{_ONE_WORD}]{{0,1024}}+)\Z"""),
     ),
     NamedForm(
         "address with a token",
         ("://",),
         _ANYWHERE,
-        re.compile(r"(?=[A-Za-z_-]{0,40}[0-9])([A-Za-z0-9_-]{20,256}+)(?=@)"),
-        re.compile(r"([A-Za-z0-9_-]{16,256}+)\Z"),
+        lazy_pattern(r"(?=[A-Za-z_-]{0,40}[0-9])([A-Za-z0-9_-]{20,256}+)(?=@)"),
+        lazy_pattern(r"([A-Za-z0-9_-]{16,256}+)\Z"),
     ),
     NamedForm(
         "connection string",
         ("pwd",),
-        re.compile(r";[ \t]{0,4}pwd\Z"),
-        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{4,400}}+)"),
-        re.compile(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{0,400}}+)\Z"),
+        lazy_pattern(r";[ \t]{0,4}pwd\Z"),
+        lazy_pattern(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{4,400}}+)"),
+        lazy_pattern(rf"[ \t]{{0,4}}=[ \t]{{0,4}}([^{_ONE_WORD}]{{0,400}}+)\Z"),
     ),
     NamedForm(
         "signed address",
         ("sig=", "signature=", "key=", "token="),
-        re.compile(r"[?&](?:sig|key|api[_-]?key|access_token|x-(?:amz|goog)-signature)=\Z"),
-        re.compile(rf"({_SIGNED}{{16,4000}}+)"),
-        re.compile(rf"({_SIGNED}*+)\Z"),
+        lazy_pattern(r"[?&](?:sig|key|api[_-]?key|access_token|x-(?:amz|goog)-signature)=\Z"),
+        lazy_pattern(rf"({_SIGNED}{{16,4000}}+)"),
+        lazy_pattern(rf"({_SIGNED}*+)\Z"),
     ),
 )  # fmt: skip

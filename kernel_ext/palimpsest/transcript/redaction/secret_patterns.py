@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from palimpsest.transcript.redaction.named_forms import CODE, NAMED, NAMES, PLACEHOLDER, NamedForm
 from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MOST_GROWING = 16_384
 """Characters: the longest private key in use takes 6,400; what is longer is no key."""
@@ -28,9 +29,9 @@ LONGEST_REMEMBERED = 500
 CONTEXT = 200
 """Characters before a piece of text, in which a secret may begin that the piece continues."""
 
-_FIELD = re.compile(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
-_SECRET_WORDS = re.compile(
+_FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
+_CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
+_SECRET_WORDS = lazy_pattern(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|pw|secrets?|credentials?|creds|token|tokens|jwt|bearer|otp"
     r"|dsn|webhook|cookies?|apikeys?|authorization|connection_string|conn_str"
     r"|(?:api|access|secret|private|auth|encryption|signing|ssh|account|master|app|service)_?keys?"
@@ -38,16 +39,16 @@ _SECRET_WORDS = re.compile(
 )
 _BEGIN = "-----BEGIN "
 _BETWEEN = r"""(?:[\s"',]|\\+[nrt"'])"""
-_PEM = re.compile(
+_PEM = lazy_pattern(
     rf"""-----BEGIN\ [A-Z0-9 ]{{0,40}}?PRIVATE\ KEY(?:\ BLOCK)?-----
     (?:{_BETWEEN}{{0,40}}+(?:(?:Proc-Type|DEK-Info|Comment|Version):[^\n\\]{{0,200}}+|[A-Za-z0-9+/=]{{16,}}+))*+
     (?:{_BETWEEN}{{0,40}}+[A-Za-z0-9+/=]{{1,76}}+)?+
     (?:{_BETWEEN}{{0,40}}+-----END\ [A-Z0-9 ]{{0,60}}-----)?""",
     re.VERBOSE,
 )
-_PEM_OPEN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
+_PEM_OPEN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
 _PEM_CHARS = LETTERS_DIGITS + "+/=-:,._()\\\"' \t\r\n"
-_ESCAPED = re.compile(r"\\[nrtbf]")
+_ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
 Span = tuple[int, int]
 

@@ -8,6 +8,8 @@ import re
 import string
 from dataclasses import dataclass
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 LETTERS_DIGITS = string.ascii_letters + string.digits
 WORD = LETTERS_DIGITS + "_-"
 DOTTED = WORD + "."
@@ -29,7 +31,7 @@ class TokenForm:
 
 
 def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
-    return TokenForm(name, tuple(heads.split()), re.compile(body), chars)
+    return TokenForm(name, tuple(heads.split()), lazy_pattern(body), chars)
 
 
 _W = "[A-Za-z0-9_-]"

@@ -4,12 +4,12 @@ Border: pure; values in, sentences out, each with its place. Whole words of one 
 words need are what people write, and are not named.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 from palimpsest.transcript.visible_text import BIDI, BLANKS, escape, unreadable, visible_line
 
 MOST_SENTENCES = 12
@@ -26,11 +26,11 @@ TAB_COLUMNS = 8
 COMMANDS = frozenset({"command", "cmd"})
 """Keys of values that a shell reads."""
 
-_RUN = re.compile(rf"[ \t{BLANKS}]{{5,}}")
-_EMPTY_LINE = re.compile(rf"[ \t\f{BLANKS}]*\r?")
-_WORD = re.compile(r"[^\W\d_]+")
-_BIDI = re.compile(f"[{BIDI}]")
-_BLANK = re.compile(f"[{BLANKS}]")
+_RUN = lazy_pattern(rf"[ \t{BLANKS}]{{5,}}")
+_EMPTY_LINE = lazy_pattern(rf"[ \t\f{BLANKS}]*\r?")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_BIDI = lazy_pattern(f"[{BIDI}]")
+_BLANK = lazy_pattern(f"[{BLANKS}]")
 _IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO")
 _LOOKS_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿονριυαγχκϲϳ")
 """Greek letters that look like Latin ones; others, as in Δt, are only what they are."""
@@ -46,7 +46,7 @@ _LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("\uff1c\u2039\u02c2\ufe64", "<"),
     **dict.fromkeys("\uff1e\u203a\u02c3\ufe65", ">"),
 }
-_SIGN = re.compile(f"[{''.join(_LOOK_ALIKES)}]")
+_SIGN = lazy_pattern(f"[{''.join(_LOOK_ALIKES)}]")
 
 
 def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from palimpsest.model.rehearsal.parsing.cell_source import CellSource, Edit, root_name
 from palimpsest.model.rehearsal.parsing.error_report import ToldVariable
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 NUMBERS = {"int", "float", "bool", "int64", "int32", "float64", "float32"}
 TABLES = {"DataFrame", "Series", "ndarray", "Index"}
@@ -20,16 +21,16 @@ OPERATORS: dict[str, type[ast.AST]] = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod, "**": ast.Pow,
     "<": ast.Lt, ">": ast.Gt, "<=": ast.LtE, ">=": ast.GtE,
 }  # fmt: skip
-_CONCATENATE = re.compile(
+_CONCATENATE = lazy_pattern(
     r"can only concatenate str \(not \"([\w.]+)\"\) to str|must be str, not ([\w.]+)"
 )
-_OPERANDS = re.compile(
+_OPERANDS = lazy_pattern(
     r"unsupported operand type\(s\) for (\S+?)=?(?: or pow\(\))?: '([\w.]+)' and '([\w.]+)'"
 )
-_COMPARED = re.compile(r"'([<>]=?)' not supported between instances of '([\w.]+)' and '([\w.]+)'")
-_REPEATED = re.compile(r"can't multiply sequence by non-int of type '([\w.]+)'")
-_JOINED = re.compile(r"sequence item \d+: expected str instance, (\w+) found")
-_COUNTED = re.compile(r"'(str|float)' object cannot be interpreted as an integer")
+_COMPARED = lazy_pattern(r"'([<>]=?)' not supported between instances of '([\w.]+)' and '([\w.]+)'")
+_REPEATED = lazy_pattern(r"can't multiply sequence by non-int of type '([\w.]+)'")
+_JOINED = lazy_pattern(r"sequence item \d+: expected str instance, (\w+) found")
+_COUNTED = lazy_pattern(r"'(str|float)' object cannot be interpreted as an integer")
 
 
 @dataclass(frozen=True)

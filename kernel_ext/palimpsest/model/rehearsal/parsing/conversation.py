@@ -10,32 +10,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
 """The user message under which the engine puts a compaction's summary."""
 ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|notebook|context|note"
-_OPENING_ASIDE = re.compile(
+_OPENING_ASIDE = lazy_pattern(
     rf"\A\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
 )
-_CLOSING_ASIDE = re.compile(
+_CLOSING_ASIDE = lazy_pattern(
     rf"(?<=\S)\s*\n\n<({ENGINE_TAGS_PATTERN})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
 )
-_STEERED = re.compile(
+_STEERED = lazy_pattern(
     r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
     re.DOTALL,
 )
 """How an older agent marks a user message that came in the middle of a turn."""
-_ASIDE = re.compile(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
-_HOW_TO_FIX = re.compile(
+_ASIDE = lazy_pattern(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
+_HOW_TO_FIX = lazy_pattern(
     r"(?:\A|(?<=</notebook>))\s*Find what is wrong, and look at the data where that is needed\.[^\n]*\s*\Z"
 )
 """What the engine asks for below the error that a prompt wants mended."""
-_ERROR_NOTE = re.compile(
+_ERROR_NOTE = lazy_pattern(
     r"^<notebook>\nThe error that the user means\b.*?^</notebook>$", re.DOTALL | re.MULTILINE
 )
-_MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
+_MEDIA_NOTE = lazy_pattern(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

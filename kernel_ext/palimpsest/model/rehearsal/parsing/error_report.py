@@ -9,26 +9,28 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
 REDACTED = "[redacted]"
 """What the engine puts in the place of a secret."""
 _TAGS = "notebook|variables|versions|cell|source|stdout|stderr|result|display|error"
-_ESCAPED = re.compile(rf"&lt;(?=/?(?:{_TAGS})\b)", re.IGNORECASE)
-_CELL = re.compile(r"(?m)^<cell([^>\n]*)>$")
-_CUT = re.compile(r"(?m)^\[[\d,]+ characters left out\]$")
-_VARIABLE = re.compile(r"(?m)^- ([^\W\d]\w*): ([^,\n]*)(?:, (.*))?$")
-_FRAME_SHAPE = re.compile(r"[\d,]+ rows x (\d+) columns(?:: (.*))?\Z")
-_HEADING = re.compile(r"(?m)^([\w.]+) +Traceback \(most recent call last\)$")
-_LAST_LINE = re.compile(
+_ESCAPED = lazy_pattern(rf"&lt;(?=/?(?:{_TAGS})\b)", re.IGNORECASE)
+_CELL = lazy_pattern(r"(?m)^<cell([^>\n]*)>$")
+_CUT = lazy_pattern(r"(?m)^\[[\d,]+ characters left out\]$")
+_VARIABLE = lazy_pattern(r"(?m)^- ([^\W\d]\w*): ([^,\n]*)(?:, (.*))?$")
+_FRAME_SHAPE = lazy_pattern(r"[\d,]+ rows x (\d+) columns(?:: (.*))?\Z")
+_HEADING = lazy_pattern(r"(?m)^([\w.]+) +Traceback \(most recent call last\)$")
+_LAST_LINE = lazy_pattern(
     r"(?m)^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Group))(?:: (.*))?$"
 )
-_CELL_FRAME = re.compile(
+_CELL_FRAME = lazy_pattern(
     r"\s*(?:File )?(?:(?:Cell|Input) In ?\[(?P<cell>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>|(?P<timed><timed \w+>))"
     r"(?:, line (?P<line>\d+)|:(?P<short>\d+)|, in <cell line: (?P<wide>\d+)>)?"
 )
-_OTHER_FRAME = re.compile(r"(?:File |~|/|[A-Za-z]:\\|<)")
+_OTHER_FRAME = lazy_pattern(r"(?:File |~|/|[A-Za-z]:\\|<)")
 _NO_SOURCE = "Could not get source"
 """What IPython shows for a line whose text it does not have."""
-_ARROW = re.compile(r"-+> ?(\d+)(?: (.*))?\Z")
+_ARROW = lazy_pattern(r"-+> ?(\d+)(?: (.*))?\Z")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 EXTENSIONS = [
     "py",
@@ -72,20 +73,20 @@ EXTENSIONS = [
 DATA_EXTENSIONS = ("csv", "tsv", "parquet", "feather", "xlsx", "xls", "json", "jsonl", "gz")
 BARE_FILES = ("README", "LICENSE", "NOTICE", "CHANGELOG", "Makefile", "Dockerfile", "AGENTS")
 
-_FENCE = re.compile(r"```[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_TICK = re.compile(r"`([^`\n]+)`")
-_QUOTE = re.compile(
+_FENCE = lazy_pattern(r"```[ \t]*([\w+-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_TICK = lazy_pattern(r"`([^`\n]+)`")
+_QUOTE = lazy_pattern(
     r"\"([^\"]+)\""
     r"|\u201c([^\u201d]+)\u201d"
     r"|\u2018([^\u2019]+)\u2019"
     r"|\u00ab\s*([^\u00bb]+?)\s*\u00bb"
     r"|(?<![\w'])'([^']+)'(?!\w)"
 )
-_GLOB = re.compile(r"(?<!\S)[\w./-]*\*(?:\*?/|\*?\.)?[\w./*-]*")
-_MENTION = re.compile(r"(?<![\w.])@([^\W\d]\w*)")
-_TOKEN = re.compile(r"[^\s,;:!?()\[\]{}\"'`\u201c\u201d<>|=]+")
-_EXTENSION = re.compile(rf"\.(?:{'|'.join(EXTENSIONS)})$", re.IGNORECASE)
-_FOLDER = re.compile(r"(?:~|\.{1,2})?/[\w./+-]*|[\w.+-]+(?:/[\w.+-]+)*/|[\w.+-]+(?:/[\w.+-]+)+")
+_GLOB = lazy_pattern(r"(?<!\S)[\w./-]*\*(?:\*?/|\*?\.)?[\w./*-]*")
+_MENTION = lazy_pattern(r"(?<![\w.])@([^\W\d]\w*)")
+_TOKEN = lazy_pattern(r"[^\s,;:!?()\[\]{}\"'`\u201c\u201d<>|=]+")
+_EXTENSION = lazy_pattern(rf"\.(?:{'|'.join(EXTENSIONS)})$", re.IGNORECASE)
+_FOLDER = lazy_pattern(r"(?:~|\.{1,2})?/[\w./+-]*|[\w.+-]+(?:/[\w.+-]+)*/|[\w.+-]+(?:/[\w.+-]+)+")
 
 
 @dataclass(frozen=True)

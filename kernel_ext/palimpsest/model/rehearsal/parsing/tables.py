@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
-NUMERIC = re.compile(r"u?int|float|decimal|complex|double|bigint", re.IGNORECASE)
-TEMPORAL = re.compile(r"datetime|period|timestamp|date\d*\b", re.IGNORECASE)
+NUMERIC = lazy_pattern(r"u?int|float|decimal|complex|double|bigint", re.IGNORECASE)
+TEMPORAL = lazy_pattern(r"datetime|period|timestamp|date\d*\b", re.IGNORECASE)
 DTYPE = (
     r"u?int(?:8|16|32|64)|float(?:16|32|64)|bool(?:ean)?|object|str(?:ing)?|category|complex\d+"
     r"|datetime64\[[^\]]*\]|timedelta64\[[^\]]*\]|period\[[^\]]*\]|U?Int(?:8|16|32|64)|Float(?:32|64)"
@@ -80,7 +81,7 @@ class Variable:
         return self.kind == "DataFrame"
 
 
-_LINE = re.compile(r"^[\s*\-\u2022|]*[`']?([^\W\d]\w*)[`']?\s*[:|(=]\s*[`']?([\w.]+)")
+_LINE = lazy_pattern(r"^[\s*\-\u2022|]*[`']?([^\W\d]\w*)[`']?\s*[:|(=]\s*[`']?([\w.]+)")
 DATA_KINDS = {
     "DataFrame", "Series", "ndarray", "list", "tuple", "set", "frozenset", "dict", "str", "int", "float",
     "bool", "complex", "bytes", "Index", "OrderedDict", "defaultdict", "Counter", "deque", "date",
@@ -126,12 +127,12 @@ def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:
     return tuple(Column(key, str(dtype)) for key, dtype in pairs.items())
 
 
-_COUNTED = re.compile(
+_COUNTED = lazy_pattern(
     r"(?:\d[\d,]*)\s*(?:rows\s*)?(?:x|\u00d7|by|and|,)\s*(\d+)\s*columns|\(\d+, (\d+)\)|(\d+) columns",
     re.IGNORECASE,
 )
-_INFO = re.compile(rf"^\s*\d+\s+(.+?)\s+\d+ non-null\s+({DTYPE})\s*$")
-_COLUMN = re.compile(rf"^[\s*\-\u2022|]*(.+?)(?:\s*[:|(]\s*|\s{{2,}}|\t)({DTYPE})(?![\w.])")
+_INFO = lazy_pattern(rf"^\s*\d+\s+(.+?)\s+\d+ non-null\s+({DTYPE})\s*$")
+_COLUMN = lazy_pattern(rf"^[\s*\-\u2022|]*(.+?)(?:\s*[:|(]\s*|\s{{2,}}|\t)({DTYPE})(?![\w.])")
 
 
 def parse_description(text: str) -> tuple[Column, ...]:

@@ -10,31 +10,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-_SECTION = re.compile(
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
+
+_SECTION = lazy_pattern(
     r"(?m)^\[(stdout|stderr|result|images|shown to the user|error|left behind|interrupted)\]$"
 )
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"(?i)\A\W*(?:error:\s*)?(?:the user (?:has )?(?:rejected|denied|declined|refused)|a permission rule denies"
     r"|permission denied|this call needs a person'?s permission|rejected by the user|not allowed by)"
 )
-_INTERRUPTED = re.compile(r"(?i)\A\W*\[?(?:tool execution was interrupted|tool execution aborted)")
-_CLEARED = re.compile(
+_INTERRUPTED = lazy_pattern(
+    r"(?i)\A\W*\[?(?:tool execution was interrupted|tool execution aborted)"
+)
+_CLEARED = lazy_pattern(
     r"(?i)\A\W*(?:\[?old tool result content cleared|\[?no result was recorded|\[?[\w ]*output[\w ,]*\b(?:cleared|pruned)\b)"
 )
-_ERROR_LINE = re.compile(r"(?m)^(\w*(?:Error|Exception|Warning|Interrupt|Exit)): ?(.*)$")
-_TOOL_ERROR = re.compile(
+_ERROR_LINE = lazy_pattern(r"(?m)^(\w*(?:Error|Exception|Warning|Interrupt|Exit)): ?(.*)$")
+_TOOL_ERROR = lazy_pattern(
     r"(?i)^(?:error\b|there is no\b|.*\b(?:does not exist|not found|no such file|cannot be (?:read|written|shown|changed)|is a folder|is a binary"
     r"|could not be|is not a valid|is neither|occurs \d+ times|outside the project|has only \d+ lines|is invalid|are invalid))"
 )
-_CUT = re.compile(
+_CUT = lazy_pattern(
     r"(?m)^\.\.\.\d+ \w+ truncated\.\.\.|more characters were left out|the middle is left out|^\[\d+ characters left out\]$"
 )
 """Marks that the engine and a long print put in the place of omitted text."""
-_ELIDED = re.compile(
+_ELIDED = lazy_pattern(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
 """Marks that pandas puts in the place of omitted rows, columns and long texts, and below such a table."""
-NUMBER = re.compile(
+NUMBER = lazy_pattern(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
 )

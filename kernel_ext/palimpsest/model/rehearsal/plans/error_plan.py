@@ -37,6 +37,7 @@ from palimpsest.model.rehearsal.parsing.tables import Variable, parse_descriptio
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, literal, quoted, span
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
 from palimpsest.model.rehearsal.plans.table_search import list_variables
+from palimpsest.transcript.strings.lazy_patterns import lazy_pattern
 
 MEANINGS = {
     "KeyError": "a key or a column was asked for that is not there",
@@ -70,17 +71,17 @@ SHORTEST_NAME = 3
 MOST_LISTED = 20
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
 _LEFT = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
-_NO_ATTRIBUTE = re.compile(r"'(?:DataFrame|DataFrameGroupBy)' object has no attribute '(\w+)'")
-_LISTED_KEYS = re.compile(
+_NO_ATTRIBUTE = lazy_pattern(r"'(?:DataFrame|DataFrameGroupBy)' object has no attribute '(\w+)'")
+_LISTED_KEYS = lazy_pattern(
     r"(?:None of (?:\[Index\()?|Label\(s\) )?(\[.*?\])(?:, dtype=.*| not (?:in index|found in axis)| are in the .*| do not exist)\Z",
     re.DOTALL,
 )
 """How pandas names several columns that are missing."""
-_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+_NOT_DEFINED = lazy_pattern(r"name '(\w+)' is not defined")
 _NOT_FOUND = (
-    re.compile(r"\[Errno 2\] No such file or directory: (.+)\Z", re.DOTALL),
-    re.compile(r"\[Errno 2\] File (?:b)?('.+'|\".+\") does not exist"),
-    re.compile(r"(.+) not found\.\Z"),
+    lazy_pattern(r"\[Errno 2\] No such file or directory: (.+)\Z", re.DOTALL),
+    lazy_pattern(r"\[Errno 2\] File (?:b)?('.+'|\".+\") does not exist"),
+    lazy_pattern(r"(.+) not found\.\Z"),
 )
 
 
