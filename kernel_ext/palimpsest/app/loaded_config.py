@@ -7,6 +7,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ _NAMED_ONLY = re.compile(r"mcp\..*\.(env|headers)")
 WAITS = "Waits until you trust this project with %agent config trust"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoadedConfig:
     """The merged settings, where each came from, and what was wrong."""
 
@@ -97,7 +98,7 @@ class LoadedConfig:
         """Return whether the merged value comes from an untrusted project."""
         return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
 
-    @property
+    @cached_property
     def policy(self) -> ConfiguredPolicy:
         """The context policy that the settings make."""
         return configured_policy(self.value, self.locked)

@@ -63,6 +63,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joi
 
 MOST_FILES = 500
 """Files that a step's patch part names; an unpacked archive has thousands."""
+DELTAS = (TextDelta, ReasoningDelta, ToolInputDelta)
 KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
 
 
@@ -466,8 +467,10 @@ class StreamProcessor:
 
 def _whole(event: StreamEvent) -> StreamEvent:
     """Return the event with surrogates joined; not in a delta's text, which the next delta may complete."""
-    if not isinstance(event, TextDelta | ReasoningDelta | ToolInputDelta):
+    if not isinstance(event, DELTAS):
         return with_joined_surrogates(event)
+    if event.id.isascii() and not getattr(event, "metadata", None):
+        return event
     changed = with_joined_surrogates(event)
     return event if changed is event else replace(changed, text=event.text)
 

@@ -362,9 +362,10 @@ class RedactedSpecs:
             self._values, self._known = values, {}
         given, shown = self._known.get(spec.name, (None, spec))
         if given != spec:
-            shown = redacted_value(spec, self._secrets.clean)
             # A copy: a server that changes its schema in place gives the same object again.
-            self._known[spec.name] = spec.model_copy(deep=True), shown
+            given = spec.model_copy(deep=True)
+            shown = redacted_value(given, self._secrets.clean)
+            self._known[spec.name] = given, shown
         return shown
 
 

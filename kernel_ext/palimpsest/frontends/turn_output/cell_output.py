@@ -38,6 +38,8 @@ FAST_CHARS = 5_000
 """Up to this length a segment is refreshed fast, beyond it slowly."""
 FIRST_SECONDS = 0.03
 """Delay before the first text of a turn is shown: almost none, since a person waits for it."""
+STEP_SECONDS = 0.1
+"""Steps that follow each other faster are shown together."""
 
 
 class CellOutput:
@@ -180,8 +182,10 @@ class CellOutput:
             return True
         if (changes, steps) == self._seen:
             return False
-        if steps != self._seen[1] or not self._any_words:
+        if not self._any_words:
             return waited >= FIRST_SECONDS
+        if steps != self._seen[1]:
+            return waited >= STEP_SECONDS
         return not self._watched() and waited >= self._interval()
 
     def _interval(self) -> float:

@@ -295,7 +295,10 @@ class LitellmModel:
         if model.ref.variant is not None:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
-            arguments["tools"] = [tool_definition(spec, target) for spec in request.tools]
+            # Copies, since litellm changes what it is given.
+            arguments["tools"] = [
+                copy.deepcopy(tool_definition(spec, target)) for spec in request.tools
+            ]
         if target.window_asked:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             asked = {"num_ctx": model.window} if model.window else {}

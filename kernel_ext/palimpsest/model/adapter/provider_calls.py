@@ -40,6 +40,8 @@ SEARCH = "web_search"
 GOOGLE_SEARCH = "google_search"
 URL_CONTEXT = "url_context"
 CODE_EXECUTION = "code_execution"
+ADDED = frozenset({"annotations", "citations", "executed_tools"})
+"""Fields that servers add to the deltas of OpenAI's chunks."""
 FAILED = "The provider could not run it: {why}"
 
 
@@ -300,12 +302,16 @@ class ProviderCalls:
         first = choices[0] if isinstance(choices, list) and choices else None
         for place in ("delta", "message"):
             said = field(first, place)
+            if said is None or (isinstance(said, dict) and ADDED.isdisjoint(said)):
+                continue
             self._cited(field(said, "annotations"))
             self._cited(field(said, "citations"))
             for one in _all(field(said, "executed_tools")):
                 self._executed_tool(one)
 
     def _cited(self, found: Any) -> None:
+        if found is None:
+            return
         for one in _all(found):
             if isinstance(one, str):
                 self._cite(one)

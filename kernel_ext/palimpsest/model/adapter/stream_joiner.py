@@ -258,13 +258,14 @@ class StreamJoiner:
         return f"{kind}_{self._blocks}"
 
     def _say(self, text: str) -> Iterator[StreamEvent]:
-        yield from self._end_reasoning()
+        if self._reasoning_id is not None:
+            yield from self._end_reasoning()
         if self._text_id is None:
             self._text_id = self._new_id("text")
             yield TextStarted(self._text_id)
         self.text.append(text)
         self._said.append(text)
-        if text.strip():
+        if self._calls.calls and text.strip():
             self._followed |= {call.id for call in self._calls.calls}
         yield TextDelta(self._text_id, text)
 

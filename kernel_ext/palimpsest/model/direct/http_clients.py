@@ -15,7 +15,7 @@ import ssl
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -98,7 +98,7 @@ async def posted(
     answer: StreamedResponse | None = None
     try:
         request = lease.client.build_request(
-            "POST", url, headers=dict(headers), content=content, timeout=seconds
+            "POST", _address(url), headers=dict(headers), content=content, timeout=seconds
         )
         answer = StreamedResponse(await _sent(lease, request))
         if answer.response.is_error:
@@ -108,6 +108,11 @@ async def posted(
         if answer is not None:
             await answer.response.aclose()
         await lease.end(is_whole=answer is not None and answer.is_whole)
+
+
+@lru_cache(maxsize=16)
+def _address(url: str) -> httpx.URL:
+    return httpx.URL(url)
 
 
 async def _sent(lease: BorrowedClient, request: httpx.Request) -> httpx.Response:

@@ -9,6 +9,7 @@ tool itself still validates its input.
 import copy
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, assert_never
 
 from palimpsest.model.wire.schema_repair import repaired, with_plain_names
@@ -32,7 +33,31 @@ ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
 
 
 def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
-    """Return the definition of a tool in OpenAI's format, as far as this provider accepts it."""
+    """Return the definition of a tool in OpenAI's format, as far as this provider accepts it.
+
+    It is kept for the next request with the same spec, so it must not be changed.
+    """
+    return _definition(SameSpec(spec), target)
+
+
+class SameSpec:
+    """A spec that is equal to itself alone: its schema has no hash, and comparing it is slow."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.spec = spec
+
+    def __hash__(self) -> int:
+        return id(self.spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameSpec) and other.spec is self.spec
+
+
+@lru_cache(maxsize=512)
+def _definition(same: SameSpec, target: ProviderProfile) -> dict[str, Any]:
+    spec = same.spec
     parameters = in_subset(
         copy.deepcopy(spec.parameters),
         target.schema_subset,

@@ -237,6 +237,8 @@ class EffectiveRules:
 
     def own_mode(self, session: SessionInfo) -> Mode | None:
         """Return the mode that was chosen for this very session, as far as it was granted; None for none."""
+        if not session.mode_own:
+            return None
         return held_mode(session, self.mode, self.grants.newest(session.id, "mode"))
 
     def own_budget(self, session: SessionInfo) -> Budget:

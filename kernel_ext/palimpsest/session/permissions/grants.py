@@ -263,9 +263,9 @@ class Grants:
         path, number = self._path, self.number
         if self._in_memory or path is None or number is None:
             return
-        known = number.known()
         try:
             status = path.stat()
+            known = number.known()
             seen = (status.st_mtime_ns, status.st_size, status.st_ino, known)
             if seen == self._seen:
                 return

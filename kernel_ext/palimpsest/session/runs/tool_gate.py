@@ -115,7 +115,7 @@ class ToolGate:
         Where no user can be asked, the call is refused once, with a sentence for the model; the same
         loop again ends the turn, and so does one loop too many. Raises PermissionDenied.
         """
-        calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
+        calls = newest_calls(self._log.state.messages(), upto=call.id)
         found = repeated_calls(calls)
         if not found:
             return
@@ -159,35 +159,29 @@ def _ended(words: str) -> PermissionDenied:
     )
 
 
-def _turn_of(messages: Messages, call_id: str) -> int:
-    """Return the index of the message that began a call's turn; searched from the end, where it mostly is."""
+def newest_calls(messages: Messages, *, upto: str) -> list[str]:
+    """Return the newest calls of a call's turn, up to it, oldest first: as many as a loop can be told by."""
+    calls: list[str] = []
     found = False
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
-        found = found or any(
-            isinstance(part, ToolPart) and part.call_id == call_id for part in message.parts
-        )
+    for message in reversed(messages):
+        for part in reversed(message.parts):
+            if not isinstance(part, ToolPart):
+                continue
+            found = found or part.call_id == upto
+            # What the provider ran itself was no call of ours, and repeats nothing.
+            told = part.metadata or {}
+            is_ours = not (told.get("failed_attempt") or told.get("provider_executed"))
+            if found and is_ours:
+                calls.append(fingerprint(part.tool, part.state.input))
+                if len(calls) == max(PERIODS) * ROUNDS:
+                    return calls[::-1]
         if (
             found
             and isinstance(message.info, UserMessage)
             and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
         ):
-            return at
-    return 0
-
-
-def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
-    calls: list[str] = []
-    for message in messages[_turn_of(messages, upto) :]:
-        for part in message.parts:
-            told = getattr(part, "metadata", None) or {}
-            # What the provider ran itself was no call of ours, and repeats nothing.
-            is_ours = not (told.get("failed_attempt") or told.get("provider_executed"))
-            if isinstance(part, ToolPart) and is_ours:
-                calls.append(fingerprint(part.tool, part.state.input))
-                if part.call_id == upto:
-                    return calls
-    return calls
+            break
+    return calls[::-1]
 
 
 def fingerprint(tool: str, given: dict[str, Any]) -> str:

@@ -144,7 +144,8 @@ class Journal:
             if sync:
                 self._sync_seq = self.state.seq
                 self._urgent = True
-            self._wake.notify()
+            if self._sleeping or self._urgent:  # a writer that collects for a tick is left alone
+                self._wake.notify()
             return self.state.seq
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:

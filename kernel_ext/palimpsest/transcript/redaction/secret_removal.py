@@ -12,6 +12,7 @@ secret loses its signature instead.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,7 +35,7 @@ from palimpsest.transcript.redaction.secret_patterns import (
     unfinished_secret_start,
 )
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
-from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
+from palimpsest.transcript.strings.surrogates import PLAIN, joined_surrogates, open_surrogate
 
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")
 """An address with a password; what follows a machine's name after a colon is its port."""
@@ -98,19 +99,24 @@ def _is_passphrase(value: str) -> bool:
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
+    return _collected(tuple(environment.items()), frozenset(HELD))
+
+
+@lru_cache(maxsize=4)
+def _collected(variables: tuple[tuple[str, str], ...], settings: frozenset[str]) -> tuple[str, ...]:
     named = {
         value
-        for name, value in environment.items()
+        for name, value in variables
         if is_secret_name(name) and (is_worth_hiding(value) or _is_passphrase(value))
     }
     held: set[str] = set()
-    for value in environment.values():
+    for _, value in variables:
         found = [value[begin:end] for begin, end in secret_spans(value)]
         held.update(one for one in found if len(one) >= SHORTEST_SECRET)
         if (found or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
             # The password alone may be too short to be looked for; the address with it is not.
             held.add(value)
-    return tuple(sorted(named | held | HELD, key=lambda value: (-len(value), value)))
+    return tuple(sorted(named | held | settings, key=lambda value: (-len(value), value)))
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:
@@ -249,6 +255,8 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets; the same object where there are none."""
+    if type(value) in PLAIN:
+        return value
     match value:
         case str():
             found = value if value.startswith(("data:", "blob:")) else scrub(value)

@@ -14,6 +14,9 @@ from pydantic import BaseModel
 FIRST_HALVES = ("\ud800", "\udbff")
 """The first and the last code unit that begins a pair."""
 
+PLAIN = frozenset({type(None), bool, int, float})
+"""Types of values that hold no text, which most fields have."""
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,11 @@ def with_joined_surrogates(value: T) -> T:
 
 
 def _whole(value: Any) -> Any:
+    kind = type(value)
+    if kind is str:
+        return joined_surrogates(value)
+    if kind in PLAIN:
+        return value
     match value:
         case str():
             return joined_surrogates(value)
