@@ -14,7 +14,6 @@ from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -22,7 +21,7 @@ from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
-from palimpsest.transcript.redaction.secret_removal import REDACTED
+from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets
 from palimpsest.transcript.values import Rule
 
 KEY = SECRETS["anthropic"]

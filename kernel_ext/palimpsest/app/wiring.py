@@ -53,7 +53,7 @@ from palimpsest.session.definitions.project_definitions import (
     register_definitions,
     skill_rules,
 )
-from palimpsest.session.engine import EngineThread, KernelSecrets
+from palimpsest.session.engine import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
@@ -94,6 +94,7 @@ from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo, Price
 
 if TYPE_CHECKING:

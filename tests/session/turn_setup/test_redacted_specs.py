@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.session.engine import KernelSecrets, RedactedSpecs
-from palimpsest.transcript.redaction.secret_removal import redacted_value
+from palimpsest.session.engine import RedactedSpecs
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets, redacted_value
 from palimpsest.transcript.values import ToolSpec
 
 ONE, OTHER = "hunter2-hunter2", "swordfish-swordfish"

@@ -35,10 +35,9 @@ from palimpsest.frontends.kernel.variable_types import (
     llm_repr,
     shape_of,
 )
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
-from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets, scrub
 
 MOST_ITEMS = 20
 REPR_CHARS = 2_000

@@ -11,7 +11,6 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
@@ -28,6 +27,7 @@ from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunne
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo
 
 
