@@ -65,7 +65,7 @@ def secret_spans(text: str) -> list[Span]:
             found.extend(_named_spans(text, lowered, named, named.whole))
     if _BEGIN in text:
         found.extend(match.span() for match in _PEM.finditer(text))
-    return merged_spans(found)
+    return merged_spans(found) if found else found
 
 
 def unfinished_secret_start(text: str) -> int:

@@ -196,7 +196,7 @@ def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
         while at >= 0:
             found.append((at, at + len(value)))
             at = text.find(value, at + len(value))
-    return merged_spans(found)
+    return merged_spans(found) if found else found
 
 
 def redacted(text: str, found: Iterable[Span]) -> str:
