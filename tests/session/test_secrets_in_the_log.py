@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def make_harness(root: Path, model: ScriptedModel, **more: Any) -> SessionHarnes
     made = SessionHarness(root, model, store=store, rules=FREELY, **more)
     environment = {"MY_API_KEY": OWN, "PATH": "/usr/bin:/bin"}
     made.services = dataclasses.replace(
-        made.services, environment=environment, secrets=KernelSecrets(environment)
+        made.services, environment=environment, secrets=KernelSecrets(environment, time.monotonic)
     )
     made.workspace = Workspace(made.services, this_owner("kernel-test"), project_id="project")
     return made

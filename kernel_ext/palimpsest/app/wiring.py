@@ -202,7 +202,7 @@ class App:
             cwd=self.start,
             user=_user(self.environment),
             environment=self.environment,
-            secrets=KernelSecrets(self.environment),
+            secrets=KernelSecrets(self.environment, time.monotonic),
             models=ModelServices(
                 model=model or self._model,
                 info=self.info,

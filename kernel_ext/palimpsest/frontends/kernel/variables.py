@@ -10,6 +10,7 @@ import ctypes
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,7 +50,7 @@ SECRET = "Its name says that it is a secret, so its value is not told."
 SHORTEST_KEY = 8
 """Bytes of a key that is taken out of texts; none, as in a test's kernel, is no key."""
 
-_SECRETS = KernelSecrets(os.environ)
+_SECRETS = KernelSecrets(os.environ, time.monotonic)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -1,5 +1,6 @@
 """The services that all sessions of a workspace share; ``app`` wires them once."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,5 +169,5 @@ class Services:
     """Login name of the kernel's user; empty where it is unknown."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The kernel's environment variables; processes that tools start get them without secrets."""
-    secrets: KernelSecrets = field(default_factory=lambda: KernelSecrets({}))
+    secrets: KernelSecrets = field(default_factory=lambda: KernelSecrets({}, time.monotonic))
     """The secret values that this kernel holds now; they are removed from logs and requests."""

@@ -11,7 +11,6 @@ secret loses its signature instead.
 """
 
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -152,9 +151,7 @@ _remembered = lru_cache(maxsize=4_096)(_scrubbed)
 class KernelSecrets:
     """Returns the secret values of an environment, reading it again when they are older than a second; cleans texts."""
 
-    def __init__(
-        self, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, environment: Mapping[str, str], now: Callable[[], float]) -> None:
         self._environment = environment
         self._now = now
         self._read_at: float | None = None
