@@ -26,7 +26,7 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.engine import SessionLog
@@ -167,13 +167,9 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         ids=Ids(clock, random.Random(3).randbytes),
         clock=clock,
         abort=Abort(),
-        root=Path(),
-        cwd=Path(),
-        setup=cast("Any", None),
-        deliver=lambda: False,
-        ask=cast("Any", None),
-        guard=cast("Any", None),
-        jitter=lambda: 0.0,
+        tools=cast("Any", None),
+        requests=RequestServices(setup=cast("Any", None), jitter=lambda: 0.0),
+        turn=cast("Any", None),
     )
     registry = Registry(builtin_tools(kernel=True))
     # Token counts of an earlier kernel are not known to this one.

@@ -10,7 +10,7 @@ from tests.e2e.test_saved_answer import POOR_CONTRAST
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SCRIPT = """from palimpsest.tools.workflow.task import TaskTool
-harness.services.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))
+harness.services.agents.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))
 harness.script(
     calls("task", description="Find the loader", prompt="Where are the penguins loaded?", agent="explore"),
     calls("glob", pattern="*.py").calls("grep", pattern="read_csv"),

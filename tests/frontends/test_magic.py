@@ -71,12 +71,12 @@ def test_what_could_not_be_sent_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.script()
     kernel.run("from tests.harness import kernel_session")
     kernel.run("small = kernel_session.INFO.model_copy(update={'window': 8_000})")
-    kernel.run("was = harness.services.info")
-    kernel.run("object.__setattr__(harness.services, 'info', lambda name, variant: small)")
+    kernel.run("was = harness.services.models.info")
+    kernel.run("object.__setattr__(harness.services.models, 'info', lambda name, variant: small)")
 
     run = kernel.run("%%agent\nhi")
 
-    kernel.run("object.__setattr__(harness.services, 'info', was)")
+    kernel.run("object.__setattr__(harness.services.models, 'info', was)")
     assert "has a context window of 8,000 tokens" in run.markdown()
     assert "Ask again" not in run.markdown()
     assert kernel.value("harness.model.requests") == "[]"
@@ -85,12 +85,12 @@ def test_what_could_not_be_sent_is_said_in_the_cell(kernel: Kernel) -> None:
 def test_what_breaks_inside_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.script("says('Never.')")
 
-    kernel.run("was = harness.services.count")
-    kernel.run("object.__setattr__(harness.services, 'count', lambda name: None)")
+    kernel.run("was = harness.services.models.count")
+    kernel.run("object.__setattr__(harness.services.models, 'count', lambda name: None)")
 
     run = kernel.run("%%agent\nhi", stdin=True)
 
-    kernel.run("object.__setattr__(harness.services, 'count', was)")
+    kernel.run("object.__setattr__(harness.services.models, 'count', was)")
     assert "Palimpsest itself failed" in run.markdown()
     assert run.of("error") == []
 

@@ -109,10 +109,10 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     model = ScriptedModel(answer_of(case), *[says("Well.")] * 3)
     harness = SessionHarness(tmp_path, model, info=info)
     policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
-    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services.rules, "policy", policy)
     # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
-        harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.rules.effective.use(one["info"].get("agent", "build"), info.ref)
     session = await harness.session()
     for one in case["input"]:
         write(session, one)

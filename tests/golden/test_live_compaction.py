@@ -43,7 +43,7 @@ async def nearly_full(
     harness = SessionHarness(root, model, info=INFO)
     chosen = preset_policy(preset)
     update = {"recovery": chosen.recovery.model_copy(update=recovery)}
-    object.__setattr__(harness.services, "policy", chosen.model_copy(update=update))
+    object.__setattr__(harness.services.rules, "policy", chosen.model_copy(update=update))
     session = await harness.session()
     await ask(session, "First question", model="anthropic/claude-test")
     await ask(session, "Second question", model="anthropic/claude-test")

@@ -138,7 +138,7 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
     harness, model = make_fit_harness(
         tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral"
     )
-    object.__setattr__(harness.services, "history_limits", {"dm_history_limit": 3})
+    object.__setattr__(harness.services.agents, "history_limits", {"dm_history_limit": 3})
     session = await harness.session()
     wanted = {
         history_limit,

@@ -148,19 +148,19 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
     harness = SessionHarness(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
     # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
-        harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.rules.effective.use(one["info"].get("agent", "build"), info.ref)
     for name in model.tools:
-        harness.services.registry.register(RecordedTool(name, model.states))
+        harness.services.agents.registry.register(RecordedTool(name, model.states))
     steps = case["agent"].get("steps")
     if steps:
-        agents = dict(harness.services.agents)
+        agents = dict(harness.services.agents.known)
         agents["build"] = agents["build"].model_copy(update={"steps": steps})
-        object.__setattr__(harness.services, "agents", agents)
+        object.__setattr__(harness.services.agents, "known", agents)
     if (case["cfg"].get("compaction") or {}).get("auto") is False:
-        policy = harness.services.policy
+        policy = harness.services.rules.policy
         overflow = policy.overflow.model_copy(update={"auto": False})
         changed = policy.model_copy(update={"overflow": overflow})
-        object.__setattr__(harness.services, "policy", changed)
+        object.__setattr__(harness.services.rules, "policy", changed)
     return harness
 
 

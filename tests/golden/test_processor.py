@@ -288,7 +288,7 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     )
     rules = from_config({"*": "allow"}, home="/")
     harness = SessionHarness(tmp_path, model, info=info, policy="opencode-1.18", rules=rules)
-    harness.services.registry.register(RecordedTool("bash", model.states))
+    harness.services.agents.registry.register(RecordedTool("bash", model.states))
     session = await harness.session()
 
     answer = await ask(session, "Go.")
@@ -339,7 +339,7 @@ async def test_a_call_that_is_repeated_is_asked_about_as_recorded(
     model = Streams(case)
     rules = from_config({"*": "allow", "doom_loop": "ask"}, home="/")
     harness = SessionHarness(tmp_path, model, policy="opencode-1.18", rules=rules)
-    harness.services.registry.register(RecordedTool("bash", model.states))
+    harness.services.agents.registry.register(RecordedTool("bash", model.states))
     session = await harness.session()
     asked: list[Ask] = []
 

@@ -39,7 +39,7 @@ def make_harness(
 ) -> tuple[SessionHarness, ScriptedModel]:
     model = ScriptedModel(*answers)
     harness = SessionHarness(tmp_path, model, info=INFO, few=few)
-    object.__setattr__(harness.services, "policy", policy or DEFAULT)
+    object.__setattr__(harness.services.rules, "policy", policy or DEFAULT)
     return harness, model
 
 

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.harness.services import services_of
 from tests.waiting import eventually
 
 from palimpsest import ipython_extension
@@ -23,7 +24,6 @@ from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.definitions.agents import known_agents
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
@@ -56,7 +56,7 @@ class KernelHarness:
         self.engine = EngineThread()
         self.main_thread = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
-        self.services = Services(
+        self.services = services_of(
             store=MemoryStore(),
             ids=Ids(lambda: time.time_ns() // 1_000_000, secrets.token_bytes),
             clock=lambda: time.time_ns() // 1_000_000,
@@ -68,9 +68,9 @@ class KernelHarness:
             info=lambda _name, _variant: INFO,
             default_model=lambda: "test/scripted",
             count=lambda _name: lambda text: len(text) // 4,
-            agents=known_agents({}, {}),
+            known=known_agents({}, {}),
             default_agent="build",
-            rules=DEFAULT_RULES if rules is None else rules,
+            base=DEFAULT_RULES if rules is None else rules,
             policy=preset_policy("palimpsest"),
             python=self.main_thread.runner,
             namespace=self.main_thread.runner,

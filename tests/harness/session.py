@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.harness.services import services_of
 from tests.harness.step import Clock
 from tests.waiting import LAST_RESORT_SECONDS
 from tests.waiting import until as until
@@ -15,7 +16,6 @@ from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.definitions.agents import BUILT_IN
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.interface import Store
@@ -65,7 +65,7 @@ class SessionHarness:
         self.clock = Clock()
         self.store = store or MemoryStore()
         self._info = info
-        self.services = Services(
+        self.services = services_of(
             store=self.store,
             ids=Ids(self.clock, secrets.token_bytes),
             clock=self.clock,
@@ -79,9 +79,9 @@ class SessionHarness:
             info=self.info,
             default_model=lambda: "scripted/model",
             count=counter,
-            agents=more.pop("agents", BUILT_IN),
+            known=more.pop("known", BUILT_IN),
             default_agent="build",
-            rules=rules,
+            base=rules,
             policy=PRESETS[policy],
             **more,
         )

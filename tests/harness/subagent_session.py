@@ -37,9 +37,9 @@ def make_subagent_harness(
     """Return a harness with the agents, commands and skills of its folder."""
     found = definitions(root, rules)
     harness = SessionHarness(
-        root, model, rules=rules, definitions=found, agents=found.agents, **more
+        root, model, rules=rules, definitions=found, known=found.agents, **more
     )
-    register_definitions(harness.services.registry, found)
+    register_definitions(harness.services.agents.registry, found)
     return harness
 
 

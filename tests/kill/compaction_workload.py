@@ -43,7 +43,7 @@ async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> No
     book = open_journal(project, session_id)
     model = ScriptedModel(*[answer] * 100_000)
     harness = SessionHarness(project, model, info=WIDE, store=JsonlStore(prepare(project)))
-    object.__setattr__(harness.services, "policy", DEFAULT)
+    object.__setattr__(harness.services.rules, "policy", DEFAULT)
     session = LiveSession(harness.services, book, asyncio.get_running_loop())
 
     def listen(records: Sequence[Record]) -> None:

@@ -285,7 +285,7 @@ async def test_a_refusal_of_so_many_tools_is_sent_again_with_fewer(tmp_path: Pat
     with FaultServer(check=refuse) as server:
         figures = Figures("openai", tmp_path, server)
         for number in range(40):
-            figures.harness.harness.services.registry.add(extra, name=f"extra_{number:02}")
+            figures.harness.harness.services.agents.registry.add(extra, name=f"extra_{number:02}")
         server.script(says("One."), says("Two."))
 
         first = await figures.harness.ask("Hello.")

@@ -37,7 +37,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
             says("There are two."),
         )
         harness = HttpSessionHarness(provider, tmp_path, server)
-        register_definitions(harness.harness.services.registry, definitions(tmp_path))
+        register_definitions(harness.harness.services.agents.registry, definitions(tmp_path))
         session = await harness.session()
 
         answer = await ask(session, "How many lines?", model=harness.id)

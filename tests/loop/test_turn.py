@@ -227,9 +227,9 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     await ask(session, "Write.")
     await session.close()
     # Approvals are stored outside the log, where the same user's next kernel finds them.
-    effective_rules = EffectiveRules(approvals=harness.services.effective_rules.approvals)
+    effective_rules = EffectiveRules(approvals=harness.services.rules.effective.approvals)
     again = await SessionHarness(
-        tmp_path, model, store=harness.store, effective_rules=effective_rules
+        tmp_path, model, store=harness.store, effective=effective_rules
     ).session()
     answer = await ask(again, "Write again.")
 
@@ -243,7 +243,7 @@ async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
     )
     deny = (Rule(permission="bash", action="deny", pattern="echo *"),)
     harness = SessionHarness(tmp_path, model)
-    harness = SessionHarness(tmp_path, model, rules=harness.services.rules + deny)
+    harness = SessionHarness(tmp_path, model, rules=harness.services.rules.base + deny)
     session = await harness.session()
 
     answer = await ask(session, "Go.", yes=True)
@@ -334,9 +334,9 @@ async def test_of_more_tools_than_the_provider_takes_the_last_ones_are_left_out_
 
     model = ScriptedModel(says("Hello."), says("Again."), says("Hello."))
     harness = SessionHarness(tmp_path, model)
-    built_in = set(harness.services.registry.names)
+    built_in = set(harness.services.agents.registry.names)
     for number in range(129):
-        harness.services.registry.add(extra, name=f"extra_{number}")
+        harness.services.agents.registry.add(extra, name=f"extra_{number}")
     session = await harness.session()
 
     answer = await ask(session, "Hi", model="openai/gpt-test")

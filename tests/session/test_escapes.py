@@ -57,7 +57,7 @@ async def test_a_tool_that_tries_to_end_the_kernel_fails(
     harness = SessionHarness(
         tmp_path, ScriptedModel(calls(function.__name__), says("Done.")), rules=ALLOWED
     )
-    harness.services.registry.register(FunctionTool(function))
+    harness.services.agents.registry.register(FunctionTool(function))
     session = await harness.session()
 
     answer = await asyncio.wait_for(ask(session, "Go."), LAST_RESORT_SECONDS)

@@ -129,7 +129,7 @@ async def test_a_tool_that_gets_no_thread_any_more_was_stopped_and_has_no_defect
 ) -> None:
     model = ScriptedModel(calls("late"), says("Done."))
     harness = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home="/"))
-    harness.services.registry.register(Late())
+    harness.services.agents.registry.register(Late())
     session = await harness.session()
 
     answer = await ask(session, "Go.")

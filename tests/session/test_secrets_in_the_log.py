@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -22,7 +22,7 @@ from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
-from palimpsest.transcript.redaction.secret_removal import REDACTED
+from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets
 from palimpsest.transcript.values import Rule
 
 KEY = SECRETS["anthropic"]
@@ -37,7 +37,7 @@ def make_harness(root: Path, model: ScriptedModel, **more: Any) -> SessionHarnes
     made = SessionHarness(root, model, store=store, rules=FREELY, **more)
     environment = {"MY_API_KEY": OWN, "PATH": "/usr/bin:/bin"}
     made.services = dataclasses.replace(
-        made.services, environment=environment, secrets=KernelSecrets(environment)
+        made.services, environment=environment, secrets=KernelSecrets(environment, time.monotonic)
     )
     made.workspace = Workspace(made.services, this_owner("kernel-test"), project_id="project")
     return made

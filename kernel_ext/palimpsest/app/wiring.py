@@ -56,11 +56,19 @@ from palimpsest.session.definitions.project_definitions import (
     register_definitions,
     skill_rules,
 )
-from palimpsest.session.engine import EngineThread, KernelSecrets
+from palimpsest.session.engine import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
-from palimpsest.session.interfaces.services import Services, any_model
+from palimpsest.session.interfaces.services import (
+    AgentServices,
+    KernelServices,
+    ModelServices,
+    RuleServices,
+    Services,
+    SessionServices,
+    any_model,
+)
 from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants, ProjectMoveWatch
@@ -87,6 +95,7 @@ from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo, Price
 
 if TYPE_CHECKING:
@@ -194,58 +203,70 @@ class App:
             jitter=random.random,
             root=self.project,
             cwd=self.start,
-            registry=self.registry,
-            model=model or self._model,
-            info=self.info,
-            default_model=self.default_model,
-            check_model=any_model if model else self._check_model,
-            count=counter,
-            agents=agents,
-            default_agent=self.definitions.default_agent,
-            definitions=self.definitions,
-            child_sessions=ChildSessionFactory(depth=config.subagent_depth),
-            rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
-            effective_rules=self.effective_rules,
-            locked_settings=self.locked_settings,
-            policy=policy.policy,
-            policy_fixed=policy.fixed,
-            history_limits=_history_limits(config),
             user=_user(self.environment),
-            instruction_files=config.instructions,
-            extra_system=config.system,
-            max_steps=None if limited else config.max_steps,
-            most_steps=config.max_steps if limited else None,
-            titles=config.titles,
-            turn_summaries=config.turn_summaries,
-            import_sessions=_import_sessions,
-            policy_stage=_policy_stage,
-            share=config.share,
-            small_model=functools.partial(
-                _small_model,
-                config.small_model,
-                {} if self.locked_settings.by("small_model") else agents,
-                self.info,
-            ),
-            snapshots=_snapshots(store, self.project) if config.snapshot else None,
-            variables=config.variables,
-            # Models that the caller supplies instead of our adapter are the caller's to describe.
-            first_time=_told_nothing
-            if model
-            else FirstRequestNotice(self.project, config.variables, cells=config.notebook).words,
             environment=self.environment,
-            secrets=KernelSecrets(self.environment),
-            python=python and (lambda one: RecordingRunner(python(one), approved_code, one)),
-            namespace=namespace and (lambda one: HidingNamespace(namespace(one), hidden)),
-            quiet_namespace=quiet_namespace
-            and (lambda one: HidingQuietNamespace(quiet_namespace(one), hidden)),
-            notebook=notebook_runs,
-            notebook_detail=config.notebook,
-            notebook_tokens=config.notebook_tokens,
-            replay_mode=config.replay,
-            approved_code=approved_code,
-            script=not self.in_kernel,
-            hooks=self.hooks,
-            servers=self.servers if specs else None,
+            secrets=KernelSecrets(self.environment, time.monotonic),
+            models=ModelServices(
+                model=model or self._model,
+                info=self.info,
+                default_model=self.default_model,
+                check_model=any_model if model else self._check_model,
+                count=counter,
+                titles=config.titles,
+                turn_summaries=config.turn_summaries,
+                small_model=functools.partial(
+                    _small_model,
+                    config.small_model,
+                    {} if self.locked_settings.by("small_model") else agents,
+                    self.info,
+                ),
+                # Models that the caller supplies instead of our adapter are the caller's to describe.
+                first_time=_told_nothing
+                if model
+                else FirstRequestNotice(
+                    self.project, config.variables, cells=config.notebook
+                ).words,
+            ),
+            agents=AgentServices(
+                registry=self.registry,
+                known=agents,
+                default_agent=self.definitions.default_agent,
+                definitions=self.definitions,
+                hooks=self.hooks,
+                servers=self.servers if specs else None,
+                instruction_files=config.instructions,
+                extra_system=config.system,
+                history_limits=_history_limits(config),
+                max_steps=None if limited else config.max_steps,
+                most_steps=config.max_steps if limited else None,
+            ),
+            rules=RuleServices(
+                base=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
+                effective=self.effective_rules,
+                locked=self.locked_settings,
+                policy=policy.policy,
+                policy_fixed=policy.fixed,
+                policy_stage=_policy_stage,
+                approved_code=approved_code,
+            ),
+            kernel=KernelServices(
+                python=python and (lambda one: RecordingRunner(python(one), approved_code, one)),
+                namespace=namespace and (lambda one: HidingNamespace(namespace(one), hidden)),
+                quiet_namespace=quiet_namespace
+                and (lambda one: HidingQuietNamespace(quiet_namespace(one), hidden)),
+                notebook=notebook_runs,
+                notebook_detail=config.notebook,
+                notebook_tokens=config.notebook_tokens,
+                variables=config.variables,
+                script=not self.in_kernel,
+                replay_mode=config.replay,
+            ),
+            sessions=SessionServices(
+                share=config.share,
+                snapshots=_snapshots(store, self.project) if config.snapshot else None,
+                import_sessions=_import_sessions,
+                child_sessions=ChildSessionFactory(depth=config.subagent_depth),
+            ),
         )
         self._owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
 
@@ -421,7 +442,7 @@ class App:
             )
         }
         rows = [
-            (name, window_text(info, self.services.policy.guard), _with_remark(because, info))
+            (name, window_text(info, self.services.rules.policy.guard), _with_remark(because, info))
             for name, (info, because) in found.items()
         ]
         rows += [
@@ -440,14 +461,14 @@ class App:
             info = self.info(name)
         except ConfigError as problem:
             return name, "", f"configured as the default, but: {problem}"
-        window = window_text(info, self.services.policy.guard)
+        window = window_text(info, self.services.rules.policy.guard)
         return name, window, _with_remark("configured as the default", info)
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
         found = {name: one for name, one in self.definitions.agents.items() if one.answers}
-        first = self.services.default_agent
+        first = self.services.agents.default_agent
         names = sorted(found, key=lambda name: (name != first, name))
         return [(name, found[name].description) for name in names]
 

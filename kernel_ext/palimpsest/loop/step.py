@@ -88,11 +88,11 @@ async def run_step(
         time=MessageTime(created=run_context.clock()),
         agent=setup.agent,
         model=setup.info.ref,
-        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
+        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
     )
-    if run_context.hooks.any("decide"):
+    if run_context.requests.hooks.any("decide"):
         await run_decide_hooks(run_context, setup)
-    stage = run_context.own_policy()
+    stage = run_context.requests.own_policy()
     if stage is not None:
         await run_own_policy(run_context, setup, stage)
     try:
@@ -102,7 +102,7 @@ async def run_step(
         return "stop"
     if assembled is None:
         return "asked"
-    if run_context.hooks.any("request"):
+    if run_context.requests.hooks.any("request"):
         assembled = await with_request_hooks(run_context, setup, assembled)
     run_context.write(MessageUpdated(info=message))
     write_notices(run_context, message)
@@ -353,7 +353,7 @@ async def _run(
     user_wait = processor.user_wait
 
     def asker(call: ToolCalled) -> AskFunction:
-        ask = run_context.ask(message.id, call.id, call.tool)
+        ask = run_context.tools.ask(message.id, call.id, call.tool)
 
         async def timed(*words: Any, **more: Any) -> None:
             with user_wait.waiting(call.id):
@@ -363,26 +363,20 @@ async def _run(
 
     async def guard(call: ToolCalled) -> None:
         with user_wait.waiting(""):
-            await run_context.guard(message.id, call)
+            await run_context.tools.guard(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
-        interview = run_context.extra.get("interview")
+        interview = run_context.tools.extra.get("interview")
         timed = {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
-        return ToolContext(
-            session_id=run_context.session_id,
-            message_id=message.id,
-            call_id=call.id,
-            agent=setup.agent,
-            abort=run_context.abort,
-            messages=run_context.log.state.messages(),
-            root=run_context.root,
-            cwd=run_context.cwd,
+        return run_context.tool_context(
+            message.id,
+            call.id,
+            setup.agent,
+            asker(call),
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
-            ask=asker(call),
-            python=run_context.python,
-            namespace=run_context.namespace,
-            notebook=run_context.notebook,
-            extra={**run_context.extra, **timed, "model": setup.info},
+            python=run_context.tools.python,
+            namespace=run_context.tools.namespace,
+            extra={**timed, "model": setup.info},
         )
 
     results = run_calls(

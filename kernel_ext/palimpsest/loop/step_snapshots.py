@@ -39,7 +39,7 @@ class StepFiles:
 
     def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
         self._run_context = run_context
-        self._files = run_context.files
+        self._files = run_context.turn.files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
         self._ran = False
@@ -101,7 +101,7 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
 
 async def write_turn_changes(run_context: RunContext) -> None:
     """Write what the turn changed in files: with its prompt, and for the whole session."""
-    files = run_context.files
+    files = run_context.turn.files
     if files is None:
         return
     turn = newest_turn(run_context.log.state.messages())

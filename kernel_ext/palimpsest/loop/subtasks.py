@@ -53,7 +53,7 @@ async def _run(
         time=MessageTime(created=run_context.clock()),
         agent=subtask.agent,
         model=subtask.model or user.model,
-        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
+        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
     )
     processor = StreamProcessor(
         stream_services(run_context, setup, facts_for(run_context, setup, 0)), message
@@ -101,21 +101,15 @@ def _context(
     call: ToolCalled,
 ) -> ToolContext:
     message = processor.message
-    return ToolContext(
-        session_id=run_context.session_id,
-        message_id=message.id,
-        call_id=call.id,
-        agent=setup.agent,
-        abort=run_context.abort,
-        messages=run_context.log.state.messages(),
-        root=run_context.root,
-        cwd=run_context.cwd,
+    return run_context.tool_context(
+        message.id,
+        call.id,
+        setup.agent,
+        run_context.tools.ask(message.id, call.id, TASK),
         metadata=lambda title, data: processor.tool_progress(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),
-        ask=run_context.ask(message.id, call.id, TASK),
         extra={
-            **run_context.extra,
             "model": setup.info,
             "bypass_agent_check": True,
             "subagent_model": subtask.model,

@@ -132,7 +132,7 @@ class Turn:
         """Run steps until nothing is left to do."""
         run_context = self._run_context
         while not run_context.abort.is_set():
-            run_context.deliver()
+            run_context.turn.deliver()
             messages = run_context.log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
@@ -145,8 +145,8 @@ class Turn:
                 _check_tools(setup)
                 if await self._held(setup, user):
                     continue
-                if run_context.afford is not None:
-                    await run_context.afford(setup.info)
+                if run_context.requests.afford is not None:
+                    await run_context.requests.afford(setup.info)
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
@@ -160,7 +160,7 @@ class Turn:
         """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""
         run_context = self._run_context
         released, self._released = self._released, False
-        hold = None if released else run_context.hold()
+        hold = None if released else run_context.turn.hold()
         if hold is None:
             return False
         messages = run_context.log.state.messages()
@@ -178,7 +178,7 @@ class Turn:
 
         async def propose() -> ProposedRequest:
             nonlocal newest, user
-            if run_context.deliver():
+            if run_context.turn.deliver():
                 # A prompt that joined the turn is in the request that is let go.
                 user, newest = newest_user(run_context.log.state.messages()) or user, None
             now, newest = newest or await run_context.setup(user), None
@@ -201,7 +201,7 @@ class Turn:
         A summary that is tried first is held where it is requested.
         """
         run_context = self._run_context
-        hold = run_context.hold()
+        hold = run_context.turn.hold()
         if hold is None or not would_cut(run_context, setup, self._room.tries, cause):
             return "cut"
         try:
@@ -264,7 +264,7 @@ class Turn:
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         run_context = self._run_context
-        if run_context.postponed.until:
+        if run_context.turn.postponed.until:
             prune_postponed(run_context, setup)
         if self._room.full(setup, user, messages):
             return True
@@ -320,10 +320,10 @@ class Turn:
 
 def _prune_at_end(run_context: RunContext, setup: StepSetup) -> None:
     """Prune where the policy does that when a turn has ended; where requests are held, with the next one."""
-    if run_context.hold() is not None:
+    if run_context.turn.hold() is not None:
         postpone_pruning(run_context)
         return
-    if run_context.postponed.until:
+    if run_context.turn.postponed.until:
         prune_postponed(run_context, setup)
     prune_after_turn(run_context, setup)
 

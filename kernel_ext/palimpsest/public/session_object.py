@@ -533,7 +533,7 @@ class Session:
             services.store,
             self.id,
             engine_policy(policy),
-            counter=services.count,
+            counter=services.models.count,
             summary_tokens=summary_tokens,
         )
 
@@ -551,14 +551,14 @@ class Session:
         engine = tuple(one for one in words if isinstance(one, str | Policy))
         if len(engine) < len(words):
             raise UserError("Give whatif one policy of palimpsest.policies, and nothing beside it.")
-        return policy_from(services.policy, self.policy, engine)
+        return policy_from(services.rules.policy, self.policy, engine)
 
     def redecide(self) -> "Redecision":
         """Make the context decisions again from the log alone; the result must equal the recorded ones."""
         from palimpsest.review.reconstruction.redecision import redecide
 
         self._flush()
-        return redecide(self._app.services.store, self.id, counter=self._app.services.count)
+        return redecide(self._app.services.store, self.id, counter=self._app.services.models.count)
 
     def fork(
         self,

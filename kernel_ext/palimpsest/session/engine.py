@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -24,8 +23,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.redaction.held_secrets import HELD
-from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub, secret_values
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets, redacted_value
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo, ToolSpec
@@ -36,9 +34,6 @@ KEPT_SECONDS = 30.0
 """How long ``kept`` waits for a disk that does not respond."""
 LOOK_SECONDS = 0.2
 """How often a wait for a stuck disk checks whether the turn was stopped."""
-
-FRESH_SECONDS = 1.0
-"""How long values are reused: reading them takes 0.1 ms, and a streaming answer asks 25 times a second."""
 
 
 async def off_loop(call: Callable[[], T]) -> T:
@@ -313,34 +308,6 @@ class Run:
         self.first_seq = 0
         self.withdrawn: list[str] = []
         """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""
-
-
-class KernelSecrets:
-    """Returns the secret values of an environment, reading it again when they are older than a second; cleans texts."""
-
-    def __init__(
-        self, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._environment = environment
-        self._now = now
-        self._read_at: float | None = None
-        self._values: tuple[str, ...] = ()
-        self._held = len(HELD)
-
-    def __call__(self) -> tuple[str, ...]:
-        """Return the values, longest first."""
-        now, held = self._now(), len(HELD)
-        old = self._read_at is None or now - self._read_at > FRESH_SECONDS
-        if old or held != self._held:
-            self._read_at, self._held = now, held
-            # A cell may change the environment while it is read; then the next read gets it.
-            with suppress(RuntimeError, KeyError):
-                self._values = secret_values(dict(self._environment))
-        return self._values
-
-    def clean(self, text: str) -> str:
-        """Return a text without secrets, known ones and those with the shape of one."""
-        return scrub(text, self())
 
 
 class RedactedSpecs:

@@ -18,6 +18,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeGuard
 
 from pydantic import ValidationError
@@ -92,7 +93,7 @@ class Redaction:
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return the redacted event; ``before`` returns a part's state by message id and part id."""
         values = tuple(self._known())
-        found = redacted_event(_whole(event), lambda text: scrub(joined_surrogates(text), values))
+        found = redacted_event(_whole(event), partial(scrub, values=values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
             return found
         growing = _growing(event.part)

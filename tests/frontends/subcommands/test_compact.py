@@ -96,14 +96,14 @@ from tests.harness.kernel_session import INFO
 chosen = preset_policy('palimpsest')
 def use(window=8_000, recovery={}, **compact):
     info = INFO.model_copy(update={'window': window, 'output_limit': 1_000})
-    object.__setattr__(harness.services, 'info', lambda name, variant: info)
+    object.__setattr__(harness.services.models, 'info', lambda name, variant: info)
     guard = chosen.guard.model_copy(update={'hard_minimum': 4_000})
     update = {
         'guard': guard,
         'compact': chosen.compact.model_copy(update=compact),
         'recovery': chosen.recovery.model_copy(update=recovery),
     }
-    object.__setattr__(harness.services, 'policy', chosen.model_copy(update=update))
+    object.__setattr__(harness.services.rules, 'policy', chosen.model_copy(update=update))
 """
 
 
@@ -153,12 +153,12 @@ def test_a_model_for_summaries_that_is_not_there_is_told_in_the_cell(kernel: Ker
     run("use(window=100_000, model='nobody')")
     run("""
 from palimpsest.transcript.errors import ConfigError
-known = harness.services.info
+known = harness.services.models.info
 def info(name, variant):
     if name == 'nobody':
         raise ConfigError("There is no model 'nobody'.")
     return known(name, variant)
-object.__setattr__(harness.services, 'info', info)
+object.__setattr__(harness.services.models, 'info', info)
 """)
     run("%agent What is the mean?")
 
@@ -177,8 +177,8 @@ def info(name, variant):
         raise ConfigError("There is no model 'nobody'; did you mean 'somebody'?")
     provider, _, plain = name.partition('/')
     return FIRST.model_copy(update={'ref': FIRST.ref.model_copy(update={'provider': provider, 'name': plain})})
-FIRST = harness.services.info('', None)
-object.__setattr__(harness.services, 'info', info)
+FIRST = harness.services.models.info('', None)
+object.__setattr__(harness.services.models, 'info', info)
 """
 ASKED = "', '.join(f'{one.purpose} {one.model.ref.name}' for one in harness.model.requests)"
 

@@ -85,7 +85,7 @@ def test_every_number_is_shown_with_its_meaning() -> None:
 OWN = """
 import palimpsest
 from palimpsest.review.live_policies.live_stage import live_policy
-object.__setattr__(harness.services, "policy_stage", live_policy)
+object.__setattr__(harness.services.rules, "policy_stage", live_policy)
 
 @palimpsest.policy
 def newest_one(view):

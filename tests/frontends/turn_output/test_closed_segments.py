@@ -118,8 +118,17 @@ def test_it_is_shown_with_the_answer_of_a_person_that_came_after_its_call_had_en
     assert "refused" in published[-1]
 
 
+class FastFeed(Feed):
+    """A feed in which each look finds another step, and nothing that is shown at once."""
+
+    def snapshot(self) -> Snapshot:
+        self.steps += 1
+        self.changes += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+
+
 def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
-    feed, now = Feed(), [10.0]
+    feed, now = FastFeed(), [10.0]
     shown: list[str] = []
 
     def publish(data: dict[str, Any], *_: Any, **__: Any) -> None:

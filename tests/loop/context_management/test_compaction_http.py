@@ -33,7 +33,7 @@ class Small(HttpSessionHarness):
     def narrow(self, policy: Policy = DEFAULT, window: int = 8_000) -> None:
         info = self.harness.info(self.id)
         self.harness.narrow(info.model_copy(update={"window": window, "output_limit": 1_000}))
-        object.__setattr__(self.harness.services, "policy", policy)
+        object.__setattr__(self.harness.services.rules, "policy", policy)
         if self.opened is not None:
             made = type(self.opened._configured)(policy, {})
             self.opened._configured = self.opened._prompt_resolver._configured = made

@@ -48,9 +48,11 @@ async def two_models(
         return writer if name == writer.ref.id else harness.info(name, variant)
 
     models: dict[str, Any] = {"writer": writes}
-    object.__setattr__(harness.services, "policy", policy)
-    object.__setattr__(harness.services, "info", info)
-    object.__setattr__(harness.services, "model", lambda one: models.get(one.ref.name, works))
+    object.__setattr__(harness.services.rules, "policy", policy)
+    object.__setattr__(harness.services.models, "info", info)
+    object.__setattr__(
+        harness.services.models, "model", lambda one: models.get(one.ref.name, works)
+    )
     session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
@@ -206,7 +208,7 @@ async def test_own_words_for_a_summary_take_the_place_of_ours(tmp_path: Path) ->
     own = "Write a haiku about each variable, then list the open questions."
     works = ScriptedModel(says(LONG), says(LONG), says(SUMMARY), says("Done."))
     harness = SessionHarness(tmp_path, works, info=INFO)
-    object.__setattr__(harness.services, "policy", with_compact(DEFAULT, prompt=own))
+    object.__setattr__(harness.services.rules, "policy", with_compact(DEFAULT, prompt=own))
     session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")

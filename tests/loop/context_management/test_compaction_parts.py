@@ -45,7 +45,7 @@ async def grown(
     ]
     model = ScriptedModel(*said, *answers)
     harness = SessionHarness(root, model, info=WIDE)
-    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services.rules, "policy", policy)
     session = await harness.session()
     for number in range(turns):
         await ask(session, f"Question {number} " + "word " * 700)
@@ -140,7 +140,7 @@ async def test_a_call_and_its_result_are_told_in_one_part(tmp_path: Path) -> Non
         says("Done."),
     )
     harness = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(harness.services, "policy", with_compact(result_chars=20_000))
+    object.__setattr__(harness.services.rules, "policy", with_compact(result_chars=20_000))
     session = await harness.session()
     await ask(session, "Read them. " + "word " * 700)
     await ask(session, "More. " + "word " * 1_000)
@@ -164,7 +164,7 @@ async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_p
         says("Done."),
     )
     harness = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(harness.services, "policy", DEFAULT)
+    object.__setattr__(harness.services.rules, "policy", DEFAULT)
     session = await harness.session()
     await ask(session, "Take this: " + "penguin " * 9_000)
     await ask(session, "And two?")

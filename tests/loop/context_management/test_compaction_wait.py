@@ -48,7 +48,7 @@ async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Tas
 
 def take(harness: SessionHarness, session: LiveSession, policy: Policy) -> None:
     """Change the policy of a session, so that its time limits hold from now on."""
-    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services.rules, "policy", policy)
     session._configured = session._prompt_resolver._configured = type(session._configured)(
         policy, {}
     )
@@ -369,7 +369,7 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path, limits: HeldTimeLi
     ]
     model = ScriptedModel(*said, *parts, says("Here."))
     harness = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(harness.services, "policy", DEFAULT)
+    object.__setattr__(harness.services.rules, "policy", DEFAULT)
     session = await harness.session()
     for number in range(10):
         await ask(session, f"Question {number} " + "word " * 700)

@@ -47,7 +47,7 @@ def make_fit_harness(
     model = ScriptedModel(*answers)
     harness = SessionHarness(tmp_path, model, info=info)
     object.__setattr__(
-        harness.services, "policy", PRESETS[policy] if isinstance(policy, str) else policy
+        harness.services.rules, "policy", PRESETS[policy] if isinstance(policy, str) else policy
     )
     return harness, model
 
@@ -86,10 +86,10 @@ def decide_again(harness: SessionHarness, records: Sequence[Record]) -> list[Dec
             view = View(messages, state.decisions, load_texts(messages, harness.store.get_blob))
             found += prune(
                 view,
-                harness.services.policy,
+                harness.services.rules.policy,
                 event.facts,
                 lambda: "dec",
-                counter(harness.services.policy.estimator),
+                counter(harness.services.rules.policy.estimator),
             )
         state.apply(record)
     return found

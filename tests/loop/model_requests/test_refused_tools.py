@@ -55,7 +55,7 @@ async def test_the_turn_goes_on_without_the_tools_that_are_refused(
     with FaultServer(says("Hello."), says("Again."), check=check) as server:
         harness = HttpSessionHarness(provider, tmp_path, server)
         for function in (first_odd, second_odd):
-            harness.harness.services.registry.add(function)
+            harness.harness.services.agents.registry.add(function)
         first = await harness.ask("Hello?")
         second = await harness.ask("And again?")
         await harness.check_requests()

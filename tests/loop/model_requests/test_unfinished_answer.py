@@ -66,7 +66,7 @@ async def counting(
 ) -> tuple[SessionHarness, LiveSession, ScriptedModel, Count]:
     model, tool = ScriptedModel(*answers), Count(concurrent=concurrent)
     harness = SessionHarness(root, model, rules=RULES)
-    harness.services.registry.register(tool)
+    harness.services.agents.registry.register(tool)
     return harness, await harness.session(), model, tool
 
 

@@ -180,7 +180,7 @@ async def a_turn_that_sends_nothing(tmp_path: Path) -> Left:
     )
     harness.narrow(replace_window(wide, 100))
     strict = policy_with_changes(PRESETS["opencode-1.1"], {"guard.hard_minimum": 4_000})
-    object.__setattr__(harness.services, "policy", strict)
+    object.__setattr__(harness.services.rules, "policy", strict)
     refused = await ask(session, "And again?")
     assert refused.error is not None
     harness.narrow(wide)
@@ -237,7 +237,7 @@ async def ended_before_its_summary_was_asked_for(tmp_path: Path) -> Left:
     later = SessionHarness(
         tmp_path, ScriptedModel(says("Yes.")), store=store, info=wide, policy="palimpsest"
     )
-    object.__setattr__(later.services, "policy", NO_PRUNE)
+    object.__setattr__(later.services.rules, "policy", NO_PRUNE)
     again = await later.workspace.open(session.id)
     assert isinstance(again, LiveSession)
     await ask(again, "Really?")

@@ -68,7 +68,7 @@ def make_harness(
     for number in range(3):
         (root / f"{number}.csv").write_text(CSV)
     harness = SessionHarness(root, ScriptedModel(*answers), info=INFO, **more)
-    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services.rules, "policy", policy)
     return harness
 
 
@@ -196,8 +196,8 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
     rules = next(item for item in ledger.items if item.name == "AGENTS.md")
     assert rules.words == "# House rules"
     assert named(ledger, "tools") == [
-        harness.services.registry.spec(tool).name
-        for tool in harness.services.registry.offered(harness.services.rules, None)
+        harness.services.agents.registry.spec(tool).name
+        for tool in harness.services.agents.registry.offered(harness.services.rules.base, None)
     ]
     assert list(ledger.kinds) == ["system", "tools", "instructions"]
 

@@ -46,7 +46,7 @@ def newest_two(view: PastView) -> Iterator[Change]:
 
 def make(tmp_path: Path, *answers: Any) -> tuple[SessionHarness, ScriptedModel]:
     harness, model = make_fit_harness(tmp_path, *answers, window=90_000, policy=NO_PRUNE)
-    object.__setattr__(harness.services, "policy_stage", live_policy)
+    object.__setattr__(harness.services.rules, "policy_stage", live_policy)
     return harness, model
 
 
@@ -248,7 +248,7 @@ async def test_one_that_fails_is_off_for_the_turn_and_one_sentence_says_so(
     harness, model = make(tmp_path, *reads(0, 1), says("Well."), says("Again."))
     seconds = 0.2 if function is never_ends else 60.0
     stage = functools.partial(live_policy, seconds=seconds)
-    object.__setattr__(harness.services, "policy_stage", stage)
+    object.__setattr__(harness.services.rules, "policy_stage", stage)
     session = await harness.session()
     await session.use_policy(palimpsest.policy(function))
 
@@ -311,8 +311,8 @@ async def test_no_log_runs_it_after_a_restart_but_its_decisions_hold(tmp_path: P
         model = ScriptedModel(*answers)
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         harness = SessionHarness(tmp_path, model, store=store)
-        object.__setattr__(harness.services, "policy", NO_PRUNE)
-        object.__setattr__(harness.services, "policy_stage", live_policy)
+        object.__setattr__(harness.services.rules, "policy", NO_PRUNE)
+        object.__setattr__(harness.services.rules, "policy_stage", live_policy)
         return harness, model
 
     make(tmp_path)
@@ -338,7 +338,7 @@ async def test_no_log_runs_it_after_a_restart_but_its_decisions_hold(tmp_path: P
 async def test_a_function_that_never_ends_is_stopped(tmp_path: Path) -> None:
     harness, _ = make(tmp_path, *reads(0), says("Well."))
     stage = functools.partial(live_policy, seconds=0.1)
-    object.__setattr__(harness.services, "policy_stage", stage)
+    object.__setattr__(harness.services.rules, "policy_stage", stage)
     session = await harness.session()
     await session.use_policy(palimpsest.policy(never_ends))
 

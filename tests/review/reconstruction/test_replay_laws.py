@@ -53,7 +53,7 @@ def make_harness(
         caching=True,
     )
     harness = SessionHarness(root, model, store=store, info=info)
-    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services.rules, "policy", policy)
     return harness
 
 

@@ -81,7 +81,7 @@ async def test_under_the_recorded_policy_every_total_is_the_recorded_one(
     harness, session_id = await recorded_scene(tmp_path, scene)
     recorded = exact_whatif(harness.store, session_id).recorded
 
-    light = light_whatif(review_of(harness.store, session_id), harness.services.policy)
+    light = light_whatif(review_of(harness.store, session_id), harness.services.rules.policy)
 
     assert tokens(light.other) == tokens(recorded)
     assert light.same

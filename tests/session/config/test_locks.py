@@ -42,7 +42,7 @@ ALLOW = (Rule(permission="bash", action="allow"),)
 @pytest.mark.parametrize("mode", ["bypass", "accept-edits"])
 async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective=EffectiveRules(fixed=LOCKED)
     )
     session = await harness.session()
     session.control.use_mode(mode)
@@ -57,9 +57,7 @@ async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> N
 async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) -> None:
     agents = {**BUILT_IN, "build": BUILT_IN["build"].model_copy(update={"rules": ALLOW})}
     model = ScriptedModel(RUN, says("a"), RUN, says("b"))
-    harness = SessionHarness(
-        tmp_path, model, agents=agents, effective_rules=EffectiveRules(fixed=LOCKED)
-    )
+    harness = SessionHarness(tmp_path, model, known=agents, effective=EffectiveRules(fixed=LOCKED))
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always"))
 
@@ -72,7 +70,7 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
 
 async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective=EffectiveRules(fixed=LOCKED)
     )
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="reject", by="headless"))
@@ -369,7 +367,7 @@ def test_no_agent_writes_titles_or_summaries_with_another_model(
     app, session = start(locked)
     info = app.info(MINE)
 
-    assert app.services.small_model(info).ref.id == "rehearsal/small"
+    assert app.services.models.small_model(info).ref.id == "rehearsal/small"
     asked(app, session)
     user = session.snapshot().messages[0].info
     made = app.engine.submit(session._prompt_resolver.setup(user)).result()

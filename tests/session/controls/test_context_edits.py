@@ -225,7 +225,7 @@ async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Pa
         """Undo the compaction, as a person does while the turn runs."""
         return session.edit_context("undo").sentence
 
-    harness.services.registry.add(undo)
+    harness.services.agents.registry.add(undo)
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
@@ -254,7 +254,7 @@ async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
         session.edit_context("exclude", call(session).id)
         return "done"
 
-    harness.services.registry.add(leave_out)
+    harness.services.agents.registry.add(leave_out)
     await ask(session, "Again")
 
     assert "Adelie" in sent(model, 2)

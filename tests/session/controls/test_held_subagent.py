@@ -130,7 +130,7 @@ async def test_a_request_two_levels_down_is_held_where_a_person_looks(tmp_path: 
         beta=(says("Beta."),),
     )
     harness = make_subagent_harness(tmp_path, model, rules=FREE)
-    harness.services.child_sessions.depth = 2
+    harness.services.sessions.child_sessions.depth = 2
     session = await harness.session()
     session.step_mode.switch(on=True)
     answering = asyncio.ensure_future(ask(session, "Hand it on."))

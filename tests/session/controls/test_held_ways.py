@@ -187,7 +187,7 @@ async def structured_again(tmp_path: Path) -> Way:
 
 async def own_policy(tmp_path: Path) -> Way:
     way = with_answers(tmp_path, *reads(0, 1, 2), says("Well."), window=90_000, policy=NO_PRUNE)
-    object.__setattr__(way.harness.services, "policy_stage", live_policy)
+    object.__setattr__(way.harness.services.rules, "policy_stage", live_policy)
     way.before = lambda session: session.use_policy(newest_two)
     return way
 

@@ -25,14 +25,14 @@ async def reopened(harness: SessionHarness, session: LiveSession) -> LiveSession
     services = harness.services
     later = SessionHarness(
         services.root,
-        services.model(harness.info("scripted/model")),
+        services.models.model(harness.info("scripted/model")),
         store=harness.store,
         info=harness.info("scripted/model"),
-        rules=services.rules,
-        effective_rules=services.effective_rules,
+        rules=services.rules.base,
+        effective=services.rules.effective,
         kernel_id="kernel-later",
     )
-    object.__setattr__(later.services, "policy", services.policy)
+    object.__setattr__(later.services.rules, "policy", services.rules.policy)
     later.clock.now = harness.clock.now
     opened = await later.workspace.open(session.id)
     assert isinstance(opened, LiveSession)

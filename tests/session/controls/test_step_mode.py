@@ -395,7 +395,7 @@ async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_
         tmp_path,
         ScriptedModel(says("Here.")),
         store=harness.store,
-        effective_rules=harness.services.effective_rules,
+        effective=harness.services.rules.effective,
     )
     again = await later.workspace.open(session.id)
     assert isinstance(again, LiveSession)
@@ -438,7 +438,7 @@ async def test_step_mode_is_a_sessions_own_and_goes_on_when_it_is_opened_again(
         tmp_path,
         ScriptedModel(),
         store=harness.store,
-        effective_rules=harness.services.effective_rules,
+        effective=harness.services.rules.effective,
     )
     again = await later.workspace.open(one.id)
     assert isinstance(again, LiveSession)

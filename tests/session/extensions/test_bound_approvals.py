@@ -65,13 +65,15 @@ class Kernel:
             ScriptedModel(*steps),
             store=store,
             rules=from_config(rules or {}, home="/home/ada"),
-            effective_rules=EffectiveRules(approvals=self.approvals),
+            effective=EffectiveRules(approvals=self.approvals),
         )
         spec = McpServerSpec(
             "demo", command=sys.executable, args=(str(SERVER), str(self.file), *args)
         )
-        self.servers = McpServers([spec], self.harness.services.registry, dict(os.environ), project)
-        object.__setattr__(self.harness.services, "servers", self.servers)
+        self.servers = McpServers(
+            [spec], self.harness.services.agents.registry, dict(os.environ), project
+        )
+        object.__setattr__(self.harness.services.agents, "servers", self.servers)
 
     def offers(self, *tools: dict[str, Any], **more: Any) -> None:
         """Say what the server lists from now on."""

@@ -58,8 +58,8 @@ def make_harness(
     tmp_path: Path, model: ScriptedModel, *specs: McpServerSpec
 ) -> tuple[SessionHarness, McpServers]:
     harness = SessionHarness(tmp_path, model, rules=ALLOWED)
-    servers = McpServers(specs, harness.services.registry, dict(os.environ), tmp_path)
-    object.__setattr__(harness.services, "servers", servers)
+    servers = McpServers(specs, harness.services.agents.registry, dict(os.environ), tmp_path)
+    object.__setattr__(harness.services.agents, "servers", servers)
     return harness, servers
 
 
@@ -199,7 +199,7 @@ async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
     slow = SlowServer(tmp_path)
     model = ScriptedModel(calls("open_gate"), calls("late_add"), says("Done."), says("Again."))
     harness, slow.servers = make_harness(tmp_path, model, slow.spec)
-    harness.services.registry.add(slow.open_gate)
+    harness.services.agents.registry.add(slow.open_gate)
     session = await harness.session()
 
     answer = await ask(session, "Add")
@@ -227,7 +227,7 @@ async def test_tools_that_come_later_are_the_cause_of_a_lost_cache(
         says("Done.").reports(cache_read=11_000, input=500, output=10),
     )
     harness, slow.servers = make_harness(tmp_path, model, slow.spec)
-    harness.services.registry.add(slow.open_gate)
+    harness.services.agents.registry.add(slow.open_gate)
     session = await harness.session()
 
     await ask(session, "Add")
@@ -258,7 +258,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     await ask(session, "Go")
 
     report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
-    told = ExtensionCommands(harness.services).mcp("", CellPlace())
+    told = ExtensionCommands(harness.services.agents).mcp("", CellPlace())
     await servers.close()
 
     assert {one.name: one.remark for one in report.items if one.remark} == {
@@ -284,7 +284,7 @@ async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(
     failing = [calls("wait_until_failed", attempt=one) for one in range(5)]
     model = ScriptedModel(*failing, says("Done."), says("Again."))
     harness, slow.servers = make_harness(tmp_path, model, slow.spec)
-    harness.services.registry.add(slow.wait_until_failed)
+    harness.services.agents.registry.add(slow.wait_until_failed)
     session = await harness.session()
 
     answer = await ask(session, "Wait")
@@ -429,7 +429,7 @@ async def test_tools_that_fill_the_window_are_named_as_what_to_make_less(tmp_pat
             return text
 
         tool.__name__, tool.__doc__ = f"tool_{number}", "It says very much. " * 300
-        harness.services.registry.register(FunctionTool(tool))
+        harness.services.agents.registry.register(FunctionTool(tool))
     session = await harness.session()
 
     answer = await ask(session, "Hello?")

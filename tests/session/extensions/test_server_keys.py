@@ -40,8 +40,10 @@ def with_server(
     tmp_path: Path, spec: McpServerSpec, *script: Any, environment: Mapping[str, str] | None = None
 ) -> tuple[SessionHarness, McpServers]:
     made = make_harness(tmp_path, ScriptedModel(*script))
-    servers = McpServers([spec], made.services.registry, environment or dict(os.environ), tmp_path)
-    object.__setattr__(made.services, "servers", servers)
+    servers = McpServers(
+        [spec], made.services.agents.registry, environment or dict(os.environ), tmp_path
+    )
+    object.__setattr__(made.services.agents, "servers", servers)
     return made, servers
 
 

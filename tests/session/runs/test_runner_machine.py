@@ -150,7 +150,7 @@ class Runs(RuleBasedStateMachine):
         harness = SessionHarness(
             self.root, self.gate, store=self.store, rules=rules, kernel_id=f"kernel-{self.kernels}"
         )
-        harness.services.registry.register(self.hold)
+        harness.services.agents.registry.register(self.hold)
         if session_id is None:
             return harness, await harness.session()
         session = await harness.workspace.open(session_id, "a.ipynb")

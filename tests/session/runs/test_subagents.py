@@ -349,7 +349,7 @@ async def test_an_agent_that_declares_it_hands_on_as_deep_as_is_allowed(tmp_path
     }
     model = Cast(calls("task", **task("alpha", "lead")), says("Done."), **script)
     harness = make_subagent_harness(tmp_path, model)
-    harness.services.child_sessions.depth = 2
+    harness.services.sessions.child_sessions.depth = 2
     session = await harness.session()
 
     await ask(session, "Go.")
@@ -677,8 +677,8 @@ async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: P
 
     assert len(await harness.workspace.children(session.id)) == 20
     assert writers() == before
-    await until(lambda: list(harness.services.spending_limits) == [session.id])
-    await until(lambda: list(harness.services.effective_rules.open) == [session.id])
+    await until(lambda: list(harness.services.sessions.spending_limits) == [session.id])
+    await until(lambda: list(harness.services.rules.effective.open) == [session.id])
 
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:

@@ -151,8 +151,10 @@ def test_a_small_model_of_the_same_provider_writes_titles() -> None:
 
 async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None:
     here = make_harness(tmp_path, says("PENGUINS"))
-    titler = here.services.agents["title"].model_copy(update={"prompt": "Shout the title."})
-    object.__setattr__(here.services, "agents", {**here.services.agents, "title": titler})
+    titler = here.services.agents.known["title"].model_copy(update={"prompt": "Shout the title."})
+    object.__setattr__(
+        here.services.agents, "known", {**here.services.agents.known, "title": titler}
+    )
     session = await here.session()
 
     await ask(session, "How many penguins?")

@@ -355,7 +355,7 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
 
 
 async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> None:
-    here, pair = make_harness(tmp_path, effective_rules=EffectiveRules(budget=Budget(tokens=5)))
+    here, pair = make_harness(tmp_path, effective=EffectiveRules(budget=Budget(tokens=5)))
     session = await here.session()
 
     answer = await ask(session, "hello")

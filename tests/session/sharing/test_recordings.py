@@ -21,7 +21,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 def make_harness(tmp_path: Path) -> tuple[SessionHarness, ScriptedModel]:
     model = ScriptedModel(says("Gone on."))
     harness = SessionHarness(tmp_path, model, store=JsonlStore(prepare(tmp_path)))
-    object.__setattr__(harness.services, "import_sessions", REGISTRY.import_from)
+    object.__setattr__(harness.services.sessions, "import_sessions", REGISTRY.import_from)
     return harness, model
 
 

@@ -38,7 +38,7 @@ async def project(tmp_path: Path, **more: Any) -> tuple[Path, SessionHarness, Li
 
 def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None:
     """Record a step with changed files of these names, and a snapshot of them."""
-    shots = made.services.snapshots
+    shots = made.services.sessions.snapshots
     assert isinstance(shots, Snapshots)
     shots.objects.begin()
     entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
@@ -80,7 +80,7 @@ async def test_an_undo_of_a_revert_reads_and_writes_nothing_that_leads_out(
     tmp_path: Path, name: str
 ) -> None:
     _, made, session = await project(tmp_path)
-    shots = made.services.snapshots
+    shots = made.services.sessions.snapshots
     assert isinstance(shots, Snapshots)
     known = session.log.state.session
     assert known is not None

@@ -400,8 +400,8 @@ def test_a_project_s_steps_shorten_every_agent_s_and_lengthen_none(
 
     found = app()
 
-    assert found.services.max_steps is None
-    assert found.services.most_steps == 40
+    assert found.services.agents.max_steps is None
+    assert found.services.agents.most_steps == 40
 
 
 def test_nothing_is_read_from_a_file_of_the_environment(

@@ -17,6 +17,7 @@ from tests.store.record_builders import assistant
 from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.interfaces.services import KernelServices
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.turn_setup.environment_updates import LOOK_SECONDS
@@ -61,12 +62,14 @@ async def opened(
 ) -> tuple[SessionHarness, LiveSession]:
     harness = SessionHarness(tmp_path, model, **more)
     if kernel is not None:
+        services = harness.services
         services = dataclasses.replace(
-            harness.services,
-            registry=Registry(builtin_tools(kernel=True)),
-            namespace=lambda _: kernel,
+            services,
+            agents=dataclasses.replace(
+                services.agents, registry=Registry(builtin_tools(kernel=True))
+            ),
+            kernel=KernelServices(namespace=lambda _: kernel, variables=variables),
             environment={"MY_API_KEY": "hunter2hunter2"},
-            variables=variables,
         )
         harness.workspace = Workspace(services, this_owner("kernel-test"), project_id="project")
     return harness, await harness.session()

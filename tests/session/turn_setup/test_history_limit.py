@@ -104,7 +104,7 @@ def test_the_limits_are_configured(tmp_path: Path) -> None:
     try:
         assert app.config.problems == ()
         assert app.services.user == "ann"
-        assert app.services.history_limits == {
+        assert app.services.agents.history_limits == {
             "history_limit": 9,
             "dm_history_limit": 4,
             "dms": {"ann": {"history_limit": 0}},

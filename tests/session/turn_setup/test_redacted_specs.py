@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.wire.tool_schema import tool_definition
-from palimpsest.session.engine import KernelSecrets, RedactedSpecs
+from palimpsest.session.engine import RedactedSpecs
 from palimpsest.transcript.provider_profile.profile import profile
-from palimpsest.transcript.redaction.secret_removal import redacted_value
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets, redacted_value
 from palimpsest.transcript.values import ModelRef, ToolSpec
 
 ONE, OTHER = "hunter2-hunter2", "swordfish-swordfish"

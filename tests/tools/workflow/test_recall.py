@@ -44,7 +44,7 @@ async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
             """Return a long text."""
             return output
 
-        harness.services.registry.add(big)
+        harness.services.agents.registry.add(big)
         opened.append(harness)
         return await harness.session()
 

@@ -10,6 +10,7 @@ import ctypes
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,10 +36,9 @@ from palimpsest.frontends.kernel.variable_types import (
     llm_repr,
     shape_of,
 )
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
-from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets, scrub
 
 MOST_ITEMS = 20
 REPR_CHARS = 2_000
@@ -50,7 +50,7 @@ SECRET = "Its name says that it is a secret, so its value is not told."
 SHORTEST_KEY = 8
 """Bytes of a key that is taken out of texts; none, as in a test's kernel, is no key."""
 
-_SECRETS = KernelSecrets(os.environ)
+_SECRETS = KernelSecrets(os.environ, time.monotonic)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 

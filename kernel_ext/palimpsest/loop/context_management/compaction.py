@@ -108,7 +108,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
     if part is None:
         raise ValueError("A compaction needs its marker.")
     setup = await with_compacting_hooks(run_context, setup, part)
-    state = run_context.compactions
+    state = run_context.turn.compactions
     state.counted = setup.policy.recovery.counted
     before = state.copied(
         lambda: history_snapshot(
@@ -161,7 +161,7 @@ async def _summarise(
     try:
         await summary_system_prompt.write()
         unfit = await judge(run_context, setup, summary_system_prompt.message, before)
-        if unfit is not None and unfit.lacks and run_context.compactions.may_write_again:
+        if unfit is not None and unfit.lacks and run_context.turn.compactions.may_write_again:
             await summary_system_prompt.write_again(unfit.lacks)
             unfit = await judge(run_context, setup, summary_system_prompt.message, before)
         if unfit is not None:
@@ -198,12 +198,12 @@ def _plan(
 
 async def _observe(run_context: RunContext, marker_id: str) -> None:
     """Write the kernel's variables beside the marker, as they are now: they are observed, not summarised."""
-    if run_context.namespace is None:
+    if run_context.tools.namespace is None:
         return
     named = mentioned_words(run_context.log.state.messages())
-    shown = ShownVariables(run_context.extra.get("variables", TYPES.detail), named)
+    shown = ShownVariables(run_context.tools.extra.get("variables", TYPES.detail), named)
     try:
-        found = await asyncio.wait_for(run_context.namespace.list(shown), KERNEL_SECONDS)
+        found = await asyncio.wait_for(run_context.tools.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
     told = [(one.name, one.told) for one in found[:MOST_VARIABLES]]

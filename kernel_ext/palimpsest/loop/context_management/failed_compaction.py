@@ -61,7 +61,7 @@ def roll_back(
     """
     if not setup.policy.compact.judge:
         return
-    state = run_context.compactions
+    state = run_context.turn.compactions
     late = compaction_timed_out(
         timed_out=state.late or _ran_out(error),
         in_flight=state.in_flight,

@@ -33,15 +33,15 @@ def prune_postponed(run_context: RunContext, setup: StepSetup) -> None:
 
 
 def _put(run_context: RunContext, until: str) -> None:
-    run_context.postponed.until = until
-    run_context.postponed.keep(until)
+    run_context.turn.postponed.until = until
+    run_context.turn.postponed.keep(until)
 
 
 def postponed_batches(
     run_context: RunContext, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> Iterator[DecisionBatch]:
     """Yield what was postponed as it would be decided about a view now; nothing where the turn is gone."""
-    until = run_context.postponed.until
+    until = run_context.turn.postponed.until
     ids = [message.id for message in view.messages]
     if until not in ids:
         return

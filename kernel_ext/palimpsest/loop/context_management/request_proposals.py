@@ -99,7 +99,7 @@ async def propose_step(
     made: list[Decision] = []
     for batch in postponed_batches(run_context, setup, view, new_id):
         made += batch.decisions
-    if run_context.hooks.any("decide"):
+    if run_context.requests.hooks.any("decide"):
         made += await hook_decisions(run_context, setup, ids)
     own = await propose_own_policy(run_context, setup, view.decided(*made), new_id)
     made += own.decisions
@@ -108,7 +108,7 @@ async def propose_step(
     summary = unused_summary(view)
     update = {
         "numbers": _numbers(setup.policy),
-        "hooked": run_context.hooks.any("request"),
+        "hooked": run_context.requests.hooks.any("request"),
         "last": last,
         "policy_problem": run_context.clean(own.problem),
         "again": cause != "size",

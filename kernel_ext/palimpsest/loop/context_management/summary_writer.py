@@ -104,7 +104,7 @@ class SummaryWriter:
             time=MessageTime(created=run_context.clock()),
             agent=AGENT,
             model=setup.info.ref,
-            path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
+            path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
             summary=True,
         )
         run_context.write(MessageUpdated(info=self.message))
@@ -242,12 +242,12 @@ class SummaryWriter:
             decision = self._telling(summary_setup).decision("dec_proposed1", content())
             return propose_summary(run_context, summary_setup, self._marker_id, decision)
 
-        hold = run_context.hold()
+        hold = run_context.turn.hold()
         if hold is not None:
             if await hold.hold(propose, run_context.abort) == "older-summary":
                 raise UserError(TAKEN_BACK.message)
-            if run_context.afford is not None:
-                await run_context.afford(summary_setup.info)
+            if run_context.requests.afford is not None:
+                await run_context.requests.afford(summary_setup.info)
         numbers = content()
         self._told = numbers
         decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)

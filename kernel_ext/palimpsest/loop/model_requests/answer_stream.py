@@ -50,8 +50,8 @@ def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
     time = session.time.model_copy(update={"updated": run_context.clock()})
     update = {**with_usage(session, took), "time": time}
     run_context.write(SessionUpdated(session=session.model_copy(update=update)))
-    if run_context.spent is not None:
-        run_context.spent(took)
+    if run_context.requests.spent is not None:
+        run_context.requests.spent(took)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
@@ -202,10 +202,10 @@ def write_window_notice(
 
 def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
     """Write pending notices for the user into an answer."""
-    first = run_context.first_time(message.model.provider)
-    policy = [("policy", words) for words in run_context.policy_notices]
-    run_context.policy_notices.clear()
-    found = (*([("sent", first)] if first else []), *run_context.hooks.told(), *policy)
+    first = run_context.requests.first_time(message.model.provider)
+    policy = [("policy", words) for words in run_context.requests.policy_notices]
+    run_context.requests.policy_notices.clear()
+    found = (*([("sent", first)] if first else []), *run_context.requests.hooks.told(), *policy)
     for about, words in found:
         part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
         run_context.write(PartUpdated(part=part))

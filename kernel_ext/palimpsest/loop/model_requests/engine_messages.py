@@ -59,7 +59,7 @@ def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue)
         time=MessageTime(created=now, completed=now),
         agent=user.agent,
         model=user.model,
-        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
+        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
         finish="error",
         error=error,
     )

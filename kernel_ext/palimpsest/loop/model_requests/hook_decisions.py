@@ -74,7 +74,7 @@ def _facts(run_context: RunContext, setup: StepSetup) -> Facts:
 async def _decided(
     run_context: RunContext, setup: StepSetup, view: View, facts: Facts, ids: Iterator[str]
 ) -> list[Decision]:
-    hooks = run_context.hooks
+    hooks = run_context.requests.hooks
     event = DecideEvent(
         session_id=run_context.session_id,
         model=setup.info.ref.id,
@@ -185,12 +185,12 @@ async def with_compacting_hooks(
     run_context: RunContext, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
     """Let hooks change what a summary keeps: their text goes into the policy that the request records."""
-    if not run_context.hooks.any("compacting"):
+    if not run_context.requests.hooks.any("compacting"):
         return setup
     event = CompactingEvent(
         run_context.session_id, run_context.log.state.messages(), part.focus or "", auto=part.auto
     )
-    answer = await run_context.hooks.compacting(event)
+    answer = await run_context.requests.hooks.compacting(event)
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
@@ -207,7 +207,7 @@ async def with_request_hooks(
 ) -> Assembled:
     """Let hooks replace a request's messages; the result is stored whole, as an opaque request."""
     plain = tuple(without_marks(one) for one in assembled.request.messages)
-    answer = await run_context.hooks.request(setup.info.ref.id, plain)
+    answer = await run_context.requests.hooks.request(setup.info.ref.id, plain)
     if answer is None:
         return assembled
     rule, given = answer
@@ -217,7 +217,7 @@ async def with_request_hooks(
     tokens = sum(weights) + assembled.projection.tools_tokens
     decided = check_budget(tokens, record.facts)
     if not decided.fits:
-        run_context.hooks.skipped(rule, "its messages do not fit into the model's window")
+        run_context.requests.hooks.skipped(rule, "its messages do not fit into the model's window")
         return assembled
     hashes = tuple(message_hash(one) for one in messages)
     blob = run_context.blobs.put_blob(_json(messages), JSON)

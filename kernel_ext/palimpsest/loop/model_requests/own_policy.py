@@ -26,7 +26,7 @@ async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: Polic
     facts = _facts(run_context, setup)
     new_id = functools.partial(run_context.ids.new, "dec")
     made = await stage.decide(_moment(run_context, setup, run_context.view(), facts, new_id))
-    run_context.policy_notices.extend(stage.told())
+    run_context.requests.policy_notices.extend(stage.told())
     if made:
         first, *others = made
         run_context.write(
@@ -39,7 +39,7 @@ async def propose_own_policy(
     run_context: RunContext, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> PolicyProposal:
     """Return what a person's own policy would decide about a view now; nothing is journaled."""
-    stage = run_context.own_policy()
+    stage = run_context.requests.own_policy()
     if stage is None:
         return PolicyProposal()
     facts = _facts(run_context, setup)

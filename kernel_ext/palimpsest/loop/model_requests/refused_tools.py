@@ -84,7 +84,7 @@ def without_refused_tool(
 ) -> StepSetup | None:
     """Leave out the tool that a refusal names and tell the user; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
-    taken = run_context.refused_tools
+    taken = run_context.requests.refused_tools
     required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
     if name is None or required or len(taken) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
         return None

@@ -195,7 +195,7 @@ def _kept(
         plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
         return run_context.blobs.put_blob(_json(plain), JSON)
 
-    return run_context.request_cache.kept(name, value, keep)
+    return run_context.requests.cache.kept(name, value, keep)
 
 
 def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
@@ -218,7 +218,7 @@ def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -
         return request.kinds.get("tools")
 
     terms = RequestTerms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return run_context.request_cache.assembly(
+    return run_context.requests.cache.assembly(
         messages, state.decisions, terms, run_context.blobs.get_blob, known, tools
     )
 

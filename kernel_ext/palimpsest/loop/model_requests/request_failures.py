@@ -136,7 +136,7 @@ async def wait_before_retry(
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)
     now = run_context.clock()
-    wait_seconds = delay_seconds(attempt, error.headers, run_context.jitter(), now / 1000)
+    wait_seconds = delay_seconds(attempt, error.headers, run_context.requests.jitter(), now / 1000)
     if wait_seconds > LONGEST_WAIT_SECONDS:
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)

@@ -68,7 +68,9 @@ async def run_side_request(
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
                 now = run_context.clock() / 1000
-                await asyncio.sleep(delay_seconds(attempt, headers, run_context.jitter(), now))
+                await asyncio.sleep(
+                    delay_seconds(attempt, headers, run_context.requests.jitter(), now)
+                )
         return await _asked(setup, request)
 
 

@@ -20,7 +20,14 @@ from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.tool import Abort, AskFunction, Namespace, NotebookReader, PythonRunner
+from palimpsest.tools.tool import (
+    Abort,
+    AskFunction,
+    Namespace,
+    NotebookReader,
+    PythonRunner,
+    ToolContext,
+)
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
@@ -180,8 +187,66 @@ class ProjectFiles:
 
 
 @dataclass(slots=True)
+class RunTools:
+    """What the tool calls of a run get: folders, permission, and what the kernel has for them."""
+
+    root: Path
+    cwd: Path
+    ask: Callable[[str, str, str], AskFunction]
+    """``(message id, call id, tool)`` returns the function with which that call asks for permission."""
+    guard: Callable[[str, ToolCalled], Awaitable[None]]
+    """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
+    python: PythonRunner | None = None
+    namespace: Namespace | None = None
+    notebook: NotebookReader | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Further values for tools, such as ``environment``."""
+
+
+@dataclass(slots=True)
+class RequestServices:
+    """What the requests of a run are made with, and who is asked before one is sent."""
+
+    setup: Callable[["RunContext", UserMessage], Awaitable[StepSetup]]
+    """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
+    jitter: Callable[[], float]
+    """A number from 0 to 1, for the wait before a retry."""
+    afford: Callable[[ModelInfo], Awaitable[None]] | None = None
+    """Awaited before each request; raises UserError when the spending limit was reached."""
+    spent: Callable[[Spent], None] | None = None
+    """Called with the usage and cost of a request, after they were added to the session."""
+    first_time: Callable[[str], str] = lambda _provider: ""
+    """The notice to the user before the first request to a provider; empty where it was shown."""
+    hooks: Hooks = field(default_factory=NoHooks)
+    own_policy: Callable[[], PolicyStage | None] = lambda: None
+    """Returns the person's own policy that is asked before each request; None where there is none."""
+    policy_notices: list[str] = field(default_factory=list)
+    """Sentences about it for the user, which the next answer takes."""
+    refused_tools: set[tuple[str, str]] = field(default_factory=set)
+    """Tools of the session that a provider refused: the provider, and the tool's spec as JSON."""
+    cache: RequestCache = field(default_factory=RequestCache)
+    """The chunks of the session's newest request."""
+
+
+@dataclass(slots=True)
+class TurnServices:
+    """What goes on around the steps of a run: steered prompts, holds, compactions and snapshots."""
+
+    deliver: Callable[[], bool]
+    """Turn steered prompts into messages, now; true when there were any."""
+    hold: Callable[[], RequestHold | None] = lambda: None
+    """Returns what holds each request before it is sent; None where step mode is off."""
+    postponed: PostponedPruning = field(default_factory=PostponedPruning)
+    """What the session's last turn left for the next request that is let go."""
+    compactions: CompactionState = field(default_factory=CompactionState)
+    """Whether a compaction runs, for callers that wait for it."""
+    files: ProjectFiles | None = None
+    """Takes snapshots of the project; None where that is switched off."""
+
+
+@dataclass(slots=True)
 class RunContext:
-    """Everything one run of the loop works with."""
+    """Everything one run of the loop works with: the session's record, and services by who uses them."""
 
     session_id: str
     log: Log
@@ -190,48 +255,35 @@ class RunContext:
     clock: Callable[[], int]
     """Milliseconds since 1970."""
     abort: Abort
-    root: Path
-    cwd: Path
-    setup: Callable[[UserMessage], Awaitable[StepSetup]]
-    """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
-    deliver: Callable[[], bool]
-    """Turn steered prompts into messages, now; true when there were any."""
-    ask: Callable[[str, str, str], AskFunction]
-    """``(message id, call id, tool)`` returns the function with which that call asks for permission."""
-    guard: Callable[[str, ToolCalled], Awaitable[None]]
-    """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
-    jitter: Callable[[], float]
-    """A number from 0 to 1, for the wait before a retry."""
-    afford: Callable[[ModelInfo], Awaitable[None]] | None = None
-    """Awaited before each request; raises UserError when the spending limit was reached."""
-    spent: Callable[[Spent], None] | None = None
-    """Called with the usage and cost of a request, after they were added to the session."""
-    python: PythonRunner | None = None
-    namespace: Namespace | None = None
-    notebook: NotebookReader | None = None
-    request_cache: RequestCache = field(default_factory=RequestCache)
-    """The chunks of the session's newest request."""
-    compactions: CompactionState = field(default_factory=CompactionState)
-    """Whether a compaction runs, for callers that wait for it."""
+    tools: RunTools
+    requests: RequestServices
+    turn: TurnServices
     clean: Callable[[str], str] = scrub
     """Redact secrets in text before it is sent or stored; the journal does the same."""
-    first_time: Callable[[str], str] = lambda _provider: ""
-    """The notice to the user before the first request to a provider; empty where it was shown."""
-    files: ProjectFiles | None = None
-    """Takes snapshots of the project; None where that is switched off."""
-    hooks: Hooks = field(default_factory=NoHooks)
-    own_policy: Callable[[], PolicyStage | None] = lambda: None
-    """Returns the person's own policy that is asked before each request; None where there is none."""
-    policy_notices: list[str] = field(default_factory=list)
-    """Sentences about it for the user, which the next answer takes."""
-    hold: Callable[[], RequestHold | None] = lambda: None
-    """Returns what holds each request before it is sent; None where step mode is off."""
-    postponed: PostponedPruning = field(default_factory=PostponedPruning)
-    """What the session's last turn left for the next request that is let go."""
-    refused_tools: set[tuple[str, str]] = field(default_factory=set)
-    """Tools of the session that a provider refused: the provider, and the tool's spec as JSON."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Further values for tools, such as ``environment``."""
+
+    async def setup(self, user: UserMessage) -> StepSetup:
+        """Return the resolved settings of a user message; raises UserError or ModelFailed with a sentence."""
+        return await self.requests.setup(self, user)
+
+    def tool_context(
+        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
+    ) -> ToolContext:
+        """Return what one tool call receives; ``more`` are further values of ``ToolContext``."""
+        extra = {**self.tools.extra, **more.pop("extra", {})}
+        return ToolContext(
+            session_id=self.session_id,
+            message_id=message_id,
+            call_id=call_id,
+            agent=agent,
+            abort=self.abort,
+            messages=self.log.state.messages(),
+            root=self.tools.root,
+            cwd=self.tools.cwd,
+            ask=ask,
+            notebook=self.tools.notebook,
+            extra=extra,
+            **more,
+        )
 
     def write(self, *events: Event, sync: bool = False) -> int:
         """Append to the journal."""

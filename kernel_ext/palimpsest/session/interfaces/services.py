@@ -1,5 +1,6 @@
 """The services that all sessions of a workspace share; ``app`` wires them once."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,6 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
-from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
@@ -28,6 +28,7 @@ from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunne
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo
 
 
@@ -41,16 +42,9 @@ def any_model(_info: ModelInfo) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
-    """The services that all sessions of a workspace share; wired by ``app``."""
+class ModelServices:
+    """Which models there are, who answers for them, and what is asked of them beside answers."""
 
-    store: Store
-    ids: Ids
-    clock: Callable[[], int]
-    jitter: Callable[[], float]
-    root: Path
-    cwd: Path
-    registry: Registry
     model: Callable[[ModelInfo], Model]
     """The adapter that answers for a model."""
     info: Callable[[str, str | None], ModelInfo]
@@ -58,57 +52,65 @@ class Services:
     default_model: Callable[[], str]
     count: Callable[[str], Callable[[str], int]]
     """Token counter by estimator name."""
-    agents: dict[str, Agent]
-    default_agent: str
-    rules: Rules
-    """Defaults, mode and configuration; an agent's own rules come after."""
-    policy: Policy
-    """The configured context policy; a session may choose another."""
-    policy_fixed: Mapping[str, str] = field(default_factory=dict)
-    """Values of it that an administrator fixed, by name, and the file that fixes each."""
-    effective_rules: EffectiveRules = field(default_factory=EffectiveRules)
-    """Rules, mode and spending limit as configured, and the approvals for the project."""
-    locked_settings: LockedSettings = field(default_factory=LockedSettings)
-    """The settings that an administrator locked."""
-    spending_limits: dict[str, Any] = field(default_factory=dict)
-    """The spending limits of the sessions that this kernel writes, by session id."""
-    step_modes: dict[str, Any] = field(default_factory=dict)
-    """The step modes of the sessions that this kernel writes, by session id."""
-    joined_sessions: set[str] = field(default_factory=set)
-    """Ids of the sessions in which this kernel took part."""
-    history_limits: Mapping[str, Any] = field(default_factory=dict)
-    """Maximum turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
-    user: str = ""
-    """Login name of the kernel's user; empty where it is unknown."""
-    instruction_files: tuple[str, ...] = ()
-    """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
-    extra_system: str | None = None
-    """Text that the configuration adds to every system prompt."""
-    max_steps: int | None = None
-    most_steps: int | None = None
-    """Upper limit of ``max_steps`` in an untrusted project, unless the user asks for more."""
     check_model: Callable[[ModelInfo], None] = any_model
     """Raises ConfigError for a model that the user names and that is known not to exist."""
+    small_model: Callable[[ModelInfo], ModelInfo] = same_model
+    """Returns the model that writes titles and turn summaries, given the model that answers."""
     titles: bool = False
     """Request a title for each new session from a model."""
     turn_summaries: bool = False
     """Request a summary of each turn from a model."""
-    small_model: Callable[[ModelInfo], ModelInfo] = same_model
-    """Returns the model that writes titles and turn summaries, given the model that answers."""
-    import_sessions: SessionImporter = import_sessions
-    """Imports the sessions at a path; ``app`` gives one that knows other agents' recordings too."""
-    share: ShareMode = "manual"
-    """When a session's page is written: after every turn, on request, or never."""
-    snapshots: Snapshots | None = None
-    """Stores earlier states of the project's files; None where that is off or impossible."""
-    variables: Detail = "names and types"
-    """What the model is told about the user's variables that no prompt or call names."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """Returns a notice for the user before the first request to a provider; empty where none is due."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """The kernel's environment variables; processes that tools start get them without secrets."""
-    secrets: KernelSecrets = field(default_factory=lambda: KernelSecrets({}))
-    """The secret values that this kernel holds now; they are removed from logs and requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentServices:
+    """The agents with their tools, and what every system prompt and turn is given."""
+
+    registry: Registry
+    known: dict[str, Agent]
+    default_agent: str
+    definitions: ProjectDefinitions | None = None
+    """Agents, commands and skills from files; None where there are none."""
+    hooks: HookRegistry | None = None
+    servers: McpServers | None = None
+    """The MCP servers of this kernel."""
+    instruction_files: tuple[str, ...] = ()
+    """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
+    extra_system: str | None = None
+    """Text that the configuration adds to every system prompt."""
+    history_limits: Mapping[str, Any] = field(default_factory=dict)
+    """Maximum turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
+    max_steps: int | None = None
+    most_steps: int | None = None
+    """Upper limit of ``max_steps`` in an untrusted project, unless the user asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleServices:
+    """What a call may do, and the context policy, as configured, as locked, and as in force now."""
+
+    base: Rules
+    """Defaults, mode and configuration; an agent's own rules come after."""
+    policy: Policy
+    """The configured context policy; a session may choose another."""
+    effective: EffectiveRules = field(default_factory=EffectiveRules)
+    """Rules, mode and spending limit as configured, and the approvals for the project."""
+    locked: LockedSettings = field(default_factory=LockedSettings)
+    """The settings that an administrator locked."""
+    policy_fixed: Mapping[str, str] = field(default_factory=dict)
+    """Values of it that an administrator fixed, by name, and the file that fixes each."""
+    policy_stage: PolicyStageFactory = no_policy_stage
+    """Makes what a live session asks before its requests of a person's own policy, or of words that name one."""
+    approved_code: ApprovedCode = field(default_factory=ApprovedCode)
+    """The Python that ran here with the user's approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelServices:
+    """What this kernel holds, and how much of it the model is told; empty in a script."""
+
     python: Callable[[str], PythonRunner] | None = None
     """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
     namespace: Callable[[str], Namespace] | None = None
@@ -120,18 +122,52 @@ class Services:
     """Which of the user's cells the model is told of."""
     notebook_tokens: int = 6_000
     """Maximum tokens of what one prompt tells of the user's cells."""
-    replay_mode: ReplayMode = "ask"
-    """Whether cells show their recorded answers."""
-    approved_code: ApprovedCode = field(default_factory=ApprovedCode)
-    """The Python that ran here with the user's approval."""
+    variables: Detail = "names and types"
+    """What the model is told about the user's variables that no prompt or call names."""
     script: bool = False
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
-    policy_stage: PolicyStageFactory = no_policy_stage
-    """Makes what a live session asks before its requests of a person's own policy, or of words that name one."""
+    replay_mode: ReplayMode = "ask"
+    """Whether cells show their recorded answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionServices:
+    """What sessions share beside their turns: pages, snapshots, and what the open ones hold of each other."""
+
+    share: ShareMode = "manual"
+    """When a session's page is written: after every turn, on request, or never."""
+    snapshots: Snapshots | None = None
+    """Stores earlier states of the project's files; None where that is off or impossible."""
+    import_sessions: SessionImporter = import_sessions
+    """Imports the sessions at a path; ``app`` gives one that knows other agents' recordings too."""
+    spending_limits: dict[str, Any] = field(default_factory=dict)
+    """The spending limits of the sessions that this kernel writes, by session id."""
+    step_modes: dict[str, Any] = field(default_factory=dict)
+    """The step modes of the sessions that this kernel writes, by session id."""
+    joined_sessions: set[str] = field(default_factory=set)
+    """Ids of the sessions in which this kernel took part."""
     child_sessions: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """Creates and resumes child sessions."""
-    definitions: ProjectDefinitions | None = None
-    """Agents, commands and skills from files; None where there are none."""
-    hooks: HookRegistry | None = None
-    servers: McpServers | None = None
-    """The MCP servers of this kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services that all sessions of a workspace share, by who uses them; wired by ``app``."""
+
+    store: Store
+    ids: Ids
+    clock: Callable[[], int]
+    jitter: Callable[[], float]
+    root: Path
+    cwd: Path
+    models: ModelServices
+    agents: AgentServices
+    rules: RuleServices
+    kernel: KernelServices = field(default_factory=KernelServices)
+    sessions: SessionServices = field(default_factory=SessionServices)
+    user: str = ""
+    """Login name of the kernel's user; empty where it is unknown."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """The kernel's environment variables; processes that tools start get them without secrets."""
+    secrets: KernelSecrets = field(default_factory=lambda: KernelSecrets({}, time.monotonic))
+    """The secret values that this kernel holds now; they are removed from logs and requests."""

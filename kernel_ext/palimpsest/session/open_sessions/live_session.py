@@ -18,7 +18,13 @@ from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.loop.run_inputs.run_context import (
+    RequestServices,
+    RunContext,
+    RunTools,
+    StepSetup,
+    TurnServices,
+)
 from palimpsest.loop.turn import newest_user
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
@@ -69,7 +75,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.messages import Messages, Origin
+from palimpsest.transcript.messages import Messages, Origin, UserMessage
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -103,7 +109,7 @@ class LiveSession:
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._services = services
-        self._configured = ConfiguredPolicy(services.policy, services.policy_fixed)
+        self._configured = ConfiguredPolicy(services.rules.policy, services.rules.policy_fixed)
         self._loop = loop
         self.journal = journal
         session = journal.state.session
@@ -114,17 +120,22 @@ class LiveSession:
         """A child session: only its parent's agent sends prompts here."""
         self._moved = False
         self.log = SessionLog(journal)
-        effective_rules = services.effective_rules
+        effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, services.ids, effective_rules)
         self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
         self.control = SessionControls(
-            effective_rules, services.rules, self.log, self.asks, self.spending_limit, self._on_loop
+            effective_rules,
+            services.rules.base,
+            self.log,
+            self.asks,
+            self.spending_limit,
+            self._on_loop,
         )
-        services.spending_limits[session.id] = self.spending_limit
+        services.sessions.spending_limits[session.id] = self.spending_limit
         self._step_mode: StepMode | None = None
-        services.step_modes[session.id] = lambda: self.step_mode
+        services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
         self.user_questions = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.user_questions
@@ -141,7 +152,7 @@ class LiveSession:
             self._prompt_resolver.recovery,
             self._turn_ended,
         )
-        self._left_running = LeftRunningCalls(journal) if services.python else None
+        self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
         self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
         self.auto_share = AutoShare(services, journal, self.log, loop)
@@ -150,7 +161,7 @@ class LiveSession:
         )
         self.policy_stage: PolicyStage | None = None
         """The policy of the person's own that acts before the context policy."""
-        self._expander = Expander(services)
+        self._expander = Expander(services, self._tool_gate.announce)
         self.mentions: PromptMentions = MentionPreviews(
             services,
             self._expander,
@@ -177,7 +188,7 @@ class LiveSession:
     def step_mode(self) -> StepMode:
         """Holds the session's requests until a person lets them go; made when it is first used."""
         if self._step_mode is None:
-            grants = self._services.effective_rules.grants
+            grants = self._services.rules.effective.grants
             self._step_mode = StepMode(
                 lambda: self.id, self, grants, self.journal.subscribe, self._step_mode_above
             )
@@ -274,7 +285,7 @@ class LiveSession:
         return made
 
     def _grant(self, action: ContextEditAction, name: str) -> ContextEdit | None:
-        count = self._services.count(self.policy().estimator)
+        count = self._services.models.count(self.policy().estimator)
         new_id = functools.partial(self._services.ids.new, "dec")
         return journal_context_edit(self.journal, new_id, count, action, name)
 
@@ -320,7 +331,7 @@ class LiveSession:
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it."""
-        stage, words = split_policies(self._services.policy_stage, given)
+        stage, words = split_policies(self._services.rules.policy_stage, given)
         if stage is not None or ends_own_policy(words):
             self._use_own_policy(stage)
         session = self.log.state.session
@@ -331,8 +342,10 @@ class LiveSession:
             self._update(session, policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
-                    info = self._services.info(made.compact.model, None)
-                    self._services.effective_rules.use(self._services.default_agent, info.ref)
+                    info = self._services.models.info(made.compact.model, None)
+                    self._services.rules.effective.use(
+                        self._services.agents.default_agent, info.ref
+                    )
         return self.policy()
 
     def _use_own_policy(self, stage: PolicyStage | None) -> None:
@@ -447,11 +460,11 @@ class LiveSession:
             self._left_running.close()
         await off_loop(self.journal.close)
         services, known_as = self._services, self._first_id
-        if services.spending_limits.get(known_as) is self.spending_limit:
-            del services.spending_limits[known_as]
-        services.step_modes.pop(known_as, None)
-        if services.effective_rules.open.get(known_as) is self._find:
-            del services.effective_rules.open[known_as]
+        if services.sessions.spending_limits.get(known_as) is self.spending_limit:
+            del services.sessions.spending_limits[known_as]
+        services.sessions.step_modes.pop(known_as, None)
+        if services.rules.effective.open.get(known_as) is self._find:
+            del services.rules.effective.open[known_as]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
@@ -496,63 +509,69 @@ class LiveSession:
         self.spending_limit.turn_began()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
-        run_context = RunContext(
+        return RunContext(
             session_id=self.id,
             log=self.log,
             blobs=services.store,
             ids=services.ids,
             clock=services.clock,
             abort=run.abort,
-            root=services.root,
-            cwd=services.cwd,
-            setup=self._prompt_resolver.setup,
-            deliver=lambda: self.runner.deliver_steers(run),
-            ask=lambda message_id, call_id, tool: self._tool_gate.asker(
-                run, message_id, call_id, tool
-            ),
-            guard=lambda message_id, call: self._tool_gate.guard(run, message_id, call),
-            afford=lambda info: self._afford(info, run.abort),
-            spent=self.spending_limit.tell,
-            jitter=services.jitter,
             clean=services.secrets.clean,
-            first_time=services.first_time,
-            request_cache=self._request_cache,
-            postponed=self._postponed,
-            refused_tools=self._prompt_resolver.refused_tools,
-            python=self._python(),
-            namespace=self._prompt_resolver.namespace(),
-            notebook=services.notebook,
-            compactions=self.runner.compactions,
-            hooks=self._prompt_resolver.extensions.hooks,
-            own_policy=lambda: self.policy_stage,
-            hold=self._hold,
-            files=self.reverts.files,
-            extra={
-                "environment": services.environment,
-                "variables": services.variables,
-                "notebook_file": self._notebook_file(),
-                "archive": self.archive,
-                "interview": self.interview,
-                "subagent_runner": ChildSessionRunner(services, self, run),
-                "todos": self._todos,
-            },
+            tools=RunTools(
+                root=services.root,
+                cwd=services.cwd,
+                ask=functools.partial(self._tool_gate.asker, run),
+                guard=functools.partial(self._tool_gate.guard, run),
+                python=self._python(),
+                namespace=self._prompt_resolver.namespace(),
+                notebook=services.kernel.notebook,
+                extra={
+                    "environment": services.environment,
+                    "variables": services.kernel.variables,
+                    "notebook_file": self._notebook_file(),
+                    "archive": self.archive,
+                    "interview": self.interview,
+                    "subagent_runner": ChildSessionRunner(services, self, run),
+                    "todos": self._todos,
+                },
+            ),
+            requests=RequestServices(
+                setup=self._setup,
+                afford=lambda info: self._afford(info, run.abort),
+                spent=self.spending_limit.tell,
+                jitter=services.jitter,
+                first_time=services.models.first_time,
+                hooks=self._prompt_resolver.extensions.hooks,
+                own_policy=lambda: self.policy_stage,
+                refused_tools=self._prompt_resolver.refused_tools,
+                cache=self._request_cache,
+            ),
+            turn=TurnServices(
+                deliver=lambda: self.runner.deliver_steers(run),
+                hold=self._hold,
+                postponed=self._postponed,
+                compactions=self.runner.compactions,
+                files=self.reverts.files,
+            ),
         )
-        run_context = self.title_writer.watch(
-            self._expander.watch(run_context, self._tool_gate.announce)
-        )
-        if services.turn_summaries:
-            return self.turn_summaries.watch(run_context)
-        return run_context
+
+    async def _setup(self, run_context: RunContext, user: UserMessage) -> StepSetup:
+        """Return the settings of a user message, whose prompt is expanded first; the first step requests a title."""
+        await self._expander.expand(run_context)
+        setup = await self._prompt_resolver.setup(user)
+        self.turn_summaries.setup = setup
+        self.title_writer.begin(run_context, setup)
+        return setup
 
     def _python(self) -> PythonRunner | None:
         services, left_running = self._services, self._left_running
-        if services.python is None or left_running is None:
+        if services.kernel.python is None or left_running is None:
             return None
-        return left_running.watch(services.python(self.id))
+        return left_running.watch(services.kernel.python(self.id))
 
     def _keep_postponed(self, until: str) -> None:
         """Keep, beside the switch of step mode, where a postponed pruning ends; a restarted kernel goes on with it."""
-        grants = self._services.effective_rules.grants
+        grants = self._services.rules.effective.grants
         if until:
             grants.put(PRUNES_UNTIL, until, self.id)
         else:
@@ -565,7 +584,7 @@ class LiveSession:
         return self._services.root / named if named else None
 
     def _turn_ended(self, run_context: RunContext) -> None:
-        if self._services.turn_summaries:
+        if self._services.models.turn_summaries:
             self.turn_summaries.turn_ended(run_context)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
@@ -578,7 +597,7 @@ class LiveSession:
             raise Aborted(abort.reason or "Stopped.")
         if unwritten:
             raise StorageFailed(NOT_SENT.format(problem=unwritten))
-        project_move = self._services.effective_rules.project_move
+        project_move = self._services.rules.effective.project_move
         if project_move is not None and not self.read_only:
             async with project_move.asking:
                 move = await project_move.found()
@@ -596,21 +615,23 @@ class LiveSession:
             raise Aborted(abort.reason or "Stopped.")
         session = self.log.state.session
         if project_move.settle(reply) and session is not None:
-            held = with_rights_that_hold(session, self._services.effective_rules, ())
+            held = with_rights_that_hold(session, self._services.rules.effective, ())
             self.log.append(SessionUpdated(session=held), sync=True)
             self.asks.approve(held.permission)
 
     def _purse_above(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""
         session = self.log.state.session
-        began = self._services.effective_rules.began
-        return self._services.spending_limits.get(began.get(session.id, "") if session else "")
+        began = self._services.rules.effective.began
+        return self._services.sessions.spending_limits.get(
+            began.get(session.id, "") if session else ""
+        )
 
     def _step_mode_above(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""
         session = self.log.state.session
-        began = self._services.effective_rules.began
-        found = self._services.step_modes.get(began.get(session.id, "") if session else "")
+        began = self._services.rules.effective.began
+        found = self._services.sessions.step_modes.get(began.get(session.id, "") if session else "")
         return found() if found is not None else None
 
     def _hold(self) -> StepMode | None:
@@ -618,7 +639,7 @@ class LiveSession:
         above = self._step_mode_above()
         if above is not None:
             return self.step_mode if above.on else None
-        grants = self._services.effective_rules.grants
+        grants = self._services.rules.effective.grants
         return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
 
     def _update(self, session: SessionInfo, **fields: Any) -> None:

@@ -117,9 +117,9 @@ class Workspace:
         """What the file of each notebook said when this kernel first used its name."""
         self._lock = asyncio.Lock()
         self._open_children = OpenChildren(self._shut)
-        services.effective_rules.default_model = services.default_model
-        services.effective_rules.default_agent = services.default_agent
-        factory = services.child_sessions
+        services.rules.effective.default_model = services.models.default_model
+        services.rules.effective.default_agent = services.agents.default_agent
+        factory = services.sessions.child_sessions
         factory.begin, factory.resume, factory.end = (
             self._work,
             self._resume,
@@ -212,7 +212,7 @@ class Workspace:
             services = self._services
             if model is not None:
                 # An unknown one raises before there is a fork.
-                services.info(str(model), None)
+                services.models.info(str(model), None)
             session = await asyncio.to_thread(
                 forked_session,
                 self._store,
@@ -430,7 +430,7 @@ class Workspace:
                 found = next((one for one in listed if self._is_its(one, notebook)), None)
             if found is not None:
                 return self._told(notebook, await self._opened(found.id, notebook))
-        elif self._services.script:
+        elif self._services.kernel.script:
             return await self._of_folder()
         return None
 
@@ -517,7 +517,7 @@ class Workspace:
             limits=parent.limits,
             metadata={"depth": depth_of(parent) + 1},
         )
-        services.effective_rules.began[session.id] = parent.id
+        services.rules.effective.began[session.id] = parent.id
         return await self._ruled(session, rules)
 
     async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
@@ -525,7 +525,7 @@ class Workspace:
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(one for one in rules if one.action == "allow")
-            self._services.effective_rules.approvals.add_to(allowed, session.id)
+            self._services.rules.effective.approvals.add_to(allowed, session.id)
         return await self._begin(session)
 
     async def _begin(self, session: SessionInfo) -> LiveSession:
@@ -601,8 +601,8 @@ class Workspace:
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
-            self._services.effective_rules.grants.drop(one)
-            self._services.approved_code.forget(one)
+            self._services.rules.effective.grants.drop(one)
+            self._services.rules.approved_code.forget(one)
         for one in family:
             self._store.delete(one)
 
@@ -664,7 +664,7 @@ class Workspace:
             if not isinstance(self._store, JsonlStore):
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
-            shots = self._services.snapshots
+            shots = self._services.sessions.snapshots
             reopen = functools.partial(self._revived, session_id)
             followed = FollowedSession(
                 self._store, session_id, state, str(held), shots, reopen, loop
@@ -718,7 +718,7 @@ class Workspace:
         # By the folder's name: a record that names another session must not get that session's rights.
         own = session.model_copy(update={"id": journal.session_id})
         held = await asyncio.to_thread(
-            with_rights_that_hold, own, self._services.effective_rules, infos, counted
+            with_rights_that_hold, own, self._services.rules.effective, infos, counted
         )
         if held == session:
             return ""

@@ -111,9 +111,9 @@ class MentionPreviews:
         self, text: str, decided: Decided
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
-        if services.notebook is None:
+        if services.kernel.notebook is None:
             return
-        runs = services.notebook.runs().runs
+        runs = services.kernel.notebook.runs().runs
         left_out = self._expander.left_out(text, services.root, services.cwd)
         for at, one in enumerate(notebook_mentions(text, left_out)):
             typed = text[one.start : one.end]
@@ -160,7 +160,7 @@ class MentionPreviews:
         return _changed(made, tokens=sum(tokens))
 
     def _namespace(self) -> QuietNamespace | None:
-        found = self._services.quiet_namespace
+        found = self._services.kernel.quiet_namespace
         return found(self._session_id) if found is not None else None
 
     def _brief(self, path: str) -> tuple[str, MentionState]:
@@ -195,11 +195,11 @@ class MentionPreviews:
     async def _tokens_of(self, path: str) -> int | None:
         """Return the tokens of what is told of a file; None where it is a picture or a document."""
         outcome = await run_tool(
-            self._services.registry, "read", {"path": path}, self._tool_context()
+            self._services.agents.registry, "read", {"path": path}, self._tool_context()
         )
         if outcome.attachments:
             return None
-        count = self._services.count(self._services.policy.estimator)
+        count = self._services.models.count(self._services.rules.policy.estimator)
         return count(SHOWN.format(path=path, output=outcome.output))
 
     def _tool_context(self) -> ToolContext:
@@ -216,7 +216,7 @@ class MentionPreviews:
             cwd=self._services.cwd,
             metadata=lambda _title, _data: None,
             ask=_allowed_before,
-            notebook=self._services.notebook,
+            notebook=self._services.kernel.notebook,
             extra={"environment": self._services.environment},
         )
 
@@ -235,7 +235,7 @@ class MentionPreviews:
             yield _row(name, "variable", about)
 
     def _cells(self, decided: Decided) -> Iterator[MentionRow]:
-        reader = self._services.notebook
+        reader = self._services.kernel.notebook
         newest: dict[int, CellRun] = {}
         for run in reversed(reader.runs().runs if reader is not None else ()):
             if run.number is not None and not run.by_agent and not run.hidden:

@@ -85,7 +85,7 @@ class NotebookMentions:
 
         Raises UserError where the prompt is about an error alone, and no such cell failed.
         """
-        reader = self._services.notebook
+        reader = self._services.kernel.notebook
         if reader is None:
             return []
         found = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
@@ -97,13 +97,15 @@ class NotebookMentions:
         made: list[Part] = []
         for one in found:
             name = "variables" if one.kind == "variable" else "notebook"
-            ask = run_context.ask(typed.message_id, f"call_{run_context.ids.new('prt')}", name)
+            ask = run_context.tools.ask(
+                typed.message_id, f"call_{run_context.ids.new('prt')}", name
+            )
             try:
                 await ask(name, [one.target or "*"], title=f"Read @{one.kind} {one.target}".strip())
             except PermissionDenied:
                 made.append(_denied(one, new))
                 continue
-            made += await self._known_parts(run_context.namespace, one, runs, new)
+            made += await self._known_parts(run_context.tools.namespace, one, runs, new)
         has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
         if FIX.match(typed.text) and has_error:
             made.append(TextPart(**new(), text=HOW_TO_FIX, synthetic=True, metadata={"fix": True}))
@@ -165,7 +167,7 @@ class NotebookMentions:
             kept = KEPT.format(what=what)
             return [TextPart(**new(), text=kept, synthetic=True, metadata={"mention": what})]
         count, clean = (
-            self._services.count(self._services.policy.estimator),
+            self._services.models.count(self._services.rules.policy.estimator),
             self._services.secrets.clean,
         )
         if mention.kind != "error":
@@ -204,7 +206,7 @@ class NotebookMentions:
         run: CellRun | None = None,
         names: tuple[str, ...] = (),
     ) -> NotebookPart:
-        reader = self._services.notebook
+        reader = self._services.kernel.notebook
         cells = () if run is None else (noted(run),)
         if run is not None and about == "error":
             cells = (noted(run).model_copy(update={"source": run.source}),)
@@ -216,7 +218,7 @@ class NotebookMentions:
                 "cells": cells,
                 "names": names,
                 "kernel": reader.kernel if reader is not None else "",
-                "tokens": self._services.count(self._services.policy.estimator)(text),
+                "tokens": self._services.models.count(self._services.rules.policy.estimator)(text),
             }
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -67,6 +67,7 @@ MOST_FILES = 20
 
 
 Announce = Callable[[str, dict[str, Any]], None]
+"""``(call id, input)`` reports what a call would run, since no message holds it."""
 
 
 class Expander:
@@ -75,17 +76,17 @@ class Expander:
     Responsibilities: know the commands and agents; fill in what a prompt names, once.
     """
 
-    def __init__(self, services: Services) -> None:
-        definitions = services.definitions
+    def __init__(self, services: Services, announce: Announce) -> None:
+        definitions = services.agents.definitions
         self._definitions = definitions
         self._commands: Mapping[str, CustomCommand] = (
             definitions.commands if definitions is not None else {}
         )
-        self._agents: Mapping[str, Agent] = services.agents
-        self._registry = services.registry
-        self._info = services.info
-        self._locks = services.locked_settings
-        self._announce: Announce = _unheard
+        self._agents: Mapping[str, Agent] = services.agents.known
+        self._registry = services.agents.registry
+        self._info = services.models.info
+        self._locks = services.rules.locked
+        self._announce = announce
         self._notebook = NotebookMentions(services)
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
@@ -106,21 +107,10 @@ class Expander:
             or (None if options.model else free("variant", command.variant)),
         )
 
-    def watch(self, run_context: RunContext, announce: Announce) -> RunContext:
-        """Return the context of a run changed so that prompts are expanded before each step.
-
-        ``announce(call id, input)`` reports what a call would run, since no message holds it.
-        """
-        resolve = run_context.setup
-        self._announce = announce
-
-        async def setup(user: UserMessage) -> StepSetup:
-            for message in unanswered(run_context.log.state.messages()):
-                await self._expand(run_context, message)
-            return await resolve(user)
-
-        run_context.setup = setup
-        return run_context
+    async def expand(self, run_context: RunContext) -> None:
+        """Expand the prompts that are not answered; each prompt once."""
+        for message in unanswered(run_context.log.state.messages()):
+            await self._expand(run_context, message)
 
     def is_plain(self, text: str) -> bool:
         """Tell whether a prompt is neither a command nor a task for an agent; only then it can name files and cells."""
@@ -177,7 +167,7 @@ class Expander:
                 run_context,
                 typed,
                 lambda: _base(run_context, typed),
-                self.left_out(typed.text, run_context.root, run_context.cwd),
+                self.left_out(typed.text, run_context.tools.root, run_context.tools.cwd),
             )
         return parts
 
@@ -249,7 +239,7 @@ class Expander:
     ) -> list[Part]:
         """Attach the project's files that a prompt names with an at sign; other such words stay text."""
         made: list[Part] = []
-        for one in self.files_named(typed.text, run_context.root, run_context.cwd):
+        for one in self.files_named(typed.text, run_context.tools.root, run_context.tools.cwd):
             try:
                 found = await self._file(run_context, user, one.path)
             except Aborted:
@@ -313,19 +303,9 @@ class Expander:
         """Run a tool as the user's own call."""
         call_id = f"call_{run_context.ids.new('prt')}"
         self._announce(call_id, given)
-        context = ToolContext(
-            session_id=run_context.session_id,
-            message_id=user.id,
-            call_id=call_id,
-            agent=user.agent,
-            abort=run_context.abort,
-            messages=run_context.log.state.messages(),
-            root=run_context.root,
-            cwd=run_context.cwd,
-            metadata=lambda _title, _data: None,
-            ask=run_context.ask(user.id, call_id, name),
-            notebook=run_context.notebook,
-            extra=run_context.extra,
+        ask = run_context.tools.ask(user.id, call_id, name)
+        context = run_context.tool_context(
+            user.id, call_id, user.agent, ask, metadata=lambda _title, _data: None
         )
         return await run_tool(self._registry, name, given, context)
 
@@ -341,10 +321,6 @@ async def run_tool(
     if isinstance(arguments, str):
         raise UserError(arguments)
     return await tool.run(arguments, context)
-
-
-def _unheard(_call_id: str, _given: dict[str, Any]) -> None:
-    """Do nothing, until ``watch`` sets another function."""
 
 
 def unanswered(messages: Messages) -> list[Message]:

@@ -71,13 +71,13 @@ class RecordedAnswers:
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting counts before its own switch."""
-        chosen = self._services.replay_mode
-        fixed = chosen != "ask" or self._services.locked_settings.by("replay")
+        chosen = self._services.kernel.replay_mode
+        fixed = chosen != "ask" or self._services.rules.locked.by("replay")
         return "never" if not fixed and self._switched_off(notebook) else chosen
 
     def switch(self, notebook: str | None, *, on: bool) -> None:
         """Let the notebook's cells show their recorded answers, or have them ask each time, from now on."""
-        grants = self._services.effective_rules.grants
+        grants = self._services.rules.effective.grants
         name = self._name(notebook)
         if on:
             grants.drop(None, SWITCH, name)
@@ -86,7 +86,7 @@ class RecordedAnswers:
 
     def _switched_off(self, notebook: str | None) -> bool:
         name = self._name(notebook)
-        grants = self._services.effective_rules.grants
+        grants = self._services.rules.effective.grants
         return any(one.value == name for one in grants.list(None, SWITCH))
 
     def _name(self, notebook: str | None) -> str:
@@ -143,9 +143,9 @@ class RecordedAnswers:
         services = self._services
         session = await self._session(call.session_id)
         rules = _rules(services, session, agent)
-        answers = services.effective_rules.answers_of(session)
+        answers = services.rules.effective.answers_of(session)
         if session is not None:
-            answers = (*answers, *services.effective_rules.held_rules(session))
+            answers = (*answers, *services.rules.effective.held_rules(session))
         verdicts = [decide("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide("bash", commands, rules, answers))
@@ -154,23 +154,23 @@ class RecordedAnswers:
         asking = [one for one in verdicts if isinstance(one, MustAsk)]
         if any(one.locked for one in asking):
             return "locked"
-        approved = not asking or yes or services.approved_code.has(call.session_id, call.code)
+        approved = not asking or yes or services.rules.approved_code.has(call.session_id, call.code)
         return "yes" if approved else "ask"
 
     def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
         """Return the newest code of the call's session that the user approved on this machine, without keys."""
-        return self._services.approved_code.texts(call.session_id)
+        return self._services.rules.approved_code.texts(call.session_id)
 
     def approve(self, call: RecordedCall) -> None:
         """Record that the user approved a recorded call on this machine."""
-        self._services.approved_code.add(call.session_id, call.code)
+        self._services.rules.approved_code.add(call.session_id, call.code)
 
     async def costs_nothing(self, model: str | None, session_id: str) -> bool:
         """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
         session = await self._session(session_id) if session_id else None
         known = session.model.id if session is not None and session.model is not None else None
         try:
-            name = model or known or self._services.default_model()
+            name = model or known or self._services.models.default_model()
         except PalimpsestError:
             return False
         return name.startswith("rehearsal/")
@@ -330,6 +330,6 @@ def _is_about(record: Record, ids: Collection[str]) -> bool:
 
 
 def _rules(services: Services, session: SessionInfo | None, agent: str) -> Any:
-    known = services.agents.get(agent)
+    known = services.agents.known.get(agent)
     own = known.rules if known is not None else ()
-    return services.effective_rules.rules_of(session, services.rules, own)
+    return services.rules.effective.rules_of(session, services.rules.base, own)

@@ -273,7 +273,7 @@ def live_reverts(
         session = log.state.session
         return frozenset({session.notebook} if session and session.notebook else ())
 
-    snapshots = services.snapshots
+    snapshots = services.sessions.snapshots
     files = ProjectFiles(snapshots, own_notebook) if snapshots is not None else None
     is_memory = isinstance(services.store, MemoryStore)
     return LiveReverts(

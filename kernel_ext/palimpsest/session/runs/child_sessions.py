@@ -171,7 +171,7 @@ class ChildSessionRunner:
         try:
             return await self._done(task, context, child, agent, model)
         finally:
-            self._services.child_sessions.end(known_as)
+            self._services.sessions.child_sessions.end(known_as)
 
     async def _done(
         self,
@@ -209,7 +209,7 @@ class ChildSessionRunner:
     async def _child(
         self, task: SubagentTask, context: ToolContext
     ) -> tuple[ChildSession, Agent, ModelRef]:
-        services, factory = self._services, self._services.child_sessions
+        services, factory = self._services, self._services.sessions.child_sessions
         parent = self._parent.log.state.session
         if factory.begin is None or factory.resume is None or parent is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
@@ -217,13 +217,15 @@ class ChildSessionRunner:
             raise UserError(
                 f"Work may be handed on {factory.depth} deep here, and this session is. Do the task yourself."
             )
-        agent = find_agent(task.agent, services.agents)
+        agent = find_agent(task.agent, services.agents.known)
         if not agent.helps:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
         model = task.model or self._model(agent, context)
-        effective_rules = services.effective_rules
+        effective_rules = services.rules.effective
         effective_rules.use(agent.name, model)
-        caller = services.agents.get(context.agent) or find_agent("build", services.agents)
+        caller = services.agents.known.get(context.agent) or find_agent(
+            "build", services.agents.known
+        )
         if task.task_id is not None:
             child = await self._resumed(task.task_id, parent)
             effective_rules.began[child.id] = parent.id
@@ -244,7 +246,7 @@ class ChildSessionRunner:
         return await factory.begin(session), agent, model
 
     async def _resumed(self, task_id: str, parent: SessionInfo) -> ChildSession:
-        resume = self._services.child_sessions.resume
+        resume = self._services.sessions.child_sessions.resume
         try:
             child = await resume(task_id) if resume is not None else None
         except NotFound:
@@ -258,17 +260,17 @@ class ChildSessionRunner:
         if child is not None and not problem:
             return child
         if child is not None:
-            self._services.child_sessions.end(child.id)
+            self._services.sessions.child_sessions.end(child.id)
         raise UserError(problem)
 
     def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
         if agent.model:
-            return self._services.info(agent.model, agent.variant).ref
+            return self._services.models.info(agent.model, agent.variant).ref
         message = self._parent.log.state.message(context.message_id)
         if message is not None and isinstance(message.info, AssistantMessage):
             model = message.info.model
             return model.model_copy(update={"variant": agent.variant or model.variant})
-        return self._services.info(self._services.default_model(), agent.variant).ref
+        return self._services.models.info(self._services.models.default_model(), agent.variant).ref
 
 
 def _stopper(child: ChildSession, abort: Abort) -> Callable[[], None]:

@@ -22,7 +22,6 @@ from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
@@ -81,20 +80,8 @@ class TitleWriter:
         if session is None or not words or not is_default(session.title):
             return
         self._update(session, title=words)
-        if self._services.titles and session.parent_id is None:
+        if self._services.models.titles and session.parent_id is None:
             self._stand_in = words
-
-    def watch(self, run_context: RunContext) -> RunContext:
-        """Return the context of a run changed so that its first step also requests the title."""
-        resolve = run_context.setup
-
-        async def setup(user: UserMessage) -> StepSetup:
-            made = await resolve(user)
-            self._begin(run_context, made)
-            return made
-
-        run_context.setup = setup
-        return run_context
 
     def end(self) -> None:
         """Cancel the request."""
@@ -106,7 +93,8 @@ class TitleWriter:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    def _begin(self, run_context: RunContext, setup: StepSetup) -> None:
+    def begin(self, run_context: RunContext, setup: StepSetup) -> None:
+        """Request the title beside the first step."""
         stand_in, self._stand_in = self._stand_in, None
         if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
             return
@@ -117,10 +105,10 @@ class TitleWriter:
         try:
             if await self._log.kept(run_context.abort.is_set) or run_context.abort.is_set():
                 return
-            info = self._services.small_model(setup.info)
-            model = setup.model if info is setup.info else self._services.model(info)
-            agent = self._services.agents.get("title")
-            hold = run_context.hold()
+            info = self._services.models.small_model(setup.info)
+            model = setup.model if info is setup.info else self._services.models.model(info)
+            agent = self._services.agents.known.get("title")
+            hold = run_context.turn.hold()
             if hold is not None:
                 await hold.beside()
             titled = await run_title(

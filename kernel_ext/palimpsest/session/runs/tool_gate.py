@@ -73,7 +73,7 @@ class ToolGate:
             bound_to: str | None = None,
         ) -> None:
             session = self._log.state.session
-            base = self._services.effective_rules.rules_of(session, self._services.rules, ())
+            base = self._services.rules.effective.rules_of(session, self._services.rules.base, ())
             for name, texts in {permission: patterns, **(also or {})}.items():
                 refuse_beyond(session, base, name, texts)
             await self._asks.ask(
@@ -104,10 +104,10 @@ class ToolGate:
         return self._rules_of(name)
 
     def _rules_of(self, name: str | None) -> Rules:
-        agent = self._services.agents.get(name or self._services.default_agent)
+        agent = self._services.agents.known.get(name or self._services.agents.default_agent)
         own = agent.rules if agent is not None else ()
         services = self._services
-        return services.effective_rules.rules_of(self._log.state.session, services.rules, own)
+        return services.rules.effective.rules_of(self._log.state.session, services.rules.base, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask the user before a call that repeats in a loop; "once" holds for the turn, "always" for tool and session.

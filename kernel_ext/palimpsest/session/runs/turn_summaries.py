@@ -54,7 +54,7 @@ class TurnSummaries:
         self._log = log
         self._affordable = affordable
         self._written = written
-        self._setup: StepSetup | None = None
+        self.setup: StepSetup | None = None
         """The setup of the newest step."""
         self._turns: list[str] = []
         """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
@@ -63,20 +63,9 @@ class TurnSummaries:
         self._ended = False
         self._task: asyncio.Task[None] | None = None
 
-    def watch(self, run_context: RunContext) -> RunContext:
-        """Return the context of a run changed so that its newest setup is remembered."""
-        resolve = run_context.setup
-
-        async def setup(user: UserMessage) -> StepSetup:
-            self._setup = made = await resolve(user)
-            return made
-
-        run_context.setup = setup
-        return run_context
-
     def turn_ended(self, run_context: RunContext) -> None:
         """Request a summary when a run ended with a new answer."""
-        session, setup = self._log.state.session, self._setup
+        session, setup = self._log.state.session, self.setup
         if self._ended or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
@@ -114,18 +103,18 @@ class TurnSummaries:
                     self._settle(answered, turns[-1])
 
     async def _ask(self, run_context: RunContext, turns: tuple[str, ...]) -> SideAnswer | None:
-        setup = self._setup
+        setup = self.setup
         if setup is None or await self._log.kept():
             return None
-        info = self._services.small_model(setup.info)
+        info = self._services.models.small_model(setup.info)
         if not self._affordable(info):
             LOGGER.debug(
                 "No turn summary for session %s: its limit is reached", run_context.session_id
             )
             return None
-        model = setup.model if info is setup.info else self._services.model(info)
+        model = setup.model if info is setup.info else self._services.models.model(info)
         asking = dataclasses.replace(setup, model=model, info=info)
-        hold = run_context.hold()
+        hold = run_context.turn.hold()
         if hold is not None:
             await hold.beside()
         return await run_turn_summary(run_context, asking, turns)

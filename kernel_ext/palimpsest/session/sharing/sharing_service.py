@@ -55,7 +55,7 @@ class SharingService:
         Raises UserError where sharing is disabled, or sessions are in memory only.
         """
         services = self._services
-        if services.share == "disabled":
+        if services.sessions.share == "disabled":
             raise UserError(DISABLED)
         folder = share_folder(services.store)
         full = await self._settle(session_id)
@@ -76,7 +76,7 @@ class SharingService:
         session = await asyncio.to_thread(self._session, full)
         # First, since another kernel may write the session; and again, for a page written meanwhile.
         removed = await asyncio.to_thread(remove_page, services.store, session)
-        record = SHARING_OPTED_OUT if services.share == "auto" else None
+        record = SHARING_OPTED_OUT if services.sessions.share == "auto" else None
         if session.share != record:
             await self._note(full, record)
         return await asyncio.to_thread(self._remove_all, session) or removed
@@ -153,7 +153,7 @@ class SharingService:
             raise UserError(
                 f"{str(target)!r} is outside the project; %agent import reads it there."
             )
-        return services.import_sessions(services.store, target, services.clock, control)
+        return services.sessions.import_sessions(services.store, target, services.clock, control)
 
     def _session(self, session_id: str) -> SessionInfo:
         session = self._services.store.open_live(session_id).session
@@ -181,19 +181,19 @@ class AutoShare:
         self._loop = loop
         self._again = False
         self._task: asyncio.Task[None] | None = None
-        if services.share == "auto":
+        if services.sessions.share == "auto":
             journal.subscribe(self._heard)
 
     async def settle(self) -> None:
         """Wait until the page contains the newest turn."""
-        if self._services.share == "auto":
+        if self._services.sessions.share == "auto":
             await self._journal.flush()  # the end of the turn is noticed before this returns
         if self._task is not None:
             await self._task
 
     def refresh(self) -> None:
         """Write the page again, where pages are automatic: a turn summary came after the turn's end."""
-        if self._services.share == "auto":
+        if self._services.sessions.share == "auto":
             self._begin()
 
     def _heard(self, records: Sequence[Record]) -> None:

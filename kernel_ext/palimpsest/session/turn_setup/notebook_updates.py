@@ -74,7 +74,7 @@ class NotebookUpdates:
 
     def sources(self) -> tuple[str, ...]:
         """Return the sources of the cells that the model was not told of yet, hidden ones too."""
-        reader = self._services.notebook
+        reader = self._services.kernel.notebook
         if reader is None:
             return ()
         through = self._told(reader.kernel).through
@@ -84,7 +84,7 @@ class NotebookUpdates:
 
     async def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
         """Write what is new beside a prompt that was not sent yet; a second time does nothing."""
-        reader, session = self._services.notebook, self._log.state.session
+        reader, session = self._services.kernel.notebook, self._log.state.session
         if reader is None or not policy.reminders.news or is_child(session):
             return
         if user.joins or user.by_engine or not self._is_newest(user):
@@ -107,7 +107,7 @@ class NotebookUpdates:
             new,
             later,
             self._limits(info),
-            self._services.count(policy.estimator),
+            self._services.models.count(policy.estimator),
             self._services.secrets.clean,
             markup_text,
             edits,
@@ -120,8 +120,12 @@ class NotebookUpdates:
 
     async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
         """Return what open pages show, once for each prompt; None where nobody answers at once."""
-        reader = self._services.notebook
-        if reader is None or self._services.notebook_detail != "all" or self._asked == user.id:
+        reader = self._services.kernel.notebook
+        if (
+            reader is None
+            or self._services.kernel.notebook_detail != "all"
+            or self._asked == user.id
+        ):
             return None
         self._asked = user.id
         return await reader.page(CellsWanted(), PAGE_SECONDS)
@@ -136,10 +140,12 @@ class NotebookUpdates:
         return found
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
-        tokens = self._services.notebook_tokens
+        tokens = self._services.kernel.notebook_tokens
         if info.window:
             tokens = min(tokens, int(info.window * WINDOW_SHARE))
-        return NoteLimits(self._services.notebook_detail, tokens, MOST_IMAGES if info.vision else 0)
+        return NoteLimits(
+            self._services.kernel.notebook_detail, tokens, MOST_IMAGES if info.vision else 0
+        )
 
     def _is_newest(self, user: UserMessage) -> bool:
         newest = self._log.state.newest_message()
@@ -170,7 +176,7 @@ class NotebookUpdates:
     def _parts(
         self, user: UserMessage, note: NotebookNote, hidden: int, through: int, policy: Policy
     ) -> list[Part]:
-        reader = self._services.notebook
+        reader = self._services.kernel.notebook
         parts: list[Part] = [
             NotebookPart(
                 id=self._services.ids.new("prt"),
@@ -183,7 +189,7 @@ class NotebookUpdates:
                 kernel=reader.kernel if reader is not None else "",
                 through=through,
                 hidden=hidden,
-                tokens=self._services.count(policy.estimator)(note.text),
+                tokens=self._services.models.count(policy.estimator)(note.text),
             )
         ]
         for image in note.images:

@@ -100,18 +100,22 @@ class PromptResolver:
         self._told_of: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RunContext.refused_tools``."""
-        self.extensions = TurnExtensions(services.hooks, services.servers, log, services.ids)
+        self.extensions = TurnExtensions(
+            services.agents.hooks, services.agents.servers, log, services.ids
+        )
         self._redacted = RedactedSpecs(services.secrets)
         self._news = EnvironmentUpdates(
             log,
             services.ids,
             services.clock,
             services.environment,
-            lambda: services.effective_rules.mode_of(log.state.session) == "plan",
-            services.joined_sessions,
-            services.variables,
+            lambda: services.rules.effective.mode_of(log.state.session) == "plan",
+            services.sessions.joined_sessions,
+            services.kernel.variables,
         )
-        self._notebook = None if services.notebook is None else NotebookUpdates(services, log)
+        self._notebook = (
+            None if services.kernel.notebook is None else NotebookUpdates(services, log)
+        )
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt; raises ConfigError, before anything is journaled."""
@@ -119,11 +123,13 @@ class PromptResolver:
         session = self._log.state.session
         self._refuse_fixed(options)
         name = (
-            options.get("agent") or (session.agent if session else None) or services.default_agent
+            options.get("agent")
+            or (session.agent if session else None)
+            or services.agents.default_agent
         )
-        agent = find_agent(self._agent_of(name), services.agents)
+        agent = find_agent(self._agent_of(name), services.agents.known)
         kept = session.model.id if session is not None and session.model is not None else None
-        wanted = options.get("model") or agent.model or kept or services.default_model()
+        wanted = options.get("model") or agent.model or kept or services.models.default_model()
         variant = options.get("variant") or agent.variant
         if variant is not None:
             check_effort(variant)
@@ -134,7 +140,7 @@ class PromptResolver:
         if variant is not None and options.get("variant"):
             check_effort(variant, info.ref)
         if options.get("model") and wanted != kept:
-            services.check_model(info)
+            services.models.check_model(info)
         return agent.name, info.ref
 
     def accept_summariser(self, name: str) -> ModelRef:
@@ -142,60 +148,60 @@ class PromptResolver:
 
         Raises ConfigError where there is no such model, or an administrator fixed another one.
         """
-        services, locked_settings = self._services, self._services.locked_settings
-        info = services.info(name, None)
+        services, locked_settings = self._services, self._services.rules.locked
+        info = services.models.info(name, None)
         key = "compaction.model" if locked_settings.by("compaction.model") else "model"
         if locked_settings.by(key):
-            fixed = locked_settings.config.compaction.model or services.default_model()
-            locked_settings.refuse(key, info.ref.id, services.info(fixed, None).ref.id)
-        services.check_model(info)
-        services.effective_rules.use_model(info.ref)
+            fixed = locked_settings.config.compaction.model or services.models.default_model()
+            locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
+        services.models.check_model(info)
+        services.rules.effective.use_model(info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names another value than one that an administrator fixed."""
-        services, locked_settings = self._services, self._services.locked_settings
+        services, locked_settings = self._services, self._services.rules.locked
         if is_child(self._log.state.session):
             return  # choices that an agent makes for a task are ignored instead
-        locked_settings.refuse("default_agent", options.get("agent"), services.default_agent)
+        locked_settings.refuse("default_agent", options.get("agent"), services.agents.default_agent)
         locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
         locked_settings.refuse(
             "max_steps", options.get("max_steps"), locked_settings.config.max_steps
         )
         if locked_settings.by("model") and options.get("model"):
-            wanted = services.info(options["model"], None).ref.id
+            wanted = services.models.info(options["model"], None).ref.id
             locked_settings.refuse(
-                "model", wanted, services.info(services.default_model(), None).ref.id
+                "model", wanted, services.models.info(services.models.default_model(), None).ref.id
             )
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, or the fixed one."""
-        fixed = self._services.locked_settings.by("default_agent")
+        fixed = self._services.rules.locked.by("default_agent")
         free = not fixed or is_child(self._log.state.session)
-        return name if free else self._services.default_agent
+        return name if free else self._services.agents.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
         """Return the facts about the model that was chosen, or about the fixed one."""
         services = self._services
-        if services.locked_settings.by("model"):
-            model = services.default_model()
-        return services.info(model, services.locked_settings.free("variant", variant))
+        if services.rules.locked.by("model"):
+            model = services.models.default_model()
+        return services.models.info(model, services.rules.locked.free("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them here."""
         agent, model = self.resolve(options)
-        self._services.effective_rules.use(agent, model)
+        self._services.rules.effective.use(agent, model)
         return agent, model
 
     async def look_for(self, tools: Iterable[str] | None) -> None:
         """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
-        servers = self._services.servers
+        servers = self._services.agents.servers
         if tools and servers is not None:
             wanted = [name for name in tools if name != EVERY]
             self._check(wanted, await servers.look_for(wanted))
 
     def _check(self, tools: Iterable[str], why: str = "") -> None:
-        names = self._services.registry.names
+        names = self._services.agents.registry.names
         for tool in tools:
             if tool not in names and tool != EVERY:
                 known = ", ".join(names)
@@ -204,11 +210,11 @@ class PromptResolver:
     async def setup(self, user: UserMessage) -> StepSetup:
         """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
         services = self._services
-        agent = find_agent(self._agent_of(user.agent), services.agents)
-        fixed = services.locked_settings.by("model")
-        if not fixed and not services.effective_rules.may_use(user.model, self._journal.session_id):
+        agent = find_agent(self._agent_of(user.agent), services.agents.known)
+        fixed = services.rules.locked.by("model")
+        if not fixed and not services.rules.effective.may_use(user.model, self._journal.session_id):
             raise UserError(NOT_USED.format(model=user.model.id))
-        if not services.effective_rules.may_answer(agent.name, self._journal.session_id):
+        if not services.rules.effective.may_answer(agent.name, self._journal.session_id):
             raise UserError(NOT_ANSWERING.format(agent=agent.name))
         info = self._info(user.model.id, user.model.variant)
         await self.extensions.begin()
@@ -234,22 +240,21 @@ class PromptResolver:
             policy = without_recall(policy)
         if not any(spec.name == TASK for spec in specs):
             policy = without_task(policy)
-        compaction_agent = services.agents.get(AGENT)
+        compaction_agent = services.agents.known.get(AGENT)
         return StepSetup(
             agent=agent.name,
-            model=services.model(info),
+            model=services.models.model(info),
             info=info,
             policy=policy,
-            count=services.count(policy.estimator),
+            count=services.models.count(policy.estimator),
             system=system,
             specs=specs,
-            offer=self.extensions.offer(OfferedTools(services.registry, offered)),
-            max_steps=services.locked_settings.free("max_steps", user.max_steps)
-            or self._steps(agent),
+            offer=self.extensions.offer(OfferedTools(services.agents.registry, offered)),
+            max_steps=services.rules.locked.free("max_steps", user.max_steps) or self._steps(agent),
             summary_model=self._summary_model(
                 self._wanted(messages, user)
                 or policy.compact.model
-                or services.locked_settings.free(
+                or services.rules.locked.free(
                     "compaction.model",
                     compaction_agent.model if compaction_agent else None,
                 )
@@ -261,8 +266,8 @@ class PromptResolver:
 
     def _steps(self, agent: Agent) -> int:
         """Return the maximum number of requests of a turn whose prompt sets none."""
-        wanted = self._services.max_steps or agent.steps
-        return min(wanted, self._services.most_steps or wanted)
+        wanted = self._services.agents.max_steps or agent.steps
+        return min(wanted, self._services.agents.most_steps or wanted)
 
     def basis(self, *, running: bool) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written."""
@@ -272,7 +277,7 @@ class PromptResolver:
         )
         messages = without_taken_back(whole, standing_revert(session))
         user = self._next_user(messages, running=running)
-        agent = find_agent(self._agent_of(user.agent), services.agents)
+        agent = find_agent(self._agent_of(user.agent), services.agents.known)
         info = self._info(user.model.id, user.model.variant)
         policy = self._limited(self.policy(), agent, messages)
         offered, left_out = self._within_limits(self._offered(agent, user), info)
@@ -291,7 +296,7 @@ class PromptResolver:
                 window=info.window,
                 reserve=reserve(policy, info),
             ),
-            count=services.count(policy.estimator),
+            count=services.models.count(policy.estimator),
             older=older,
         )
 
@@ -299,7 +304,7 @@ class PromptResolver:
         self, offered: tuple[Tool, ...], info: ModelInfo
     ) -> tuple[tuple[Tool, ...], str]:
         """Return the tools that the model's provider takes in a request, and a sentence about the others."""
-        registry = self._services.registry
+        registry = self._services.agents.registry
         learned = [
             one.numbers.get("most")
             for one in self._log.state.decisions
@@ -321,7 +326,7 @@ class PromptResolver:
 
     def _tell_of_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
-        definitions = self._services.definitions
+        definitions = self._services.agents.definitions
         left_out = [
             *self._systems.left_out,
             *(definitions.left_out if definitions is not None else ()),
@@ -340,11 +345,11 @@ class PromptResolver:
         try:
             return self.policy().recovery
         except UserError:
-            return self._services.policy.recovery
+            return self._services.rules.policy.recovery
 
     def namespace(self) -> Namespace | None:
         """Return access to the user's variables; None where there is no kernel."""
-        found = self._services.namespace
+        found = self._services.kernel.namespace
         return found(self._journal.session_id) if found is not None else None
 
     def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
@@ -352,7 +357,7 @@ class PromptResolver:
         services = self._services
         return with_history_limit(
             policy,
-            services.history_limits,
+            services.agents.history_limits,
             agent=agent.name,
             session=self._log.state.session,
             messages=messages,
@@ -374,7 +379,7 @@ class PromptResolver:
     def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
         """Return the system prompt for summaries if one is configured in place of the built-in one."""
         services = self._services
-        own = services.locked_settings.free(
+        own = services.rules.locked.free(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
         return services.secrets.clean(own) if own else None
@@ -385,9 +390,7 @@ class PromptResolver:
         if part is None or part.model is None:
             return None
         return (
-            None
-            if self._services.locked_settings.by("model", "compaction.model")
-            else part.model.id
+            None if self._services.rules.locked.by("model", "compaction.model") else part.model.id
         )
 
     def _summary_model(self, name: str | None) -> SummaryModel | None:
@@ -395,35 +398,35 @@ class PromptResolver:
         if not name:
             return None
         try:
-            info = self._services.info(name, None)
+            info = self._services.models.info(name, None)
             self._known(name, info.ref)
         except ConfigError as problem:
             return SummaryModel(name, problem=str(problem))
-        return SummaryModel(name, self._services.model(info), info)
+        return SummaryModel(name, self._services.models.model(info), info)
 
     def _known(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own journal names."""
-        services, compaction_agent = self._services, self._services.agents.get(AGENT)
+        services, compaction_agent = self._services, self._services.agents.known.get(AGENT)
         configured = (
-            services.policy.compact.model,
+            services.rules.policy.compact.model,
             compaction_agent.model if compaction_agent is not None else None,
         )
-        if name not in configured and not services.effective_rules.may_use(model):
+        if name not in configured and not services.rules.effective.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
-        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
-        offered = tuple(services.registry.offered(rules, user.tools))
-        base = services.effective_rules.rules_of(session, services.rules, ())
+        rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
+        offered = tuple(services.agents.registry.offered(rules, user.tools))
+        base = services.rules.effective.rules_of(session, services.rules.base, ())
         beyond = tools_hidden_by_limits(
             session, base, {tool.name: tool.permission for tool in offered}
         )
         return (*(tool for tool in offered if tool.name not in beyond), *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
-        registry = self._services.registry
+        registry = self._services.agents.registry
         if not info.tools:
             return ()
         specs = tuple(self._redacted(registry.spec(tool)) for tool in offered)

@@ -53,7 +53,7 @@ class SystemPrompts:
     ) -> None:
         self._services = services
         self._log = log
-        self._policy = policy or (lambda: services.policy)
+        self._policy = policy or (lambda: services.rules.policy)
         self._settled: dict[Key, tuple[str, ...]] = {}
         self._logged: dict[Key, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
@@ -88,7 +88,7 @@ class SystemPrompts:
     @property
     def _is_fixed(self) -> bool:
         """Whether an administrator fixed its contents, so that a prompt in the journal must not be used."""
-        return bool(self._services.locked_settings.by("system", "instructions"))
+        return bool(self._services.rules.locked.by("system", "instructions"))
 
     def _recorded(self, key: Key) -> tuple[str, ...] | None:
         """Return the system prompt of the newest request, if that was for the same agent and model."""
@@ -143,11 +143,16 @@ class SystemPrompts:
             services.root,
             from_start(session.notebook if session else None, services.cwd, services.root),
             session.time.created if session else services.clock(),
-            services.instruction_files,
+            services.agents.instruction_files,
             self.left_out,
         )
         note = SUBAGENT_NOTE if is_child(session) else ""
-        extra = (services.extra_system or "", agent.note or "", note, _added_text(user) or "")
+        extra = (
+            services.agents.extra_system or "",
+            agent.note or "",
+            note,
+            _added_text(user) or "",
+        )
         return system_prompt(
             surroundings,
             agent_prompt=agent.prompt,
@@ -159,10 +164,10 @@ class SystemPrompts:
     def _skills(self, agent: Agent) -> str:
         """Return the list of skills, for an agent that may load one; else nothing."""
         services, session = self._services, self._log.state.session
-        if services.definitions is None or not services.definitions.skills:
+        if services.agents.definitions is None or not services.agents.definitions.skills:
             return ""
-        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
-        return "" if disabled({SKILL: SKILL}, rules) else listed(services.definitions.skills)
+        rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
+        return "" if disabled({SKILL: SKILL}, rules) else listed(services.agents.definitions.skills)
 
 
 def _asked_for(

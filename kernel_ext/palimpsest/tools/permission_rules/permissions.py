@@ -153,7 +153,7 @@ def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
     ask = Rule(permission=names[0], pattern=path, action="ask")
     plain, passed = comparable_path(path), False
     for rule in reversed(rules):
-        if not _names(rule, names):
+        if not _names(rule.permission, names):
             continue
         if not matches(path, rule.pattern):
             if rule.action != "allow" and matches(plain, comparable_path(rule.pattern)):
@@ -218,7 +218,7 @@ def _about(names: tuple[str, ...], same: _Same) -> Mapping[str, tuple[Matcher, .
     matchers = [
         (beginning(rule.pattern), compiled(rule.pattern), rule)
         for rule in reversed(same.rules)
-        if _names(rule, names)
+        if _names(rule.permission, names)
     ]
     letters = {"", *(head[:1] for head, _, _ in matchers)}
     return {
@@ -226,8 +226,11 @@ def _about(names: tuple[str, ...], same: _Same) -> Mapping[str, tuple[Matcher, .
     }
 
 
-def _names(rule: Rule, names: Sequence[str]) -> bool:
-    return any(matches(name, rule.permission) for name in names)
+@lru_cache(maxsize=4_096)
+def _names(permission: str, names: tuple[str, ...]) -> bool:
+    """Tell whether a rule's permission, which may hold wildcards, names one of these."""
+    pattern = compiled(permission)
+    return any(pattern.fullmatch(name) is not None for name in names)
 
 
 def _kinds(permission: str) -> tuple[str, ...]:
@@ -369,5 +372,5 @@ def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset
 
 def _always_denied(permission: str, rules: Rules) -> bool:
     kinds = _kinds(permission)
-    last = next((rule for rule in reversed(rules) if _names(rule, kinds)), None)
+    last = next((rule for rule in reversed(rules) if _names(rule.permission, kinds)), None)
     return last is not None and last.pattern == "*" and last.action == "deny"

@@ -8,7 +8,6 @@ so that a key which arrives in pieces is not written before it is recognised.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.named_forms import CODE, NAMED, NAMES, PLACEHOLDER, NamedForm
@@ -22,9 +21,6 @@ LONGEST_NAMED = 2_000
 
 SHORTEST_TEXT = 7
 """Characters; the shortest secret with its name is an address with one letter as password."""
-
-LONGEST_REMEMBERED = 500
-"""Characters of a text; the secrets found in shorter texts are cached."""
 
 CONTEXT = 200
 """Characters before a piece of text, in which a secret may begin that the piece continues."""
@@ -50,6 +46,8 @@ _PEM_OPEN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?----
 _PEM_CHARS = LETTERS_DIGITS + "+/=-:,._()\\\"' \t\r\n"
 _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
+HEADS = tuple((head, form.body) for form in TOKENS for head in form.heads)
+
 Span = tuple[int, int]
 
 
@@ -57,26 +55,17 @@ def secret_spans(text: str) -> list[Span]:
     """Return where secrets stand, in order and without overlaps."""
     if len(text) < SHORTEST_TEXT:
         return []
-    # Names, paths and descriptions of tools recur in every request.
-    return list(_remembered(text)) if len(text) <= LONGEST_REMEMBERED else _found(text)
-
-
-@lru_cache(maxsize=4_096)
-def _remembered(text: str) -> tuple[Span, ...]:
-    return tuple(_found(text))
-
-
-def _found(text: str) -> list[Span]:
     found: list[Span] = []
-    for form in TOKENS:
-        for head in form.heads:
-            found.extend(_token_spans(text, head, form.body))
+    for head, body in HEADS:
+        if head in text:
+            found.extend(_token_spans(text, head, body))
     lowered = _lowered(text)
     for named in NAMED:
-        found.extend(_named_spans(text, lowered, named, named.whole))
+        if any(map(lowered.__contains__, named.hints)):
+            found.extend(_named_spans(text, lowered, named, named.whole))
     if _BEGIN in text:
         found.extend(match.span() for match in _PEM.finditer(text))
-    return merged_spans(found)
+    return merged_spans(found) if found else found
 
 
 def unfinished_secret_start(text: str) -> int:
