@@ -1,0 +1,27 @@
+"""What is made while the collector is paused counts as old to it afterwards."""
+
+import gc
+
+from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.paused_collection import collection_paused
+
+
+def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects() -> None:
+    gc.unfreeze()  # the suite's own
+
+    with collection_paused():
+        made = [[number] for number in range(100)]
+
+    old = {id(one) for one in gc.get_objects(generation=2)}
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+    assert all(id(one) in old for one in made)
+
+
+def test_a_pattern_answers_as_a_compiled_one_and_tells_its_text_without_compiling() -> None:
+    pattern = lazy_pattern(r"(\d+)x")
+
+    assert pattern.pattern == r"(\d+)x"
+    assert "search" not in vars(pattern)
+    assert pattern.findall("3x 14x") == ["3", "14"]
+    assert pattern.groups == 1
