@@ -7,6 +7,7 @@ and a short one; what an agent needs to start is in neither. Without pi our own 
 ``python -m tests.bench.bench_peers`` prints the tables of docs/performance.md.
 """
 
+import compileall
 import os
 import platform
 import tempfile
@@ -21,6 +22,7 @@ from tests.bench.figure import Figure
 from tests.bench.long_session import MESSAGES, LongSession, made_in, opening_ms
 from tests.bench.pi_package import RELEASE, NoPi, pi_command
 
+import palimpsest
 from palimpsest.model.script import calls, says
 
 ROUNDS = int(os.environ.get("PALIMPSEST_BENCH_ROUNDS", "3"))
@@ -136,6 +138,8 @@ def measure() -> list[Figure]:
 
 def measured() -> tuple[list[Row], str]:
     """Run everything; return the rows, and a sentence where pi could not be run."""
+    # As in an installed package; where bytecode is not written, each start would compile everything.
+    compileall.compile_dir(Path(palimpsest.__file__).parent, quiet=2)
     command, missing = _pi()
     with tempfile.TemporaryDirectory(prefix="bench-peers-", ignore_cleanup_errors=True) as folder:
         long = made_in(Path(folder, "project"))
