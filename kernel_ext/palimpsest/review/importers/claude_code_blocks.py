@@ -106,8 +106,3 @@ def user_parts(content: Any) -> Iterator[Text | Media]:
                 yield Media(mime, text(source.get("data")) or None, name)
             case _:
                 pass
-
-
-def words_of(content: Any) -> str:
-    """Return the texts of a user's message."""
-    return "\n".join(part.text for part in user_parts(content) if isinstance(part, Text))

@@ -41,8 +41,10 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_document, json_items
+from palimpsest.review.importing.sources import json_document, json_field, json_items
 from palimpsest.transcript.errors import UserError
 
 MESSAGES = ".messages.json"
@@ -92,14 +94,13 @@ class ClineImporter:
 
 def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
     about = {
-        name: next(json_items(path, name, lambda *_: None), None)
-        for name in ("sessionId", "version", "agent", "origin")
+        name: json_field(path, name)
+        for name in ("sessionId", "version", "agent", "origin", "system_prompt")
     }
     session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
-    system = next(json_items(path, "system_prompt", lambda *_: None), None)
     reader = _ClineMessages()
-    first = mapping(next(json_items(path, "messages.item", report), None))
+    first = mapping(json_field(path, "messages.item", report))
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
@@ -108,7 +109,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
         format_version=identifier(about["version"]),
         title=session,
         created=milliseconds(first.get("ts")),
-        system=text(system) or None,
+        system=text(about["system_prompt"]) or None,
         parent=_parent(session, about),
     )
     covered = count(state.get("source_message_count"))
@@ -127,7 +128,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
 def _is_child(path: Path) -> bool:
     if path.is_symlink():
         return True
-    return text(next(json_items(path, "agent", lambda *_: None), None)) in CHILDREN
+    return text(json_field(path, "agent")) in CHILDREN
 
 
 def _parent(session: str, about: Json) -> str | None:
@@ -190,16 +191,13 @@ class _ClineMessages:
         created: int | None,
     ) -> MessageRead:
         metrics = mapping(message.get("metrics"))
-        provider, model = (
-            text(inner(message, "modelInfo", "provider")),
-            text(inner(message, "modelInfo", "id")),
-        )
+        names = (text(inner(message, "modelInfo", name)) for name in ("provider", "id"))
         return MessageRead(
             name,
             "assistant",
             tuple(parts),
             created,
-            model="/".join(one for one in (provider, model) if one),
+            model="/".join(one for one in names if one),
             usage=usage_of_whole_prompt(
                 tokens(metrics, "inputTokens"),
                 tokens(metrics, "outputTokens"),
@@ -240,7 +238,7 @@ def _compaction(
 ) -> CompactionRead:
     metadata = mapping(message.get("metadata"))
     parts, _ = _content(message.get("content"))
-    said = "\n\n".join(one.text for one in parts if isinstance(one, Text))
+    said = words_of(parts, "\n\n")
     reason = text(metadata.get("reason"))
     return CompactionRead(
         name,
@@ -284,9 +282,9 @@ def _result(block: Json) -> ResultRead:
     parts, _ = _content(block.get("content"))
     return ResultRead(
         identifier(block.get("tool_use_id")),
-        "\n".join(one.text for one in parts if isinstance(one, Text)),
+        words_of(parts),
         is_error=block.get("is_error") is True,
-        media=tuple(one for one in parts if isinstance(one, Media)),
+        media=media_of(parts),
     )
 
 

@@ -13,6 +13,8 @@ from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
     count,
+    decoded,
+    finish_of,
     mapping,
     mappings,
     moment,
@@ -32,9 +34,10 @@ from palimpsest.review.importing.recorded import (
     Text,
     Thinking,
     TitleRead,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_lines
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
@@ -42,13 +45,6 @@ Json = dict[str, Any]
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
-ENDS = {
-    "stop": "stop",
-    "toolUse": "tool-calls",
-    "length": "length",
-    "error": "error",
-    "aborted": "aborted",
-}
 BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
     "<summary>\n{}</summary>"
@@ -70,7 +66,7 @@ class PiImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session that the last line ends, then its other branches."""
-        _, header = next(json_lines(path, lambda *_: None), (0, {}))
+        _, header = next(json_lines(path, unreported), (0, {}))
         if header.get("type") != "session":
             raise UserError(f"{path.name!r} does not begin with the header of a session.")
         if count(header.get("version")) < FIRST_TREE:
@@ -214,7 +210,7 @@ class _PiPath:
             effort=self._effort,
             usage=usage,
             cost=cost,
-            finish=ENDS.get(text(message.get("stopReason"))),
+            finish=finish_of(message.get("stopReason")),
             error=text(message.get("errorMessage")) or None,
         )
 
@@ -234,10 +230,7 @@ class _PiPath:
 
 
 def _header(line: bytes) -> Json | None:
-    try:
-        value = json_value(line)
-    except (ValueError, RecursionError):
-        return None
+    value = decoded(line)
     fits = isinstance(value, dict) and value.get("type") == "session"
     return value if fits and isinstance(value.get("id"), str) else None
 
@@ -305,10 +298,10 @@ def _result(message: Json, entry: Json) -> Iterator[Recorded]:
     details = mapping(message.get("details"))
     yield ResultRead(
         call=call,
-        output="\n".join(part.text for part in parts if isinstance(part, Text)),
+        output=words_of(parts),
         is_error=message.get("isError") is True,
         ended=_time(message, entry),
-        media=tuple(part for part in parts if isinstance(part, Media)),
+        media=media_of(parts),
         metadata=small_facts(details),
     )
     cut = mapping(details.get("truncation"))
