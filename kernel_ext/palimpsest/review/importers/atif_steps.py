@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from palimpsest.review.importers.chat_messages import CallNames, full_model_name, normalised_usage
+from palimpsest.review.importers.chat_messages import CallNames, full_model_name
 from palimpsest.review.importing import json_fields
 from palimpsest.review.importing.json_fields import (
     cost_field,
@@ -13,6 +13,7 @@ from palimpsest.review.importing.json_fields import (
     mapping,
     mappings,
     media_at,
+    normalised_usage,
     text,
     token_field,
     whole_number,

@@ -11,6 +11,7 @@ from palimpsest.review.importing.json_fields import (
     mapping,
     mappings,
     media_at,
+    normalised_usage,
     text,
     token_field,
     tool_input,
@@ -189,20 +190,4 @@ def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
             "cache_write_hour": None if hour is None else min(hour, found.cache_write),
             "service_tier": priced_tier(usage.get("service_tier") or service_tier),
         }
-    )
-
-
-def normalised_usage(
-    prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
-) -> Usage:
-    """Return usage without double counting; a subset that is larger than its whole is cut to it."""
-    read = min(read, prompt)
-    written = min(written, prompt - read)
-    reasoning = min(reasoning, answer)
-    return Usage(
-        input=prompt - read - written,
-        output=answer - reasoning,
-        reasoning=reasoning,
-        cache_read=read,
-        cache_write=written,
     )

@@ -11,18 +11,17 @@ from types import MappingProxyType
 from typing import Any
 
 from palimpsest.review.importers.claude_code_blocks import (
-    answer_part,
     cache_miss_of,
     compaction_of,
     provider_results,
     usage_of,
-    user_parts,
 )
 from palimpsest.review.importers.claude_code_index import (
     ClaudeIndex,
     ClaudePath,
     paths_of,
 )
+from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
@@ -310,12 +309,7 @@ class _Way:
         if model and not synthetic:
             self._model = f"anthropic/{model}"
         failed = newest.get("isApiErrorMessage") is True
-        parts = tuple(
-            part
-            for message in messages
-            for block in mappings(message.get("content"))
-            if (part := answer_part(block)) is not None
-        )
+        parts = tuple(one for message in messages for one in content_parts(message.get("content")))
         words = words_of(parts, " ")
         costs = [cost for one in records if (cost := cost_field(one, "costUSD")) is not None]
         return MessageRead(
@@ -340,7 +334,7 @@ class _Way:
         message = mapping(record.get("message"))
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield compaction_of(self._compaction, words_of(user_parts(content)))
+            yield compaction_of(self._compaction, words_of(said_parts(content)))
             self._compaction = None
             return
         thinking = mapping(record.get("thinkingMetadata"))
@@ -350,7 +344,7 @@ class _Way:
         results = [one for one in mappings(content) if one.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record, alone=len(results) == 1)
-        parts = tuple(user_parts(content))
+        parts = said_parts(content)
         if not parts and results:
             return
         if node not in self._way.nodes or self._nodes[node].kind != "user":
@@ -372,13 +366,13 @@ class _Way:
     def _result(self, block: Json, record: Json, *, alone: bool) -> Iterator[Recorded]:
         call = text(block.get("tool_use_id"))
         content = block.get("content")
-        output = words_of(user_parts(content))
+        output = words_of(said_parts(content))
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
             ended=moment(record.get("timestamp")),
-            media=media_of(user_parts(content)),
+            media=media_of(said_parts(content)),
             metadata=small_facts(record.get("toolUseResult")) if alone else {},
         )
         if output.startswith(KEPT_APART):

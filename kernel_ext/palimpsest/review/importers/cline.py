@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.review.importing.content_blocks import block_part
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
@@ -25,7 +26,6 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     text,
     tokens,
-    tool_input,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.recorded import (
@@ -160,7 +160,6 @@ class _ClineMessages:
     """The calls whose results stand in a message."""
     only_results: set[str] = field(default_factory=set)
     """Messages that hold results and nothing else."""
-    model: str = ""
 
     def told(self, message: Json) -> Iterator[Recorded]:
         name = identifier(message.get("id")) or f"m{len(self.ids) + 1}"
@@ -257,22 +256,10 @@ def _content(value: Any) -> tuple[list[Text | Thinking | Media | Call], list[Res
         return ([Text(text(value))] if value else []), []
     for one in mappings(value):
         match one.get("type"):
-            case "text":
-                parts.append(Text(text(one.get("text"))))
-            case "thinking":
-                parts.append(Thinking(text(one.get("thinking"))))
-            case "redacted_thinking":
-                parts.append(Thinking("", encrypted=True))
-            case "tool_use":
-                parts.append(
-                    Call(
-                        identifier(one.get("id")),
-                        text(one.get("name")) or "unknown",
-                        tool_input(one.get("input")),
-                    )
-                )
             case "tool_result":
                 results.append(_result(one))
+            case "text" | "thinking" | "redacted_thinking" | "tool_use":
+                parts += filter(None, (block_part(one),))
             case _:
                 parts.append(_other(one))
     return parts, results

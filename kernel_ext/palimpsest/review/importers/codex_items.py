@@ -9,6 +9,7 @@ from palimpsest.review.importing.json_fields import (
     mapping,
     mappings,
     media_at,
+    normalised_usage,
     text,
     tokens,
     tool_input,
@@ -178,16 +179,11 @@ def result_of(item: Json, time: int | None, session: str | None = None) -> Resul
 def usage_of(last: Json, total: Json, before: Json, service_tier: str | None = None) -> Usage:
     """Return the usage of one request, by its own report or by how the total grew; read and written are parts of its input."""
     said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
-    given = tokens(said, "input_tokens")
-    cached = min(tokens(said, "cached_input_tokens"), given)
-    output = tokens(said, "output_tokens")
-    reasoning = min(tokens(said, "reasoning_output_tokens"), output)
-    written = min(tokens(said, "cache_write_input_tokens"), given - cached)
-    return Usage(
-        input=given - cached - written,
-        output=output - reasoning,
-        reasoning=reasoning,
-        cache_read=cached,
-        cache_write=written,
-        service_tier=service_tier,
+    found = normalised_usage(
+        tokens(said, "input_tokens"),
+        tokens(said, "output_tokens"),
+        tokens(said, "cached_input_tokens"),
+        tokens(said, "cache_write_input_tokens"),
+        tokens(said, "reasoning_output_tokens"),
     )
+    return found.model_copy(update={"service_tier": service_tier})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importers.pi_branches import PiBranch, PiTree
+from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
@@ -16,14 +17,12 @@ from palimpsest.review.importing.json_fields import (
     decoded,
     finish_of,
     mapping,
-    mappings,
     moment,
     small_facts,
     text,
     tokens,
 )
 from palimpsest.review.importing.recorded import (
-    Call,
     CompactionRead,
     GapRead,
     Media,
@@ -32,7 +31,6 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     TitleRead,
     media_of,
     words_of,
@@ -125,7 +123,7 @@ class _PiPath:
                 message = mapping(entry.get("message"))
                 yield from self._message(message, entry, place, report)
             case "custom_message":
-                yield self._told(entry, _content(entry.get("content")))
+                yield self._told(entry, said_parts(entry.get("content")))
             case "branch_summary":
                 words = BRANCH_SUMMARY.format(text(entry.get("summary")))
                 yield self._told(entry, (Text(words),))
@@ -151,7 +149,7 @@ class _PiPath:
                 yield MessageRead(
                     id=self._named(entry),
                     role="user",
-                    parts=_content(message.get("content")),
+                    parts=said_parts(message.get("content")),
                     created=_time(message, entry),
                     model=self._model,
                     effort=self._effort,
@@ -164,7 +162,7 @@ class _PiPath:
                 if not message.get("excludeFromContext"):
                     yield self._told(entry, (Text(_ran(message)),), _time(message, entry))
             case "custom" | "hookMessage":
-                yield self._told(entry, _content(message.get("content")), _time(message, entry))
+                yield self._told(entry, said_parts(message.get("content")), _time(message, entry))
             case "branchSummary":
                 words = BRANCH_SUMMARY.format(text(message.get("summary")))
                 yield self._told(entry, (Text(words),), _time(message, entry))
@@ -203,7 +201,7 @@ class _PiPath:
         return MessageRead(
             id=self._named(entry),
             role="assistant",
-            parts=tuple(_answer_parts(message.get("content"))),
+            parts=tuple(content_parts(message.get("content"))),
             created=_time(message, entry),
             completed=moment(entry.get("timestamp")),
             model=model or self._model,
@@ -245,39 +243,6 @@ def _time(message: Json, entry: Json) -> int | None:
     return written if written is not None else moment(entry.get("timestamp"))
 
 
-def _content(value: Any) -> tuple[Text | Media, ...]:
-    if isinstance(value, str):
-        return (Text(value),)
-    return tuple(part for block in mappings(value) if (part := _block(block)) is not None)
-
-
-def _block(block: Json) -> Text | Media | None:
-    match block.get("type"):
-        case "text":
-            return Text(text(block.get("text")))
-        case "image":
-            mime = text(block.get("mimeType")) or "application/octet-stream"
-            return Media(mime, text(block.get("data")) or None)
-        case _:
-            return None
-
-
-def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
-    for block in mappings(value):
-        match block.get("type"):
-            case "thinking":
-                words = text(block.get("thinking"))
-                signed = bool(block.get("thinkingSignature"))
-                yield Thinking(words, encrypted=signed and not words)
-            case "toolCall":
-                name = text(block.get("name"))
-                yield Call(text(block.get("id")), name, mapping(block.get("arguments")))
-            case _:
-                part = _block(block)
-                if part is not None:
-                    yield part
-
-
 def _usage(value: Json) -> tuple[Usage | None, float | None]:
     """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
     usage = Usage(
@@ -294,7 +259,7 @@ def _usage(value: Json) -> tuple[Usage | None, float | None]:
 
 def _result(message: Json, entry: Json) -> Iterator[Recorded]:
     call = text(message.get("toolCallId"))
-    parts = _content(message.get("content"))
+    parts = said_parts(message.get("content"))
     details = mapping(message.get("details"))
     yield ResultRead(
         call=call,

@@ -198,6 +198,22 @@ def plain(value: Any) -> str:
         return ""
 
 
+def normalised_usage(
+    prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
+) -> Usage:
+    """Return usage without double counting; a subset that is larger than its whole is cut to it."""
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    reasoning = min(reasoning, answer)
+    return Usage(
+        input=prompt - read - written,
+        output=answer - reasoning,
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
+
+
 def usage_of_whole_prompt(
     prompt: Any, answer: Any, *, read: Any = 0, written: Any = 0, reasoning: Any = 0
 ) -> Usage | None:
