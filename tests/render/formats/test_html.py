@@ -25,7 +25,7 @@ from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.render.formats.markdown import render_message as as_markdown
 from palimpsest.render.formats.text import render_message as as_text
-from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
@@ -238,28 +238,17 @@ def test_is_quick_on_hostile_text() -> None:
         to_html(piece * (19_000 // len(piece)))
 
 
-def test_draws_the_window_in_the_same_order_always() -> None:
-    shares = [
-        TokenShare("output", 30),
-        TokenShare("system", 10),
-        TokenShare("nonsense", 5),
-        TokenShare("user", 20),
-    ]
+def test_draws_how_much_of_the_window_is_used() -> None:
+    drawn = gauge(60, 200)
 
-    drawn = gauge(shares, 200, reserve=20)
-
-    fills = [piece.split(")")[0] for piece in drawn.split("var(--")[1:]]
-    assert fills == ["free", "system", "user", "output", "reserve"]
-    assert "30% of 200 tokens used: system 10, user 20, output 30" in drawn
+    assert [piece.split(")")[0] for piece in drawn.split("var(--")[1:]] == ["free", "used"]
+    assert re.findall(r'<rect [^>]*width="([\d.]+)"', drawn) == ["176.00", "52.80"]
+    assert "30% of 200 tokens used: used 60" in drawn
 
 
-@given(st.lists(st.tuples(st.text(), st.integers())), st.integers(), st.integers())
-def test_draws_whatever_the_numbers_are(
-    shares: list[tuple[str, int]], window: int, reserve: int
-) -> None:
-    drawn = gauge([TokenShare(*share) for share in shares], window, reserve=reserve)
-
-    assert alive(drawn) == []
+@given(st.integers(), st.integers())
+def test_draws_whatever_the_numbers_are(used: int, window: int) -> None:
+    assert alive(gauge(used, window)) == []
 
 
 def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:

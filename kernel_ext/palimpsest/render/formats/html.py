@@ -22,7 +22,7 @@ from palimpsest.render.content.outline import (
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
 from palimpsest.render.formats.item_writer import ItemWriter, joined
-from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment
@@ -132,7 +132,7 @@ def _step(item: OutlineStep) -> str:
     facts = (one.replace(" ", HARD) for one in _words(item.words).split(" · "))
     made = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
-        bar = f" {gauge([TokenShare('used', item.used)], item.window)}" if item.window else ""
+        bar = f" {gauge(item.used, item.window)}" if item.window else ""
         made += f"{bar} <span>{_words(share_text(item.used, item.window))}</span>"
     return f'<p class="step">{made}</p>'
 
