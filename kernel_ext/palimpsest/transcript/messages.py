@@ -146,13 +146,14 @@ _BY_FINISH: dict[str, StoppedBy] = {
 }
 
 
+def is_summary(message: Message) -> bool:
+    """Return whether a message is the summary that a compaction wrote."""
+    return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
 def summaries(messages: Messages) -> set[str]:
     """Return the messages that compactions wrote."""
-    return {
-        message.id
-        for message in messages
-        if isinstance(message.info, AssistantMessage) and message.info.summary
-    }
+    return {message.id for message in messages if is_summary(message)}
 
 
 def reported_usage(message: Message, info: AssistantMessage, request_id: str) -> Usage:
