@@ -7,7 +7,6 @@ whatever API keys the environment holds.
 """
 
 import asyncio
-import base64
 import json
 import os
 import re
@@ -21,12 +20,9 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.formats.html import render_page
+from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
-from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -91,33 +87,9 @@ def session_page(folder: Path) -> tuple[str, list[str]]:
     store = JsonlStore(prepare(folder))
     (summary,) = store.list()
     state = store.load(summary.id)
-    notes = OutlineNotes.of(store.read(summary.id))
-    messages = tuple(_with_figures(message, store) for message in state.messages())
-    models = {message.info.model.id for message in messages}
-    facts = (("model", ", ".join(sorted(models))), ("messages", str(len(messages))))
-    infos = [message.info for message in messages if message.info.role == "assistant"]
+    infos = [message.info for message in state.messages() if message.info.role == "assistant"]
     errors = [info.error.message for info in infos if info.error]
-    return render_page(messages, summary.title, facts=facts, notes=notes), errors
-
-
-def _with_figures(message: Message, store: JsonlStore) -> Message:
-    """Return the message with references to images replaced by the images themselves."""
-    parts = []
-    for part in message.parts:
-        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-            figures = tuple(_inlined(one, store) for one in part.state.attachments)
-            state = part.state.model_copy(update={"attachments": figures})
-            parts.append(part.model_copy(update={"state": state}))
-        else:
-            parts.append(part)
-    return message.model_copy(update={"parts": tuple(parts)})
-
-
-def _inlined(figure: Attachment, store: JsonlStore) -> Attachment:
-    if not figure.url.startswith("blob:"):
-        return figure
-    content = base64.b64encode(store.get_blob(figure.url.removeprefix("blob:"))).decode()
-    return figure.model_copy(update={"url": f"data:{figure.mime};base64,{content}"})
+    return "".join(page_html(store, summary.id, os.environ)), errors
 
 
 def copy_notebooks(folder: Path) -> None:

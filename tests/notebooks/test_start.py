@@ -107,7 +107,7 @@ def test_leaves_a_session_that_reads_as_a_page(folder: Path) -> None:
     page, errors = demo.session_page(folder)
 
     assert errors == []
-    assert page.count('<section class="prompt">') == 6
+    assert page.count('<section class="prompt" id="prompt-') == 6
     assert 'src="data:image/png;base64,' in page
 
 

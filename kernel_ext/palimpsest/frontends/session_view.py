@@ -24,7 +24,7 @@ from palimpsest.frontends.page_channel.notices import (
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built
-from palimpsest.render.content.outline import Caps, OutlineNotes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine import EngineThread, Snapshot
@@ -152,7 +152,7 @@ def _remark(picture: Snapshot) -> str:
 
 def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: OutlineNotes) -> str:
     """Return the end of the session as plain text."""
-    words = text.render_session(picture.messages, title, caps=Caps(), scrub=clean, notes=notes)
+    words = text.render_session(picture.messages, title, scrub=clean, notes=notes)
     if len(words) <= PLAIN_CHARS:
         return words
     cut = words.find("\n\n", len(words) - PLAIN_CHARS)

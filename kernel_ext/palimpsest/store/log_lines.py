@@ -273,6 +273,14 @@ class UnreadableLine(ValueError):
     """A line of the log that is not a record, or a record that is invalid for its type."""
 
 
+def readable_record(line: bytes, whole: Callable[[Json], Json]) -> Record | None:
+    """Parse a line as ``record_of`` does; None also for what is no record."""
+    try:
+        return record_of(line, whole)
+    except UnreadableLine:
+        return None
+
+
 def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 

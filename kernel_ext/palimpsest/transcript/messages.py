@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     OutputLengthError,
 )
-from palimpsest.transcript.parts import Part
+from palimpsest.transcript.parts import Part, StepFinishPart, StepStartPart
 from palimpsest.transcript.values import ModelRef, Usage, Value
 
 
@@ -144,6 +144,27 @@ _BY_FINISH: dict[str, StoppedBy] = {
     "error": "error",
     "unknown": "error",
 }
+
+
+def is_summary(message: Message) -> bool:
+    """Return whether a message is the summary that a compaction wrote."""
+    return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
+def summaries(messages: Messages) -> set[str]:
+    """Return the messages that compactions wrote."""
+    return {message.id for message in messages if is_summary(message)}
+
+
+def reported_usage(message: Message, info: AssistantMessage, request_id: str) -> Usage:
+    """Return the usage reported for one request: the message of a summary may hold several."""
+    ours = False
+    for part in message.parts:
+        if isinstance(part, StepStartPart):
+            ours = part.request_id == request_id
+        elif ours and isinstance(part, StepFinishPart):
+            return part.tokens
+    return Usage() if info.summary else info.tokens
 
 
 def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:

@@ -22,10 +22,10 @@ from tests.render.sample_parts import (
 from tests.sample_size import sample_size
 
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.formats.html import render_page
+from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.render.formats.markdown import render_message as as_markdown
 from palimpsest.render.formats.text import render_message as as_text
-from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.markdown_to_html import to_html
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
@@ -76,7 +76,7 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
     error = ContextOverflowError(message=payload)
     session = (user(payload), assistant(*everywhere(payload), error=error))
 
-    page = render_page(session, payload, facts=((payload, payload),))
+    page = render_excerpt(session, payload, mark="m", remark=payload)
 
     assert alive(page) == []
     assert page.count("<style>") == 1
@@ -91,22 +91,25 @@ def test_lets_no_mixture_come_alive(pieces: list[str]) -> None:
 
 @given(st.text())
 def test_never_raises(words: str) -> None:
-    assert alive(render_page((user(words), assistant(*everywhere(words))), words)) == []
+    assert (
+        alive(render_excerpt((user(words), assistant(*everywhere(words))), words, mark="m")) == []
+    )
 
 
 def test_needs_nothing_from_elsewhere() -> None:
-    page = render_page((user("Hello"), assistant(*EVERYTHING)), "Penguins")
+    page = render_excerpt((user("Hello"), assistant(*EVERYTHING)), "Penguins", mark="m")
 
     assert "http:" not in page
     assert "script" not in page.replace("Content-Security", "")
-    assert "default-src 'none'" in page
 
 
 def test_tells_one_of_everything() -> None:
     notes = OutlineNotes(ASKS, REPLIES, DECISIONS)
 
     words = "".join(
-        ActiveHtml(render_page((assistant(*EVERYTHING),), "Penguins", notes=notes)).words
+        ActiveHtml(
+            render_excerpt((assistant(*EVERYTHING),), "Penguins", mark="m", notes=notes)
+        ).words
     )
 
     for sentence in (
@@ -135,7 +138,7 @@ def test_shows_figures_and_only_figures() -> None:
         input={"code": "plot()"}, output="", time=Span(start=T0, end=T0), attachments=figures
     )
 
-    page = render_page((assistant(tool("python", state)),), "Penguins")
+    page = render_excerpt((assistant(tool("python", state)),), "Penguins", mark="m")
 
     assert page.count("<img ") == 1
     assert "x.svg (image/svg+xml)" in page
@@ -143,7 +146,7 @@ def test_shows_figures_and_only_figures() -> None:
 
 
 def test_folds_calls_that_only_look() -> None:
-    page = render_page((assistant(*EVERYTHING),), "Penguins")
+    page = render_excerpt((assistant(*EVERYTHING),), "Penguins", mark="m")
 
     read, python = page.index(">read<"), page.index(">python<")
     assert page.rindex("<details", 0, read) == page.rindex('<details class="call">', 0, read)
@@ -235,28 +238,17 @@ def test_is_quick_on_hostile_text() -> None:
         to_html(piece * (19_000 // len(piece)))
 
 
-def test_draws_the_window_in_the_same_order_always() -> None:
-    shares = [
-        TokenShare("output", 30),
-        TokenShare("system", 10),
-        TokenShare("nonsense", 5),
-        TokenShare("user", 20),
-    ]
+def test_draws_how_much_of_the_window_is_used() -> None:
+    drawn = gauge(60, 200)
 
-    drawn = gauge(shares, 200, reserve=20)
-
-    fills = [piece.split(")")[0] for piece in drawn.split("var(--")[1:]]
-    assert fills == ["free", "system", "user", "output", "reserve"]
-    assert "30% of 200 tokens used: system 10, user 20, output 30" in drawn
+    assert [piece.split(")")[0] for piece in drawn.split("var(--")[1:]] == ["free", "used"]
+    assert re.findall(r'<rect [^>]*width="([\d.]+)"', drawn) == ["176.00", "52.80"]
+    assert "30% of 200 tokens used: used 60" in drawn
 
 
-@given(st.lists(st.tuples(st.text(), st.integers())), st.integers(), st.integers())
-def test_draws_whatever_the_numbers_are(
-    shares: list[tuple[str, int]], window: int, reserve: int
-) -> None:
-    drawn = gauge([TokenShare(*share) for share in shares], window, reserve=reserve)
-
-    assert alive(drawn) == []
+@given(st.integers(), st.integers())
+def test_draws_whatever_the_numbers_are(used: int, window: int) -> None:
+    assert alive(gauge(used, window)) == []
 
 
 def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:
@@ -270,13 +262,13 @@ def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:
     info = said.info.model_copy(update={"error": AbortedError(message="Stopped.")})
     stopped = said.model_copy(update={"info": info})
 
-    for made in (render_page([stopped], "S"), as_markdown(stopped), as_text(stopped)):
+    for made in (render_excerpt([stopped], "S", mark="m"), as_markdown(stopped), as_text(stopped)):
         assert made.count("Stopped.") == 1
         assert "half of it" in made
 
 
 def test_words_have_the_direction_of_their_script() -> None:
-    page = render_page([user("שלום"), assistant(text("مرحبا `code`"))], "S")
+    page = render_excerpt([user("שלום"), assistant(text("مرحبا `code`"))], "S", mark="m")
 
     assert page.count('<div class="said" dir="auto">') == 2
     assert "unicode-bidi: plaintext" in page
@@ -284,8 +276,11 @@ def test_words_have_the_direction_of_their_script() -> None:
 
 def test_a_number_stands_on_one_line_with_its_unit() -> None:
     """At a width of 400 pixels a line ended in "4.1", and the next one began with "s"."""
-    page = render_page(
-        (assistant(*EVERYTHING),), "Penguins", notes=OutlineNotes(ASKS, REPLIES, DECISIONS)
+    page = render_excerpt(
+        (assistant(*EVERYTHING),),
+        "Penguins",
+        mark="m",
+        notes=OutlineNotes(ASKS, REPLIES, DECISIONS),
     )
     lines = re.findall(r'<p class="(?:step|notice|strip)[^>]*>.*?</p>', page)
 

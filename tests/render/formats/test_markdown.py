@@ -21,7 +21,7 @@ from tests.render.sample_parts import (
 from tests.sample_size import sample_size
 
 from palimpsest.render.content.outline import Caps, OutlineNotes
-from palimpsest.render.formats.markdown import render_message, render_parts, render_session
+from palimpsest.render.formats.markdown import render_message, render_parts
 from palimpsest.render.safety.escaping import DOLLAR
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.errors import ContextOverflowError
@@ -40,7 +40,7 @@ def page(markdown: str) -> ActiveHtml:
 def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
     session = (user(payload), assistant(*everywhere(payload)))
 
-    assert page(render_session(session, title=payload)).alive == []
+    assert [page(render_message(message)).alive for message in session] == [[], []]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

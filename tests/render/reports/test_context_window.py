@@ -12,6 +12,7 @@ from tests.render.sample_parts import PAYLOADS
 
 from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
 from palimpsest.render.reports.context_window import (
+    KINDS,
     ContextReportView,
     KindShare,
     ReductionRow,
@@ -20,7 +21,6 @@ from palimpsest.render.reports.context_window import (
     to_html,
 )
 from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_markdown, to_text
-from palimpsest.render.reports.gauge import KINDS
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
 """Elements and attributes of the drawing, in addition to those of a page."""

@@ -13,17 +13,11 @@ from tests.sample_size import sample_size
 
 from palimpsest.review.comparison.policy_figures import verdict
 from palimpsest.review.policies import (
-    clearing,
-    cutting,
-    duplicates,
     gemini,
-    idle,
     masking,
     registry,
     shortening,
-    strands,
     summarising,
-    summarising_all,
     summarising_messages,
 )
 from palimpsest.review.policies.engine_policies import EnginePolicy
@@ -35,23 +29,7 @@ from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import ItemState, Timeline, Transition
 
-PRESETS = [
-    one
-    for module in (
-        clearing,
-        masking,
-        shortening,
-        strands,
-        duplicates,
-        gemini,
-        idle,
-        cutting,
-        summarising,
-        summarising_all,
-        summarising_messages,
-    )
-    for one in module.PRESETS
-]
+PRESETS = [one for one in registry.presets() if not issubclass(one, EnginePolicy | RecordedPolicy)]
 WITHOUT_WINDOW = (
     summarising_messages.AiderHistory,  # has bounds of its own
     gemini.GeminiTruncate,  # takes its longest result

@@ -41,7 +41,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import ConvertPolicy, Policy
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, summaries
 from palimpsest.transcript.parts import (
     FilePart,
     NotedPart,
@@ -122,10 +122,8 @@ def reaches_model(block: Block) -> bool:
 
 def _behind_summary(messages: NeutralMessages, transcript: Messages) -> int:
     """Return the index after the newest summary, else after the system messages."""
-    summaries = {
-        one.id for one in transcript if isinstance(one.info, AssistantMessage) and one.info.summary
-    }
-    places = [at for at, message in enumerate(messages) if message.message_id in summaries]
+    written = summaries(transcript)
+    places = [at for at, message in enumerate(messages) if message.message_id in written]
     if places:
         return places[-1] + 1
     return sum(message.role == "system" for message in messages)

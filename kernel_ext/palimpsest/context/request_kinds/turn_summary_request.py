@@ -17,7 +17,12 @@ from palimpsest.context.request_kinds.title_request import shortened_title
 from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.messages import (
+    Message,
+    Messages,
+    UserMessage,
+    is_summary,
+)
 from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
 
 SYSTEM = """\
@@ -48,7 +53,6 @@ TITLE = "title"
 LAST_TURN = "message_id"
 """The field of a session's summary with the id of the newest turn it covers."""
 
-PARTS = ("title", "turn", "session")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
 _OPENING = re.compile(
     r"<(?P<tag>title|turn|session)>"
@@ -96,7 +100,7 @@ def _told(view: View, message_id: str) -> str:
 
 def _plain(message: Message, effective: EffectiveDecisions) -> Message:
     """Return a message with its texts, files and calls only, without synthetic, ignored or dropped parts."""
-    aside = (isinstance(message.info, AssistantMessage) and message.info.summary) or marker(message)
+    aside = is_summary(message) or marker(message)
     parts: tuple[Part, ...] = ()
     if not aside:
         parts = tuple(

@@ -83,12 +83,6 @@ class Inspections:
             return ViewAnswer(error=_sentence(error))
         return await self._queue.answer(line, query, asker)
 
-    async def answer_with(
-        self, line: QuestionLine, query: ViewQuery, asker: str = ""
-    ) -> ViewAnswer:
-        """Answer a question about something that the caller keeps."""
-        return await self._queue.answer(line, query, asker)
-
     def answers(self, session: str) -> SessionAnswers:
         """Return what answers the questions about a session of the project; nothing is kept."""
         return SessionAnswers(

@@ -9,7 +9,6 @@ import re
 SESSION = re.compile(r"ses_\w+")
 PIECE = re.compile(r"\w{4,}")
 ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
-SESSIONS_OPTIONS = frozenset({"--all", "--archived", "--page"})
 
 SESSION_COMMANDS: dict[str, str] = {
     "sessions": "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",

@@ -4,10 +4,10 @@ Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes a 
 """
 
 from palimpsest.context.visible_messages import View
-from palimpsest.session.records.part_lookup import Target, describe, is_summary, is_used
+from palimpsest.session.records.part_lookup import Target, describe, is_used
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
 HEAD = ("id", "what", "the model sees it")

@@ -33,7 +33,7 @@ from palimpsest.loop.context_management.postponed_pruning import postponed_batch
 from palimpsest.loop.model_requests.hook_decisions import hook_decisions
 from palimpsest.loop.model_requests.own_policy import propose_own_policy
 from palimpsest.loop.model_requests.request_builder import assembly_of_view, facts_for
-from palimpsest.loop.run_inputs.request_chunks import Assembly, summaries
+from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
 from palimpsest.render.safety.escaping import one_line
@@ -59,6 +59,7 @@ from palimpsest.transcript.context_values.proposed_request import (
     ProposedNumber,
     ProposedRequest,
 )
+from palimpsest.transcript.messages import summaries
 from palimpsest.transcript.parts import StepStartPart
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, Usage

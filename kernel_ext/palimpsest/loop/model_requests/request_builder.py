@@ -29,11 +29,10 @@ from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.parts import StepFinishPart, StepStartPart
+from palimpsest.transcript.messages import AssistantMessage, Messages, reported_usage
 from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.strings.surrogates import joined_surrogates
-from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
+from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec
 
 JSON = "application/json"
 
@@ -79,19 +78,8 @@ def calibration(state: StateView, info: ModelInfo) -> float:
     message = state.message(request.message_id) if request.message_id else None
     if message is None or not isinstance(message.info, AssistantMessage):
         return 1.0
-    usage = _reported(message, message.info, request.id)
+    usage = reported_usage(message, message.info, request.id)
     return ratio(usage, request.tokens)
-
-
-def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
-    """Return the usage reported for one request: the message of a summary may hold several."""
-    ours = False
-    for part in message.parts:
-        if isinstance(part, StepStartPart):
-            ours = part.request_id == request_id
-        elif ours and isinstance(part, StepFinishPart):
-            return part.tokens
-    return Usage() if info.summary else info.tokens
 
 
 def build(

@@ -45,7 +45,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     holds_native,
 )
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.messages import Messages, summaries
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -193,15 +193,6 @@ def _is_plain(block: Block) -> bool:
     if block.type == "text":
         return bool(block.text) and not block.text.isspace()
     return block.type == "call" or (block.type == "result" and not block.media)
-
-
-def summaries(messages: Messages) -> set[str]:
-    """Return the messages that compactions wrote."""
-    return {
-        message.id
-        for message in messages
-        if isinstance(message.info, AssistantMessage) and message.info.summary
-    }
 
 
 def _by_part(

@@ -4,7 +4,8 @@ This is the same for every way by which the deltas came: litellm, a model of thi
 stream. A step is complete only when the provider itself said so, which the tap recorded beside the deltas.
 """
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -20,6 +21,7 @@ from palimpsest.model.interface import (
     StepStarted,
     StreamEvent,
 )
+from palimpsest.model.providers import is_loopback
 from palimpsest.model.tokenizer import counter
 from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.model.wire.tool_call_text import tool_name
@@ -38,14 +40,43 @@ PLACEHOLDER_KEY = "not-needed"
 """Local servers need no key, but the client requires one."""
 
 
+def read_timeout(address: str | None, seconds: float | None) -> float:
+    """Return how long a server may be silent: so many seconds, or as long as its place allows."""
+    if seconds is not None:
+        return seconds
+    return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(address) else READ_TIMEOUT_SECONDS
+
+
+Deltas = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
+"""Yields None once a request was accepted, then the deltas of its answer."""
+
+
 async def answer_events(
-    request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None], estimator: str
+    request: ModelRequest, deltas: Deltas, estimator: str
 ) -> AsyncGenerator[StreamEvent, None]:
     """Yield the events of an answer.
 
-    ``deltas`` yields None once the request was accepted, then the deltas. ``estimator`` names the tokenizer by which
-    tokens are counted that the provider did not report. Raises ModelFailed for an answer without a real end.
+    ``estimator`` names the tokenizer by which tokens are counted that the provider did not report. Raises ModelFailed
+    for whatever goes wrong, and for an answer without a real end.
     """
+    tap, model = StreamTap(), request.model
+    try:
+        async with aclosing(_events(request, tap, deltas(request, tap), estimator)) as events:
+            async for event in events:
+                yield event
+    except (asyncio.CancelledError, GeneratorExit, ModelFailed):
+        raise
+    except Exception as error:
+        raise ModelFailed(
+            classification.classify(
+                error, model.ref.provider, model.api_base, refusals=request.refusals
+            )
+        ) from error
+
+
+async def _events(
+    request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None], estimator: str
+) -> AsyncGenerator[StreamEvent, None]:
     target = profile(request.model.ref)
     joiner = StreamJoiner(
         target.family,

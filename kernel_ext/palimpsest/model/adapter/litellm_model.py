@@ -25,11 +25,10 @@ from typing import Any
 
 from palimpsest.model.adapter.answer_events import (
     DEFAULT_ESTIMATOR,
-    LOCAL_READ_TIMEOUT_SECONDS,
     LONGEST_BURST_SECONDS,
     PLACEHOLDER_KEY,
-    READ_TIMEOUT_SECONDS,
     answer_events,
+    read_timeout,
 )
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
 from palimpsest.model.adapter.custom_stream import custom_deltas
@@ -37,9 +36,8 @@ from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatab
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
 from palimpsest.model.custom_provider import StreamingHandler
-from palimpsest.model.errors import classification
 from palimpsest.model.interface import ModelRequest, StreamEvent
-from palimpsest.model.providers import has_key, is_loopback, key_of
+from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
 from palimpsest.model.wire.provider_messages import can_think, sendable
 from palimpsest.model.wire.tool_schema import tool_definition
@@ -201,28 +199,9 @@ class LitellmModel:
         """Tell whether a provider's models run in this process."""
         return provider in self._custom
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
-        ref = request.model.ref
-        try:
-            async with aclosing(self._stream(request)) as events:
-                async for event in events:
-                    yield event
-        except (asyncio.CancelledError, GeneratorExit, ModelFailed):
-            raise
-        except Exception as error:
-            raise ModelFailed(
-                classification.classify(
-                    error, ref.provider, request.model.api_base, refusals=request.refusals
-                )
-            ) from error
-
-    async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        tap = StreamTap()
-        deltas = self._deltas(request, tap)
-        async with aclosing(answer_events(request, tap, deltas, self._estimator)) as events:
-            async for event in events:
-                yield event
+        return answer_events(request, self._deltas, self._estimator)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
@@ -285,7 +264,7 @@ class LitellmModel:
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_tokens": request.parameters.get("max_tokens", model.output_limit),
-            "timeout": self._timeout(model.api_base),
+            "timeout": read_timeout(model.api_base, self._read_timeout),
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
@@ -311,11 +290,6 @@ class LitellmModel:
             # Another server with the same interface would refuse the parameter.
             arguments["prompt_cache_key"] = request.session_id
         return arguments
-
-    def _timeout(self, api_base: str | None) -> float:
-        if self._read_timeout is not None:
-            return self._read_timeout
-        return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
 
     def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments for a server that is not the provider's own: address, format and key."""

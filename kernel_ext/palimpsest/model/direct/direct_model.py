@@ -21,11 +21,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from palimpsest.model.adapter.answer_events import (
     DEFAULT_ESTIMATOR,
-    LOCAL_READ_TIMEOUT_SECONDS,
     LONGEST_BURST_SECONDS,
     PLACEHOLDER_KEY,
-    READ_TIMEOUT_SECONDS,
     answer_events,
+    read_timeout,
 )
 from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
 from palimpsest.model.adapter.raw_stream import StreamTap
@@ -41,10 +40,9 @@ from palimpsest.model.direct.supported_models import (
     litellm_reason,
     request_reason,
 )
-from palimpsest.model.errors import classification
 from palimpsest.model.errors.exception_details import AnswerInterrupted
 from palimpsest.model.interface import ModelRequest, StreamEvent
-from palimpsest.model.providers import is_loopback, key_of, key_variable
+from palimpsest.model.providers import key_of, key_variable
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 
@@ -117,28 +115,11 @@ class DirectModel:
         direct = self._direct()
         return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
         if self.reason(request) is not None:
-            async with aclosing(self._litellm.stream(request)) as events:
-                async for event in events:
-                    yield event
-            return
-        model = request.model
-        tap = StreamTap()
-        deltas = self._deltas(request, tap)
-        try:
-            async with aclosing(answer_events(request, tap, deltas, self._estimator)) as events:
-                async for event in events:
-                    yield event
-        except (asyncio.CancelledError, GeneratorExit, ModelFailed):
-            raise
-        except Exception as error:
-            raise ModelFailed(
-                classification.classify(
-                    error, model.ref.provider, model.api_base, refusals=request.refusals
-                )
-            ) from error
+            return self._litellm.stream(request)
+        return answer_events(request, self._deltas, self._estimator)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
@@ -151,7 +132,10 @@ class DirectModel:
         body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
         clients = await _clients()
         posted = clients.posted(
-            endpoint(base, ENDPOINTS[provider.format]), headers, _encoded(body), self._timeout(base)
+            endpoint(base, ENDPOINTS[provider.format]),
+            headers,
+            _encoded(body),
+            read_timeout(base, self._read_timeout),
         )
         read = (
             AnthropicEvents(tap).delta
@@ -176,11 +160,6 @@ class DirectModel:
                 await answer.read_rest()
             else:
                 answer.is_whole = True
-
-    def _timeout(self, base: str) -> float:
-        if self._read_timeout is not None:
-            return self._read_timeout
-        return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(base) else READ_TIMEOUT_SECONDS
 
 
 async def _values(answer: Any, tap: StreamTap) -> AsyncGenerator[Any, None]:

@@ -67,9 +67,9 @@ def may_be_overflow(
     return near_window or bool(ABOUT_INPUT.search(told) and MEASURE.search(told))
 
 
-def is_about_something_else(text: str, refusals: Refusals = "union") -> bool:
+def is_about_something_else(text: str) -> bool:
     """Tell whether an error is about rate limits, billing, thinking or a window that is too small."""
-    return _is_else(text[:LONGEST], _table(refusals))
+    return _is_else(text[:LONGEST], _table("union"))
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:

@@ -97,7 +97,6 @@ def delay_seconds(
     headers: Mapping[str, str] | None = None,
     jitter: float = 0.0,
     now: float | None = None,
-    cap_seconds: float | None = None,
 ) -> float:
     """Return the seconds to wait after failed attempt ``attempt``, counted from 1.
 
@@ -109,13 +108,12 @@ def delay_seconds(
         headers: The headers of the error response; names in any case.
         jitter: A number from 0 to 1 that spreads delays of our own.
         now: Seconds since 1970, to understand a date.
-        cap_seconds: The longest delay of our own, 30 s if not given.
     """
     asked = asked_seconds(headers or {}, now)
     if asked is not None:
         return min(asked, LONGEST_SECONDS)
     backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
-    return min(backoff, CAP_SECONDS if cap_seconds is None else cap_seconds, LONGEST_SECONDS)
+    return min(backoff, CAP_SECONDS)
 
 
 def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:

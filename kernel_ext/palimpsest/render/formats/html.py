@@ -1,109 +1,36 @@
-"""Write a session as one self-contained HTML page: no script, no font, no network.
+"""Write messages as HTML without a style sheet: no script, no font, no network.
 
 Border: pure. The look is the cell's: a thin rule at the left of the agent's answers, tool calls
 as rows that open, a dashed strip for each reduction. Calls open and close with ``details``,
-so the page works where scripts do not. All text of models, tools and users is escaped when written.
+so it works where scripts do not. All text of models, tools and users is escaped when written.
 """
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from palimpsest.render.content.css import PAGE
 from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
     LOOKING,
     Caps,
-    Item,
     NoticeItem,
     OutlineCall,
-    OutlineNotes,
     OutlineStep,
     ReasoningItem,
-    ReductionItem,
-    Scrub,
     TextItem,
     is_prompt,
-    outline_message,
-    outline_message_error,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
-from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.formats.item_writer import ItemWriter, joined
+from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment
 
 _PICTURE = re.compile(r"^data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$")
 PAGE_CAPS = Caps(looking_lines=40)
 """Rows of calls that only read are closed here, so that more lines can be shown when opened."""
 _TONES = {"completed": "good", "error": "bad", "waiting": "warm"}
-
-
-def render_page(
-    messages: Messages,
-    title: str,
-    *,
-    facts: Sequence[tuple[str, str]] = (),
-    caps: Caps | None = None,
-    scrub: Scrub = str,
-    notes: OutlineNotes | None = None,
-) -> str:
-    """Return a whole session as a page; ``facts`` are pairs of name and value under its title."""
-    name = html.escape(one_line(scrub(title)) or "Session")
-    told = " · ".join(
-        f"<span><b>{html.escape(one_line(scrub(key)))}</b> "
-        f"{html.escape(one_line(scrub(value)))}</span>"
-        for key, value in facts
-    )
-    body = "\n".join(render_turns(messages, caps or PAGE_CAPS, scrub, notes))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\';'
-        " style-src 'unsafe-inline'; img-src data:\">\n"
-        f"<title>{name}</title>\n<style>{PAGE}</style>\n</head>\n<body>\n<main>\n"
-        f'<header><h1>{name}</h1><p class="facts">{told}</p></header>\n'
-        f"{body}\n</main>\n</body>\n</html>\n"
-    )
-
-
-def render_message(
-    message: Message,
-    *,
-    caps: Caps | None = None,
-    scrub: Scrub = str,
-    notes: OutlineNotes | None = None,
-    first_step: int = 1,
-) -> str:
-    """Return one message as an HTML fragment without a style sheet."""
-    items = outline_message(
-        message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
-    )
-    made = [_item(item) for item in items]
-    if error := outline_message_error(message, scrub):
-        made.append(_item(error))
-    kind = "prompt" if is_prompt(message) else "answer"
-    return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
-
-
-def render_item(item: Item) -> str:
-    """Return one outline item as an HTML fragment without a style sheet."""
-    return _item(item)
-
-
-def render_turns(
-    messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: OutlineNotes | None
-) -> Iterable[str]:
-    """Yield messages as HTML fragments; caps and step numbers begin anew with each turn."""
-    left, step = caps, 1
-    for message in messages:
-        if message.info.role == "user":
-            left, step = caps, 1
-        yield render_message(message, caps=left, scrub=scrub, notes=notes, first_step=step)
-        left = left.after(message.parts)
-        step += sum(part.type == "step-finish" for part in message.parts)
-
 
 HARD = "\N{NO-BREAK SPACE}"
 _UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|kB|MB|tokens)\b)")
@@ -117,28 +44,17 @@ def _html(markdown: str) -> str:
 
 
 def _join(blocks: Iterable[str]) -> str:
-    return "\n".join(block for block in blocks if block)
+    return joined(blocks, "\n")
 
 
-def _item(item: Item) -> str:
-    match item:
-        case TextItem():
-            more = (
-                _muted(f"{size_text(item.left_out)} of text not shown here")
-                if item.left_out
-                else ""
-            )
-            return f'<div class="said" dir="auto">{_html(item.text)}{more}</div>'
-        case ReasoningItem():
-            return _thought(item)
-        case OutlineCall():
-            return _call(item)
-        case OutlineStep():
-            return _step(item)
-        case ReductionItem():
-            return _strip(item.words)
-        case NoticeItem():
-            return _notice(item)
+def _framed(message: Message, body: str) -> str:
+    kind = "prompt" if is_prompt(message) else "answer"
+    return f'<section class="{kind}">\n{body}\n</section>' if body else ""
+
+
+def _said(item: TextItem) -> str:
+    more = _muted(f"{size_text(item.left_out)} of text not shown here") if item.left_out else ""
+    return f'<div class="said" dir="auto">{_html(item.text)}{more}</div>'
 
 
 def _thought(item: ReasoningItem) -> str:
@@ -216,7 +132,7 @@ def _step(item: OutlineStep) -> str:
     facts = (one.replace(" ", HARD) for one in _words(item.words).split(" · "))
     made = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
-        bar = f" {gauge([TokenShare('used', item.used)], item.window)}" if item.window else ""
+        bar = f" {gauge(item.used, item.window)}" if item.window else ""
         made += f"{bar} <span>{_words(share_text(item.used, item.window))}</span>"
     return f'<p class="step">{made}</p>'
 
@@ -244,3 +160,11 @@ def _unbroken(text: str) -> str:
 
 def _words(text: str) -> str:
     return in_html(one_line(text, 600))
+
+
+_WRITER = ItemWriter(
+    _said, _thought, _call, _step, _strip, _notice, _framed, between="\n", usual=PAGE_CAPS
+)
+render_item = _WRITER.item
+render_message = _WRITER.message
+render_turns = _WRITER.messages

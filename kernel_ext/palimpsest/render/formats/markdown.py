@@ -7,24 +7,14 @@ Every block starts at column 0: JupyterLab reads dollar signs as maths in indent
 fences, so a call's code is not nested in a list or a quote.
 """
 
-from collections.abc import Iterable, Sequence
-
 from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
-    Caps,
-    Item,
     NoticeItem,
     OutlineCall,
-    OutlineNotes,
     OutlineStep,
     ReasoningItem,
-    ReductionItem,
-    Scrub,
     TextItem,
     is_prompt,
-    outline_message,
-    outline_message_error,
-    outline_parts,
 )
 from palimpsest.render.content.phrases import (
     SIGNS,
@@ -34,84 +24,21 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
+from palimpsest.render.formats.item_writer import ItemWriter, joined
 from palimpsest.render.safety.escaping import code_block, code_span, inline, one_line
 from palimpsest.render.safety.safe_markdown import safe_markdown
-from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import Part
+from palimpsest.transcript.messages import Message
 
 THOUGHT_CHARS = 240
 """Length of the one muted line that shows reasoning, since Markdown cannot fold."""
 
 
-def render_parts(
-    parts: Sequence[Part],
-    *,
-    caps: Caps | None = None,
-    scrub: Scrub = str,
-    notes: OutlineNotes | None = None,
-    first_step: int = 1,
-) -> str:
-    """Return parts as Markdown; the same parts give the same text."""
-    items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    return _join(_item(item) for item in items)
+def _framed(message: Message, body: str) -> str:
+    return joined(["**Prompt**", body]) if is_prompt(message) else body
 
 
-def render_message(
-    message: Message,
-    *,
-    caps: Caps | None = None,
-    scrub: Scrub = str,
-    notes: OutlineNotes | None = None,
-    first_step: int = 1,
-) -> str:
-    """Return one message as Markdown, with the error it ended in."""
-    items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
-    body = _join(_item(item) for item in items)
-    if is_prompt(message):
-        return _join(["**Prompt**", body])
-    error = outline_message_error(message, scrub)
-    return _join([body, _item(error) if error else ""])
-
-
-def render_session(
-    messages: Messages,
-    title: str,
-    *,
-    caps: Caps | None = None,
-    scrub: Scrub = str,
-    notes: OutlineNotes | None = None,
-) -> str:
-    """Return a whole session as one Markdown document; the turn's cap applies to each turn."""
-    blocks = [f"# {inline(scrub(title)) or 'Session'}"]
-    whole = caps or Caps()
-    left, step = whole, 1
-    for message in messages:
-        if message.info.role == "user":
-            left, step = whole, 1
-        blocks.append(render_message(message, caps=left, scrub=scrub, notes=notes, first_step=step))
-        left = left.after(message.parts)
-        step += sum(part.type == "step-finish" for part in message.parts)
-    return _join(blocks) + "\n"
-
-
-def _join(blocks: Iterable[str]) -> str:
-    return "\n\n".join(block for block in blocks if block)
-
-
-def _item(item: Item) -> str:
-    match item:
-        case TextItem():
-            return _join([safe_markdown(item.text), _left_out(item.left_out)])
-        case ReasoningItem():
-            return _thought(item)
-        case OutlineCall():
-            return _call(item)
-        case OutlineStep():
-            return _step(item)
-        case ReductionItem():
-            return _strip(item.words)
-        case NoticeItem():
-            return _notice(item)
+def _said(item: TextItem) -> str:
+    return joined([safe_markdown(item.text), _left_out(item.left_out)])
 
 
 def _thought(item: ReasoningItem) -> str:
@@ -133,7 +60,7 @@ def _call(item: OutlineCall) -> str:
     if item.remark:
         row.append(f"*{inline(item.remark)}*")
     question = f"> ◔ **Waiting for you:** {inline(item.question)}" if item.question else ""
-    return _join(
+    return joined(
         [
             " · ".join(row),
             question,
@@ -174,3 +101,8 @@ def _left_out(number: int) -> str:
         if number
         else ""
     )
+
+
+_WRITER = ItemWriter(_said, _thought, _call, _step, _strip, _notice, _framed)
+render_parts = _WRITER.parts
+render_message = _WRITER.message

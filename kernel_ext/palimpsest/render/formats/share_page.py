@@ -26,6 +26,7 @@ from palimpsest.render.content.outline import (
 )
 from palimpsest.render.content.phrases import count, size_text
 from palimpsest.render.formats.html import render_item
+from palimpsest.render.formats.item_writer import in_turns
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
@@ -169,13 +170,8 @@ def share_page(
     yield from _head(front, scrub)
     body = _Body(scrub, embed, when, notes)
     yield '<main id="transcript" aria-label="Transcript">\n'
-    left, step = caps, 1
-    for message in messages:
-        if message.info.role == "user":
-            left, step = caps, 1
+    for message, left, step in in_turns(messages, caps):
         yield body.message(message, left, step)
-        left = left.after(message.parts)
-        step += sum(part.type == "step-finish" for part in message.parts)
     yield "</main>\n<footer>\n"
     for words in closing():
         yield f"<p>{_words(words)}</p>\n"

@@ -12,6 +12,20 @@ from palimpsest.render.content.css import HEX, WINDOW
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html
 
+KINDS = (
+    "system",
+    "tools",
+    "instructions",
+    "summary",
+    "user",
+    "notebook",
+    "assistant",
+    "reasoning",
+    "output",
+    "used",
+)
+"""The kinds of tokens in the window, always in this order; ``used`` is for tokens of no known kind."""
+
 
 @dataclass(frozen=True, slots=True)
 class KindShare:

@@ -36,8 +36,41 @@ class TableColumn:
     """A sentence that says what it counts."""
 
 
-class ShownAsTable:
-    """What has a table, and is shown as it: as text, Markdown and HTML, by ``print`` and in a cell."""
+class ShownInCell:
+    """What has a text, and the same as Markdown and as HTML; shown by ``print`` and in a cell."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        """It as plain text."""
+        raise NotImplementedError
+
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        raise NotImplementedError
+
+    @property
+    def html(self) -> str:
+        """The same as an HTML fragment."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ShownAsTable(ShownInCell):
+    """What has a table, and is shown as it."""
 
     @property
     def table(self) -> "ReportTable":
@@ -62,18 +95,6 @@ class ShownAsTable:
     def to_dataframe(self) -> Any:
         """Return the table as a pandas DataFrame."""
         return self.table.to_dataframe()
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Amounts are US dollars per million tokens. Pure: ``price_file`` reads files.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,17 +52,6 @@ class GivenPrices:
             if found:
                 return found[-1]
         return None
-
-    def over(self, price_of: Callable[[str], Price | None]) -> Callable[[str], Price | None]:
-        """Return the prices of a list with the given ones in front."""
-        if not self.of_models:
-            return price_of
-
-        def found(model: str) -> Price | None:
-            given = self.price_of(model)
-            return price_of(model) if given is None else given
-
-        return found
 
 
 def given_prices(words: str) -> GivenPrices:

@@ -11,7 +11,7 @@ from palimpsest.context.request_kinds.request_inputs import project_inputs, reco
 from palimpsest.context.visible_messages import View
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.review.counterfactual.simulated_session import StepInputs
-from palimpsest.review.reconstruction.requests import policy_of
+from palimpsest.review.reconstruction.requests import RecordedBlobs
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -19,7 +19,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ToolSpec
 
 
-class Recordings:
+class Recordings(RecordedBlobs):
     """Loads the recorded requests of one session.
 
     Responsibilities: the policy of each; its model, system prompt and tools; how it was projected.
@@ -29,28 +29,13 @@ class Recordings:
         self, store: Store, session_id: str, policy: Policy | None, counter: Callable[[str], Count]
     ) -> None:
         """Set the session; ``policy`` is the one that it is replayed under, None for each request's own."""
-        self._store = store
+        super().__init__(store)
         self._session_id = session_id
         self._policy = policy
         self._counter = counter
-        self._blobs: dict[str, bytes] = {}
-        self._policies: dict[str, Policy] = {}
         self._given: dict[tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]] = {}
         """System prompts and tools by their hashes."""
         self._flattened = ConvertedMessages()
-
-    def read(self, sha256: str) -> bytes:
-        """Return a blob by its hash."""
-        if sha256 not in self._blobs:
-            self._blobs[sha256] = self._store.get_blob(sha256)
-        return self._blobs[sha256]
-
-    def policy(self, request: StepRequest) -> Policy:
-        """Return the policy that a request was made under."""
-        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
-        if key not in self._policies:
-            self._policies[key] = policy_of(self._store, request)
-        return self._policies[key]
 
     def replayed(self, request: StepRequest) -> Policy:
         """Return the policy that a request is replayed under."""

@@ -1,16 +1,16 @@
 """A what-if: a session as it was beside what it would have been, shown as a comparison in every form."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from palimpsest.render.reports.comparison import Comparison
+from palimpsest.render.reports.table import ShownInCell
 from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison
 from palimpsest.review.counterfactual.steps import Replay
 from palimpsest.review.replay.proof import NO_PROOF, Proof
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(ShownInCell):
     """A session as it was, and as it would have been."""
 
     recorded: Replay
@@ -64,18 +64,6 @@ class WhatIf:
     def html(self) -> str:
         """The same as an HTML fragment."""
         return self.comparison.html
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
     def __repr__(self) -> str:
         name = policy_name(self.other.policy)

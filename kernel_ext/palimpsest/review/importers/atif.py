@@ -5,7 +5,6 @@ copied from before a cut are in the context again but were counted before: they 
 or what stood in its place.
 """
 
-import hashlib
 import json
 from collections.abc import Generator, Iterator
 from itertools import takewhile
@@ -27,16 +26,18 @@ from palimpsest.review.importers.atif_steps import (
     parts_of,
     usage_of_metrics,
 )
-from palimpsest.review.importers.chat_messages import (
-    full_model_name,
-    json_object,
-    objects,
-    string,
+from palimpsest.review.importers.chat_messages import full_model_name
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    cost_field,
+    fingerprint,
+    mapping,
+    mappings,
+    text,
+    token_field,
     tool_specs,
     whole_number,
 )
-from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -46,8 +47,8 @@ from palimpsest.review.importing.recorded import (
     ReducedRead,
     RemovedRead,
     SessionBegin,
-    Text,
     TotalsRead,
+    words_of,
 )
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
@@ -115,10 +116,10 @@ class _SessionReader:
 
     def _free_name(self, taken: set[str]) -> str:
         value = self._first.value
-        given = string(value.get("session_id")) or string(value.get("trajectory_id"))
+        given = text(value.get("session_id")) or text(value.get("trajectory_id"))
         wanted = given or recorded_name(self._first.path.stem)
         if wanted in taken:
-            wanted = string(value.get("trajectory_id")) or wanted
+            wanted = text(value.get("trajectory_id")) or wanted
         name, number = wanted, 1
         while name in taken:
             number += 1
@@ -129,17 +130,17 @@ class _SessionReader:
     def read(self, parent: str | None, call: str | None) -> Iterator[Recorded]:
         """Yield the session."""
         value = self._first.value
-        agent = json_object(value.get("agent"))
-        steps = objects(value.get("steps"))
+        agent = mapping(value.get("agent"))
+        steps = mappings(value.get("steps"))
         system = self._system(steps)
         yield SessionBegin(
             id=self._name,
             format=AtifImporter.name,
-            format_version=string(value.get("schema_version")),
-            title=string(json_object(value.get("extra")).get("title")),
+            format_version=text(value.get("schema_version")),
+            title=text(mapping(value.get("extra")).get("title")),
             created=next((at for at in map(_written, steps) if at is not None), None),
             model=full_model_name(agent.get("model_name")),
-            window=whole_number(json_object(agent.get("extra")).get("context_window")),
+            window=whole_number(mapping(agent.get("extra")).get("context_window")),
             system=system,
             tools=tool_specs(agent.get("tool_definitions")),
             parent=parent,
@@ -157,8 +158,8 @@ class _SessionReader:
         """Return the subagents' trajectories, each with this session and the call that began it."""
         found: list[Child] = []
         for one in self._delegations:
-            name = string(one.reference.get("trajectory_id"))
-            path = string(one.reference.get("trajectory_path"))
+            name = text(one.reference.get("trajectory_id"))
+            path = text(one.reference.get("trajectory_path"))
             child = self._embedded.pop(name, None)
             if child is None and path:
                 child = self._files.beside(path, self._first.place)
@@ -229,12 +230,12 @@ class _SessionReader:
 
     def _compaction(self, step: Json, rest: list[Json]) -> Generator[Recorded, None, list[Json]]:
         """Yield a compaction; its summary is its observation, or else the user's message after it."""
-        summary = "".join(one.text for one in outputs_of(step) if isinstance(one, Text))
+        summary = words_of(outputs_of(step), "")
         if not summary and rest and rest[0].get("source") == "user":
             summary, rest = joined_text(rest[0].get("message")), rest[1:]
         copied, rest = _split_copied(rest)
         kept = self._shared_end(copied)
-        management, metrics = _management(step), json_object(_extra(step).get("metrics"))
+        management, metrics = _management(step), mapping(_extra(step).get("metrics"))
         name = self._next_name()
         tail = self._context[len(self._context) - kept :]
         yield CompactionRead(
@@ -282,14 +283,14 @@ class _SessionReader:
 
     def _pruned(self, management: Json) -> Iterator[Recorded]:
         """Yield reductions of outputs as our export names them; for others that they are not named."""
-        outputs = objects(management.get("outputs"))
+        outputs = mappings(management.get("outputs"))
         for one in outputs:
-            call = self._steps.call(string(one.get("tool_call_id")))
+            call = self._steps.call(text(one.get("tool_call_id")))
             if call is not None:
                 yield ReducedRead(
                     call,
-                    string(one.get("shown")),
-                    string(one.get("rule")),
+                    text(one.get("shown")),
+                    text(one.get("rule")),
                     restored=one.get("restored") is True,
                 )
         if not outputs:
@@ -298,7 +299,7 @@ class _SessionReader:
 
 def totals_of(value: Json) -> RecordedTotals:
     """Return what ``final_metrics`` say of a trajectory's requests together."""
-    told = json_object(value.get("final_metrics"))
+    told = mapping(value.get("final_metrics"))
     return RecordedTotals(
         cost=cost_field(told, "total_cost_usd"),
         # Sums over steps without metrics are 0.
@@ -333,17 +334,17 @@ def _written(step: Json) -> int | None:
 
 
 def _extra(step: Json) -> Json:
-    return json_object(step.get("extra"))
+    return mapping(step.get("extra"))
 
 
 def _management(step: Json) -> Json:
-    return json_object(_extra(step).get("context_management"))
+    return mapping(_extra(step).get("context_management"))
 
 
 def _likeness(step: Json) -> bytes:
     """Return the hash of what a step has in the context, by which a copy of it is recognised."""
     told = [step.get(name) for name in ("source", "message", "tool_calls", "observation")]
-    return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).digest()
+    return fingerprint(json.dumps(told))
 
 
 ATIF = AtifImporter()

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from palimpsest.review.importers.chat_messages import json_object, objects, string
 from palimpsest.review.importing.importer import Report
+from palimpsest.review.importing.json_fields import mapping, mappings, text
 from palimpsest.review.importing.recorded import Json
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
@@ -61,35 +61,35 @@ class TrajectoryFiles:
         one: Trajectory | None = first
         while one is not None:
             yield one
-            name = string(one.value.get("continued_trajectory_ref"))
+            name = text(one.value.get("continued_trajectory_ref"))
             one = self.beside(name, one.place) if name else None
 
 
 def is_trajectory(value: object) -> bool:
     """Return whether a value has what every ATIF document has."""
-    version = string(json_object(value).get("schema_version"))
-    return version.startswith("ATIF-v") and isinstance(json_object(value).get("steps"), list)
+    version = text(mapping(value).get("schema_version"))
+    return version.startswith("ATIF-v") and isinstance(mapping(value).get("steps"), list)
 
 
 def named_files(value: object) -> Iterator[str]:
     """Yield the names of the files that a trajectory, and those of its subagents inside it, refer to."""
-    trajectory = json_object(value)
-    names = [string(trajectory.get("continued_trajectory_ref"))]
-    for step in objects(trajectory.get("steps")):
-        for one in objects(json_object(step.get("observation")).get("results")):
-            references = objects(one.get("subagent_trajectory_ref"))
-            names += [string(reference.get("trajectory_path")) for reference in references]
+    trajectory = mapping(value)
+    names = [text(trajectory.get("continued_trajectory_ref"))]
+    for step in mappings(trajectory.get("steps")):
+        for one in mappings(mapping(step.get("observation")).get("results")):
+            references = mappings(one.get("subagent_trajectory_ref"))
+            names += [text(reference.get("trajectory_path")) for reference in references]
     yield from (one for one in names if one)
-    for child in objects(trajectory.get("subagent_trajectories")):
+    for child in mappings(trajectory.get("subagent_trajectories")):
         yield from named_files(child)
 
 
 def embedded(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
     """Return the subagents' trajectories inside a document by their ids."""
     found: dict[str, Trajectory] = {}
-    for number, value in enumerate(objects(trajectory.value.get("subagent_trajectories")), 1):
+    for number, value in enumerate(mappings(trajectory.value.get("subagent_trajectories")), 1):
         place = f"{trajectory.place}, subagent {number}"
-        name = string(value.get("trajectory_id")) or string(value.get("session_id")) or str(number)
+        name = text(value.get("trajectory_id")) or text(value.get("session_id")) or str(number)
         if not is_trajectory(value):
             report(place, "It is no trajectory and was left out.")
         elif name in found:

@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from palimpsest.review.importers.chat_messages import (
-    CallNames,
-    full_model_name,
-    json_object,
-    media_of_url,
+from palimpsest.review.importers.chat_messages import CallNames, full_model_name
+from palimpsest.review.importing import json_fields
+from palimpsest.review.importing.json_fields import (
+    cost_field,
+    inner,
+    mapping,
+    mappings,
+    media_at,
     normalised_usage,
-    objects,
-    string,
+    text,
+    token_field,
     whole_number,
 )
-from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
@@ -26,6 +28,7 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     Text,
     Thinking,
+    words_of,
 )
 from palimpsest.transcript.values import Usage
 
@@ -50,14 +53,7 @@ class Delegation:
     call: str | None
 
 
-def milliseconds(timestamp: Any) -> int | None:
-    """Return an ISO 8601 time in milliseconds since 1970; None for anything else."""
-    try:
-        moment = datetime.fromisoformat(string(timestamp))
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return whole_number(round(moment.timestamp() * 1_000))
-    except (ValueError, OverflowError):
-        return None
+milliseconds = partial(json_fields.milliseconds, whole=round)
 
 
 def parts_of(content: Any) -> tuple[Text | Media, ...]:
@@ -65,20 +61,16 @@ def parts_of(content: Any) -> tuple[Text | Media, ...]:
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(
-        Text(string(one.get("text"))) if one.get("type") == "text" else _media(one)
-        for one in objects(content)
+        Text(text(one.get("text")))
+        if one.get("type") == "text"
+        else media_at(inner(one, "source", "path"), text(inner(one, "source", "media_type")))
+        for one in mappings(content)
     )
-
-
-def _media(part: Json) -> Media:
-    source = json_object(part.get("source"))
-    kind = string(source.get("media_type")) or "application/octet-stream"
-    return media_of_url(string(source.get("path")), kind)
 
 
 def joined_text(content: Any) -> str:
     """Return the text of a content."""
-    return "".join(one.text for one in parts_of(content) if isinstance(one, Text))
+    return words_of(parts_of(content), "")
 
 
 def usage_of_metrics(metrics: Json) -> Usage | None:
@@ -87,7 +79,7 @@ def usage_of_metrics(metrics: Json) -> Usage | None:
     answer = token_field(metrics, "completion_tokens")
     if prompt is None and answer is None:
         return None
-    extra = json_object(metrics.get("extra"))
+    extra = mapping(metrics.get("extra"))
     return normalised_usage(
         prompt or 0,
         answer or 0,
@@ -130,7 +122,7 @@ class StepReader:
 
     def _spoken(self, step: Json, name: str) -> Iterator[Recorded]:
         program = step.get("source") != "user" or bool(_extra(step).get("by_program"))
-        adds = json_object(_extra(step).get("context_management")).get("boundary") == "append"
+        adds = mapping(_extra(step).get("context_management")).get("boundary") == "append"
         outputs = outputs_of(step)
         said = () if adds and outputs else parts_of(step.get("message"))
         parts = (*said, *_attached(step), *outputs)
@@ -140,12 +132,12 @@ class StepReader:
     def _answer(
         self, step: Json, name: str, calls: tuple[Call, ...], *, usage: bool
     ) -> MessageRead:
-        metrics, extra = json_object(step.get("metrics")), _extra(step)
-        thought = string(step.get("reasoning_content"))
+        metrics, extra = mapping(step.get("metrics")), _extra(step)
+        thought = text(step.get("reasoning_content"))
         effort = step.get("reasoning_effort")
         thinking = (Thinking(thought),) if thought else ()
         parts = (*thinking, *parts_of(step.get("message")), *_attached(step), *calls)
-        finish = string(extra.get("finish"))
+        finish = text(extra.get("finish"))
         return MessageRead(
             name,
             "assistant",
@@ -157,23 +149,23 @@ class StepReader:
             usage=usage_of_metrics(metrics) if usage else None,
             cost=cost_field(metrics, "cost_usd", free=True),
             finish=finish or ("tool-calls" if calls else "stop"),
-            error=string(extra.get("error")) or None,
+            error=text(extra.get("error")) or None,
         )
 
     def _calls(self, step: Json) -> Iterator[Call]:
-        for one in objects(step.get("tool_calls")):
+        for one in mappings(step.get("tool_calls")):
             yield Call(
-                self._names.new(string(one.get("tool_call_id"))),
-                string(one.get("function_name")) or "unknown",
-                json_object(one.get("arguments")),
+                self._names.new(text(one.get("tool_call_id"))),
+                text(one.get("function_name")) or "unknown",
+                mapping(one.get("arguments")),
             )
 
     def _results(
         self, outputs: list[Json], calls: tuple[Call, ...], name: str
     ) -> Iterator[Recorded]:
-        unnamed = [one for one in outputs if not string(one.get("source_call_id"))]
+        unnamed = [one for one in outputs if not text(one.get("source_call_id"))]
         for one in outputs:
-            source = string(one.get("source_call_id"))
+            source = text(one.get("source_call_id"))
             call = self._names.answered(source) if source else None
             if source and call is not None:
                 yield self._result(one, call)
@@ -197,7 +189,7 @@ class StepReader:
         extra = _extra(result)
         return ResultRead(
             call,
-            "".join(one.text for one in parts if isinstance(one, Text)),
+            words_of(parts, ""),
             is_error=extra.get("is_error") is True,
             started=milliseconds(extra.get("started")),
             ended=milliseconds(extra.get("ended")),
@@ -210,9 +202,9 @@ class StepReader:
 
     def subagents(self, step: Json) -> Iterator[Delegation]:
         """Yield the references to subagents in a step, with the call that each belongs to."""
-        for one in objects(json_object(step.get("observation")).get("results")):
-            source = string(one.get("source_call_id"))
-            for reference in objects(one.get("subagent_trajectory_ref")):
+        for one in mappings(mapping(step.get("observation")).get("results")):
+            source = text(one.get("source_call_id"))
+            for reference in mappings(one.get("subagent_trajectory_ref")):
                 yield Delegation(reference, self._names.newest(source) if source else None)
 
 
@@ -223,17 +215,16 @@ def outputs_of(step: Json) -> tuple[Text | Media, ...]:
 
 def _outputs(step: Json) -> list[Json]:
     """Return the results of a step that have content."""
-    results = objects(json_object(step.get("observation")).get("results"))
+    results = mappings(mapping(step.get("observation")).get("results"))
     return [one for one in results if one.get("content") is not None]
 
 
 def _extra(value: Json) -> Json:
-    return json_object(value.get("extra"))
+    return mapping(value.get("extra"))
 
 
 def _attached(value: Json) -> Iterator[Media]:
     """Yield the files that have no form in ATIF, as our export writes them beside the content."""
-    for one in objects(_extra(value).get("attachments")):
-        mime = string(one.get("media_type")) or "application/octet-stream"
-        made = media_of_url(string(one.get("path")), mime)
-        yield Media(made.mime, made.data, string(one.get("name")) or made.name)
+    for one in mappings(_extra(value).get("attachments")):
+        made = media_at(one.get("path"), text(one.get("media_type")))
+        yield Media(made.mime, made.data, text(one.get("name")) or made.name)

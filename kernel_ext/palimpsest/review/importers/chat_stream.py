@@ -13,19 +13,19 @@ from palimpsest.review.importers.chat_messages import (
     CallNames,
     calls_of,
     content_parts,
-    string,
     text_of,
     thinking_parts,
 )
+from palimpsest.review.importing.json_fields import text
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
     Json,
-    Media,
     MessageRead,
     Recorded,
     ResultRead,
     Text,
+    media_of,
 )
 
 TEXT_CALLS = (
@@ -137,7 +137,7 @@ class ChatStream:
         if call is None:
             return self._user(message, by_program=True)
         parts = content_parts(message.get("content"))
-        media = tuple(one for one in parts if isinstance(one, Media))
+        media = media_of(parts)
         output = text_of(message.get("content"))
         result = ResultRead(call, output, media=media, **self._result_facts(message))
         return Placed(call, is_result=True, output=output), [result]
@@ -146,6 +146,6 @@ class ChatStream:
         self._after_answer = False
         self._asked = self._asked or not by_program
         name = self._new_id()
-        parts = content_parts(message.get("content")) or (Text(string(message.get("content"))),)
+        parts = content_parts(message.get("content")) or (Text(text(message.get("content"))),)
         facts = {key: one for key, one in self._facts(message).items() if key == "created"}
         return Placed(name), [MessageRead(name, "user", parts, by_program=by_program, **facts)]

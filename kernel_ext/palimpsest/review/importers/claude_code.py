@@ -11,22 +11,21 @@ from types import MappingProxyType
 from typing import Any
 
 from palimpsest.review.importers.claude_code_blocks import (
-    answer_part,
     cache_miss_of,
     compaction_of,
     provider_results,
     usage_of,
-    user_parts,
-    words_of,
 )
 from palimpsest.review.importers.claude_code_index import (
     ClaudeIndex,
     ClaudePath,
     paths_of,
 )
+from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
+    finish_of,
     listed,
     mapping,
     mappings,
@@ -36,7 +35,6 @@ from palimpsest.review.importing.json_fields import (
 )
 from palimpsest.review.importing.recorded import (
     GapRead,
-    Media,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -44,8 +42,10 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     TitleRead,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_lines
+from palimpsest.review.importing.sources import json_lines, report_beside, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -54,15 +54,6 @@ Json = dict[str, Any]
 FORMAT = "claude-code"
 MOST_SESSIONS = 200
 """Branches and subagents that are read of one recording; each takes another pass over its file."""
-ENDS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "tool_use": "tool-calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content-filter",
-}
 PROGRAM = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -131,7 +122,7 @@ def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, 
         if file.is_symlink() or not file.is_file():
             continue
         agent, behind = "", ""
-        for _, record in json_lines(file, _unreported):
+        for _, record in json_lines(file, unreported):
             agent = agent or text(record.get("agentId"))
             parent = text(record.get("parentUuid"))
             if parent and index.node_of(parent):
@@ -155,10 +146,7 @@ def _subagents(path: Path, session: str, index: ClaudeIndex, report: Report) -> 
     for file in files[:MOST_SESSIONS]:
         if file.is_symlink() or not file.is_file():
             continue
-
-        def report_there(place: str, what: str, name: str = file.name) -> None:
-            report(f"{name}, {place}" if place else name, what)
-
+        report_there = report_beside(report, file.name)
         inner = _indexed(file, report_there)
         for name, thread in inner.threads.items():
             agent = thread.agent or name
@@ -179,14 +167,10 @@ def _indexed(path: Path, report: Report) -> ClaudeIndex:
 
 
 def _session_of(path: Path) -> str:
-    for _, record in json_lines(path, _unreported):
+    for _, record in json_lines(path, unreported):
         if isinstance(record.get("sessionId"), str):
             return str(record["sessionId"])
     return recorded_name(path.stem)
-
-
-def _unreported(_place: str, _what: str) -> None:
-    """Leave unsaid what the first pass said."""
 
 
 def _thread(
@@ -238,7 +222,7 @@ class _Way:
 
     def read(self) -> Iterator[Recorded]:
         begun = False
-        for number, record in json_lines(self._path, _unreported):
+        for number, record in json_lines(self._path, unreported):
             thread, node = self._index.lines.get(number, ("", ""))
             mine = node and thread == self._thread and node in self._way.nodes
             if not mine:
@@ -325,13 +309,8 @@ class _Way:
         if model and not synthetic:
             self._model = f"anthropic/{model}"
         failed = newest.get("isApiErrorMessage") is True
-        parts = tuple(
-            part
-            for message in messages
-            for block in mappings(message.get("content"))
-            if (part := answer_part(block)) is not None
-        )
-        words = " ".join(part.text for part in parts if isinstance(part, Text))
+        parts = tuple(one for message in messages for one in content_parts(message.get("content")))
+        words = words_of(parts, " ")
         costs = [cost for one in records if (cost := cost_field(one, "costUSD")) is not None]
         return MessageRead(
             id=node,
@@ -345,7 +324,7 @@ class _Way:
             cache_miss=cache_miss_of(last),
             usage=None if synthetic else usage_of(mapping(last.get("usage"))),
             cost=sum(costs) if costs else None,
-            finish="error" if failed else ENDS.get(text(last.get("stop_reason"))),
+            finish="error" if failed else finish_of(last.get("stop_reason")),
             error=words if failed else None,
         )
 
@@ -355,7 +334,7 @@ class _Way:
         message = mapping(record.get("message"))
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield compaction_of(self._compaction, words_of(content))
+            yield compaction_of(self._compaction, words_of(said_parts(content)))
             self._compaction = None
             return
         thinking = mapping(record.get("thinkingMetadata"))
@@ -365,7 +344,7 @@ class _Way:
         results = [one for one in mappings(content) if one.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record, alone=len(results) == 1)
-        parts = tuple(user_parts(content))
+        parts = said_parts(content)
         if not parts and results:
             return
         if node not in self._way.nodes or self._nodes[node].kind != "user":
@@ -387,13 +366,13 @@ class _Way:
     def _result(self, block: Json, record: Json, *, alone: bool) -> Iterator[Recorded]:
         call = text(block.get("tool_use_id"))
         content = block.get("content")
-        output = words_of(content)
+        output = words_of(said_parts(content))
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
             ended=moment(record.get("timestamp")),
-            media=tuple(part for part in user_parts(content) if isinstance(part, Media)),
+            media=media_of(said_parts(content)),
             metadata=small_facts(record.get("toolUseResult")) if alone else {},
         )
         if output.startswith(KEPT_APART):

@@ -5,12 +5,8 @@ from typing import Any
 
 from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text, tokens
 from palimpsest.review.importing.recorded import (
-    Call,
     CompactionRead,
-    Media,
     ResultRead,
-    Text,
-    Thinking,
 )
 from palimpsest.transcript.provider_calls import result_error, result_text
 from palimpsest.transcript.values import Usage, priced_tier
@@ -61,23 +57,6 @@ def cache_miss_of(message: Json) -> str:
     return text(reason.get("type"))[:REASON_CHARS]
 
 
-def answer_part(block: Json) -> Text | Thinking | Call | None:
-    """Return a part of an answer; None for a block that is not the model's."""
-    match block.get("type"):
-        case "text":
-            return Text(text(block.get("text")))
-        case "thinking":
-            words = text(block.get("thinking"))
-            return Thinking(words, encrypted=not words and bool(block.get("signature")))
-        case "redacted_thinking":
-            return Thinking("", encrypted=True)
-        case "tool_use" | "server_tool_use" | "mcp_tool_use" as kind:
-            name, given = text(block.get("name")), mapping(block.get("input"))
-            return Call(text(block.get("id")), name, given, at_provider=kind != "tool_use")
-        case _:
-            return None
-
-
 def provider_results(content: Any) -> Iterator[ResultRead]:
     """Yield the results, in an answer, of tools that the provider ran itself."""
     for block in mappings(content):
@@ -88,26 +67,3 @@ def provider_results(content: Any) -> Iterator[ResultRead]:
         output = result_text(told) if why is None else why
         is_error = why is not None or block.get("is_error") is True
         yield ResultRead(text(block.get("tool_use_id")), output, is_error=is_error)
-
-
-def user_parts(content: Any) -> Iterator[Text | Media]:
-    """Yield the texts and pictures of a user's message."""
-    if isinstance(content, str):
-        yield Text(content)
-        return
-    for block in mappings(content):
-        source = mapping(block.get("source"))
-        match block.get("type"):
-            case "text":
-                yield Text(text(block.get("text")))
-            case "image" | "document":
-                mime = text(source.get("media_type")) or "application/octet-stream"
-                name = text(block.get("title")) or None
-                yield Media(mime, text(source.get("data")) or None, name)
-            case _:
-                pass
-
-
-def words_of(content: Any) -> str:
-    """Return the texts of a user's message."""
-    return "\n".join(part.text for part in user_parts(content) if isinstance(part, Text))

@@ -38,8 +38,6 @@ class ClaudeThread:
     nodes: dict[str, ClaudeNode] = field(default_factory=dict)
     newest: str | None = None
     """The message that the file's newest record belongs to."""
-    root: str = ""
-    """The uuid of its first record."""
     prompt: str = ""
     """The beginning of its first prompt, by which an older version's call is found."""
     agent: str = ""
@@ -109,7 +107,7 @@ class ClaudeIndex:
         thread_name = (agent or name) if aside else ""
         thread = self.threads.get(thread_name)
         if thread is None:
-            thread = self.threads[thread_name] = ClaudeThread(root=name, agent=agent)
+            thread = self.threads[thread_name] = ClaudeThread(agent=agent)
         elif parent is not None:
             self.gaps.add(number)
         # What it follows is missing, so it follows what stands before it.

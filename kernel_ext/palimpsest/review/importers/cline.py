@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.review.importing.content_blocks import block_part
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
@@ -25,7 +26,6 @@ from palimpsest.review.importing.json_fields import (
     milliseconds,
     text,
     tokens,
-    tool_input,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.recorded import (
@@ -41,8 +41,10 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_document, json_items
+from palimpsest.review.importing.sources import json_document, json_field, json_items
 from palimpsest.transcript.errors import UserError
 
 MESSAGES = ".messages.json"
@@ -92,14 +94,13 @@ class ClineImporter:
 
 def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
     about = {
-        name: next(json_items(path, name, lambda *_: None), None)
-        for name in ("sessionId", "version", "agent", "origin")
+        name: json_field(path, name)
+        for name in ("sessionId", "version", "agent", "origin", "system_prompt")
     }
     session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
-    system = next(json_items(path, "system_prompt", lambda *_: None), None)
     reader = _ClineMessages()
-    first = mapping(next(json_items(path, "messages.item", report), None))
+    first = mapping(json_field(path, "messages.item", report))
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
@@ -108,7 +109,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
         format_version=identifier(about["version"]),
         title=session,
         created=milliseconds(first.get("ts")),
-        system=text(system) or None,
+        system=text(about["system_prompt"]) or None,
         parent=_parent(session, about),
     )
     covered = count(state.get("source_message_count"))
@@ -127,7 +128,7 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
 def _is_child(path: Path) -> bool:
     if path.is_symlink():
         return True
-    return text(next(json_items(path, "agent", lambda *_: None), None)) in CHILDREN
+    return text(json_field(path, "agent")) in CHILDREN
 
 
 def _parent(session: str, about: Json) -> str | None:
@@ -159,7 +160,6 @@ class _ClineMessages:
     """The calls whose results stand in a message."""
     only_results: set[str] = field(default_factory=set)
     """Messages that hold results and nothing else."""
-    model: str = ""
 
     def told(self, message: Json) -> Iterator[Recorded]:
         name = identifier(message.get("id")) or f"m{len(self.ids) + 1}"
@@ -190,16 +190,13 @@ class _ClineMessages:
         created: int | None,
     ) -> MessageRead:
         metrics = mapping(message.get("metrics"))
-        provider, model = (
-            text(inner(message, "modelInfo", "provider")),
-            text(inner(message, "modelInfo", "id")),
-        )
+        names = (text(inner(message, "modelInfo", name)) for name in ("provider", "id"))
         return MessageRead(
             name,
             "assistant",
             tuple(parts),
             created,
-            model="/".join(one for one in (provider, model) if one),
+            model="/".join(one for one in names if one),
             usage=usage_of_whole_prompt(
                 tokens(metrics, "inputTokens"),
                 tokens(metrics, "outputTokens"),
@@ -240,7 +237,7 @@ def _compaction(
 ) -> CompactionRead:
     metadata = mapping(message.get("metadata"))
     parts, _ = _content(message.get("content"))
-    said = "\n\n".join(one.text for one in parts if isinstance(one, Text))
+    said = words_of(parts, "\n\n")
     reason = text(metadata.get("reason"))
     return CompactionRead(
         name,
@@ -259,22 +256,10 @@ def _content(value: Any) -> tuple[list[Text | Thinking | Media | Call], list[Res
         return ([Text(text(value))] if value else []), []
     for one in mappings(value):
         match one.get("type"):
-            case "text":
-                parts.append(Text(text(one.get("text"))))
-            case "thinking":
-                parts.append(Thinking(text(one.get("thinking"))))
-            case "redacted_thinking":
-                parts.append(Thinking("", encrypted=True))
-            case "tool_use":
-                parts.append(
-                    Call(
-                        identifier(one.get("id")),
-                        text(one.get("name")) or "unknown",
-                        tool_input(one.get("input")),
-                    )
-                )
             case "tool_result":
                 results.append(_result(one))
+            case "text" | "thinking" | "redacted_thinking" | "tool_use":
+                parts += filter(None, (block_part(one),))
             case _:
                 parts.append(_other(one))
     return parts, results
@@ -284,9 +269,9 @@ def _result(block: Json) -> ResultRead:
     parts, _ = _content(block.get("content"))
     return ResultRead(
         identifier(block.get("tool_use_id")),
-        "\n".join(one.text for one in parts if isinstance(one, Text)),
+        words_of(parts),
         is_error=block.get("is_error") is True,
-        media=tuple(one for one in parts if isinstance(one, Media)),
+        media=media_of(parts),
     )
 
 

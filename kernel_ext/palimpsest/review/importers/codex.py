@@ -7,8 +7,9 @@ from palimpsest.review.importers.codex_rollout import FORMAT, CodexRollout
 from palimpsest.review.importers.codex_threads import NamedThreads
 from palimpsest.review.importers.codex_tree import RolloutTree
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import decoded
 from palimpsest.review.importing.recorded import Recorded
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.sources import report_beside
 
 MOST_CHILDREN = 200
 """Subagents that are read of one recording, those of subagents among them."""
@@ -28,10 +29,7 @@ class CodexImporter:
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
-        try:
-            header = json_value(line)
-        except (ValueError, RecursionError):
-            return False
+        header = decoded(line)
         old = isinstance(header, dict) and "type" not in header
         return old and {"id", "timestamp", "instructions"} <= header.keys()
 
@@ -63,10 +61,7 @@ def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Re
                 report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
                 return
             seen.add(thread)
-
-            def report_there(place: str, what: str, name: str = file.name) -> None:
-                report(f"{name}, {place}" if place else name, what)
-
+            report_there = report_beside(report, file.name)
             child = CodexRollout(file, report_there)
             try:
                 yield from child.read()

@@ -3,9 +3,26 @@
 import json
 from typing import Any
 
-from palimpsest.review.importing.json_fields import count, mapping, mappings, text, tokens
-from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.json_fields import (
+    count,
+    decoded,
+    mapping,
+    mappings,
+    media_at,
+    normalised_usage,
+    text,
+    tokens,
+    tool_input,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    Media,
+    ResultRead,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
 from palimpsest.transcript.provider_calls import responses_item
 from palimpsest.transcript.values import Usage
 
@@ -45,15 +62,8 @@ def message_parts(item: Json) -> tuple[Text | Media, ...]:
         if block.get("type") in ("input_text", "output_text", "text"):
             parts.append(Text(text(block.get("text"))))
         elif block.get("type") == "input_image":
-            parts.append(_image(text(block.get("image_url"))))
+            parts.append(media_at(block.get("image_url"), "image/*"))
     return tuple(parts)
-
-
-def _image(url: str) -> Media:
-    head, comma, data = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Media(head.removeprefix("data:").removesuffix(";base64"), data)
-    return Media("image/*", name=url[:200] or None)
 
 
 def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
@@ -68,7 +78,11 @@ def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
             return [Thinking(words, encrypted=encrypted and not words)]
         case "function_call" | "tool_search_call":
             name = text(item.get("name")) or text(item.get("type"))
-            return [Call(text(item.get("call_id")), name, _arguments(item.get("arguments")))]
+            return [
+                Call(
+                    text(item.get("call_id")), name, tool_input(item.get("arguments"), "arguments")
+                )
+            ]
         case "custom_tool_call":
             given = {"input": text(item.get("input"))}
             return [Call(text(item.get("call_id")), text(item.get("name")), given)]
@@ -132,16 +146,6 @@ def inherited_parts(item: Json) -> tuple[Text | Media, ...]:
     )
 
 
-def _arguments(value: Any) -> Json:
-    if isinstance(value, dict):
-        return value
-    try:
-        read = json_value(text(value))
-    except (ValueError, RecursionError):
-        return {"arguments": text(value)}
-    return read if isinstance(read, dict) else {"arguments": text(value)}
-
-
 def result_of(item: Json, time: int | None, session: str | None = None) -> ResultRead:
     """Return a result, of a call about the thread ``session``; some versions wrap its text and the exit code in JSON."""
     given = item.get("output")
@@ -150,15 +154,15 @@ def result_of(item: Json, time: int | None, session: str | None = None) -> Resul
     media: tuple[Media, ...] = ()
     if isinstance(given, str):
         words = given
-        inner = _arguments(given) if given.startswith('{"output"') else {}
+        inner = mapping(decoded(given)) if given.startswith('{"output"') else {}
         if isinstance(inner.get("output"), str):
             told = mapping(inner.get("metadata"))
             words = inner["output"]
             facts = {name: told[name] for name in ("exit_code", "duration_seconds") if name in told}
     elif isinstance(given, list):
         parts = message_parts({"content": given})
-        words = "\n".join(part.text for part in parts if isinstance(part, Text))
-        media = tuple(part for part in parts if isinstance(part, Media))
+        words = words_of(parts)
+        media = media_of(parts)
     elif isinstance(given, dict):
         words = text(given.get("content"))
     return ResultRead(
@@ -175,16 +179,11 @@ def result_of(item: Json, time: int | None, session: str | None = None) -> Resul
 def usage_of(last: Json, total: Json, before: Json, service_tier: str | None = None) -> Usage:
     """Return the usage of one request, by its own report or by how the total grew; read and written are parts of its input."""
     said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
-    given = tokens(said, "input_tokens")
-    cached = min(tokens(said, "cached_input_tokens"), given)
-    output = tokens(said, "output_tokens")
-    reasoning = min(tokens(said, "reasoning_output_tokens"), output)
-    written = min(tokens(said, "cache_write_input_tokens"), given - cached)
-    return Usage(
-        input=given - cached - written,
-        output=output - reasoning,
-        reasoning=reasoning,
-        cache_read=cached,
-        cache_write=written,
-        service_tier=service_tier,
+    found = normalised_usage(
+        tokens(said, "input_tokens"),
+        tokens(said, "output_tokens"),
+        tokens(said, "cached_input_tokens"),
+        tokens(said, "cache_write_input_tokens"),
+        tokens(said, "reasoning_output_tokens"),
     )
+    return found.model_copy(update={"service_tier": service_tier})

@@ -5,7 +5,7 @@ usage, stops and rollbacks alone. A report of usage counts where the total chang
 the model is shown after a compaction is ``replacement_history``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,9 @@ from palimpsest.review.importing.recorded import (
     Text,
     Thinking,
     UsageRead,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_lines
+from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
 
@@ -146,7 +147,7 @@ class CodexRollout:
 
     def _look_ahead(self) -> tuple[str, int | None]:
         model, window = "", None
-        for number, record in json_lines(self._path, lambda *_: None):
+        for number, record in json_lines(self._path, unreported):
             kind, payload = _normal(record)
             if kind == "turn_context" and not model:
                 model = self._named(payload)
@@ -242,7 +243,7 @@ class CodexRollout:
 
     def _told(self, item: Json, role: str, time: int | None) -> MessageRead:
         parts = message_parts(item)
-        words = _words(parts)
+        words = words_of(parts)
         program = role != "user" or is_program(words)
         session = self.threads.words_of(words) if program else None
         return self._message_to_model(parts, time, session, by_program=program)
@@ -262,7 +263,7 @@ class CodexRollout:
         by_program: bool,
     ) -> MessageRead:
         name = self._named_next(begins_turn=not by_program)
-        self._said[_words(parts)] = name
+        self._said[words_of(parts)] = name
         return MessageRead(
             id=name,
             role="user",
@@ -355,7 +356,7 @@ class CodexRollout:
         kept = set()
         encrypted = False
         for item in mappings(payload.get("replacement_history")):
-            words = "\n".join(p.text for p in message_parts(item) if isinstance(p, Text))
+            words = words_of(message_parts(item))
             if words in self._said:
                 kept.add(self._said[words])
             elif words and not summary:
@@ -383,8 +384,3 @@ def _normal(record: Json) -> tuple[str, Json]:
     if "instructions" in record and "type" not in record:
         return "session_meta", record
     return "response_item" if "type" in record else "", record
-
-
-def _words(parts: Iterable[Text | Media]) -> str:
-    """Return the texts of a message's parts, each on lines of its own."""
-    return "\n".join(part.text for part in parts if isinstance(part, Text))

@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import listed, mapping, text
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.json_fields import decoded, listed, mapping, text
 
 Json = dict[str, Any]
 
@@ -115,7 +114,7 @@ class NamedThreads:
         if name == SPAWN:
             self._spawns.add(call)
         elif name in TALKS:
-            given = _object(item.get("arguments"))
+            given = mapping(decoded(item.get("arguments")))
             asked = (self.known(given.get(key)) for key in NAMED_BY)
             if thread := next(filter(None, asked), ""):
                 self._of_call[call] = thread
@@ -125,7 +124,7 @@ class NamedThreads:
         call = text(item.get("call_id"))
         if call in self._spawns:
             self._spawns.discard(call)
-            self._begun(call, _object(item.get("output")).get("agent_id"))
+            self._begun(call, mapping(decoded(item.get("output"))).get("agent_id"))
         return self._of_call.get(call)
 
     def words_of(self, words: str) -> str | None:
@@ -133,7 +132,7 @@ class NamedThreads:
         inner = words.strip().removeprefix(NOTICE).partition("</")[0]
         if inner == words.strip():
             return None
-        said = _object(inner)
+        said = mapping(decoded(inner))
         return self.known(said.get("agent_path")) or self.known(said.get("agent_id")) or None
 
     def _begun(self, call: str, thread: Any, path: Any = None) -> None:
@@ -154,12 +153,3 @@ class NamedThreads:
         """Return the thread that a name or an id means; empty where it means none that was begun here."""
         named = text(name)
         return named if named in self.named else self._paths.get(named, "")
-
-
-def _object(value: Any) -> Json:
-    if isinstance(value, dict):
-        return value
-    try:
-        return mapping(json_value(text(value)))
-    except (ValueError, RecursionError):
-        return {}

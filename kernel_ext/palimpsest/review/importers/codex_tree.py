@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.codex_threads import (
     THREAD,
@@ -17,9 +16,8 @@ from palimpsest.review.importers.codex_threads import (
     thread_header,
 )
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import mapping
+from palimpsest.review.importing.json_fields import decoded, mapping
 from palimpsest.review.importing.sources import too_deep
-from palimpsest.store.bounded_json import json_value
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -142,14 +140,10 @@ def _header(file: Path) -> ThreadHeader | None:
             return None
         with open_regular(file) as opened:
             line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
-        record: Any = json_value(line)
-    except (OSError, ValueError, RecursionError):
+    except OSError:
         return None
-    meta = mapping(record).get("payload")
-    if (
-        not isinstance(meta, dict)
-        or mapping(record).get("type") != "session_meta"
-        or too_deep(meta)
-    ):
+    record = mapping(decoded(line))
+    meta = record.get("payload")
+    if not isinstance(meta, dict) or record.get("type") != "session_meta" or too_deep(meta):
         return None
     return thread_header(meta, recorded_name(file.stem))

@@ -42,8 +42,16 @@ from palimpsest.review.importing.recorded import (
     Thinking,
     TitleRead,
     UsageRead,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import head_of, json_items, json_lines
+from palimpsest.review.importing.sources import (
+    head_of,
+    json_field,
+    json_lines,
+    json_objects,
+    report_beside,
+)
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
@@ -82,10 +90,7 @@ class GeminiCliImporter:
         yield from _chat(path, chat, report)
         for file in _subagents(path, chat, report):
             child = _GeminiChat(file.parent.name)
-
-            def report_there(place: str, what: str, name: str = file.name) -> None:
-                report(f"{name}, {place}" if place else name, what)
-
+            report_there = report_beside(report, file.name)
             try:
                 yield from _chat(file, child, report_there)
             except (OSError, UserError):
@@ -134,17 +139,9 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
 
 
 def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
-    head = {
-        name: next(json_items(path, name, lambda *_: None), None)
-        for name in ("sessionId", "startTime", "kind")
-    }
-    yield "head", head
-    for n, message in enumerate(json_items(path, "messages.item", report), 1):
-        if isinstance(message, dict):
-            yield f"message {n}", message
-        else:
-            report(f"message {n}", "It is no JSON object and was left out.")
-    if summary := next(json_items(path, "summary", lambda *_: None), None):
+    yield "head", {name: json_field(path, name) for name in ("sessionId", "startTime", "kind")}
+    yield from json_objects(path, "messages.item", report, "message")
+    if summary := json_field(path, "summary"):
         yield "summary", {"$set": {"summary": summary}}
 
 
@@ -220,7 +217,7 @@ class _GeminiChat:
             self.pending = None
             name = identifier(record.get("id")) or f"a{self.count}"
             self._add(name, record)
-            calls = list(mappings(record.get("toolCalls")))
+            calls = mappings(record.get("toolCalls"))
             yield MessageRead(
                 name,
                 "assistant",
@@ -254,7 +251,7 @@ class _GeminiChat:
             output,
             is_error=text(call.get("status")) in FAILED,
             ended=milliseconds(call.get("timestamp")),
-            media=tuple(one for one in _content(call.get("result")) if isinstance(one, Media)),
+            media=media_of(_content(call.get("result"))),
             session=identifier(call.get("agentId")) or None,
         )
 
@@ -304,9 +301,7 @@ class _GeminiChat:
         if gone:
             yield CompactionRead(
                 name := identifier(summary.get("id")) or f"c{self.count}",
-                "\n".join(
-                    one.text for one in _content(summary.get("content")) if isinstance(one, Text)
-                ),
+                words_of(_content(summary.get("content"))),
                 replaced=gone,
                 created=milliseconds(changes.get("lastUpdated")),
             )

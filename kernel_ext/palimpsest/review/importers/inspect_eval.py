@@ -17,6 +17,7 @@ from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
     count,
+    finish_of,
     identifier,
     inner,
     mapping,
@@ -41,6 +42,8 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    media_of,
+    words_of,
 )
 from palimpsest.review.importing.repeated_inputs import (
     InputMessage,
@@ -55,13 +58,6 @@ MOST_INPUT_MESSAGES = 20_000
 """Messages of one request; ranges into the pool could otherwise name the same ones without end."""
 MOST_LOOKED_UP_CHARS = 256_000_000
 """Characters of attachments that one sample may look up."""
-FINISH = {
-    "stop": "stop",
-    "tool_calls": "tool-calls",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "content-filter",
-}
 CANCELLED = "Cancelled by "
 FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
 OTHER_SYSTEM = "Another system prompt was sent from here on."
@@ -248,7 +244,7 @@ class _InspectSample:
                 identifier(message.get("tool_call_id")),
                 output or problem,
                 is_error=bool(problem),
-                media=tuple(one for one in self._parts(content) if isinstance(one, Media)),
+                media=media_of(self._parts(content)),
             )
             return InputMessage("user", results=(result,))
         if role == "assistant":
@@ -257,10 +253,10 @@ class _InspectSample:
 
     def _answer(self, event: Json, name: str, created: int | None) -> MessageRead:
         output = mapping(event.get("output"))
-        choice = next(mappings(output.get("choices")), {})
+        choice = next(iter(mappings(output.get("choices"))), {})
         message = mapping(choice.get("message"))
         problem = text(event.get("error")) or text(output.get("error"))
-        finish = FINISH.get(text(choice.get("stop_reason")))
+        finish = finish_of(choice.get("stop_reason"))
         if problem:
             finish = "aborted" if problem.startswith(CANCELLED) else "error"
         return MessageRead(
@@ -306,7 +302,7 @@ class _InspectSample:
                     yield Text(plain(one))
 
     def _text(self, content: Any) -> str:
-        return "\n".join(one.text for one in self._parts(content) if isinstance(one, Text))
+        return words_of(self._parts(content))
 
     def _looked_up(self, value: str) -> str:
         """Return a text, or the attachment of this sample that it stands for as a whole."""

@@ -8,20 +8,20 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from palimpsest.review.importers.chat_messages import (
-    FINISHES,
-    full_model_name,
-    json_object,
-    objects,
-    string,
-    text_of,
-    usage_of,
-    whole_number,
-)
+from palimpsest.review.importers.chat_messages import full_model_name, text_of, usage_of
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.swe_agent import totals_of
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import cost_field
+from palimpsest.review.importing.json_fields import (
+    cost_field,
+    finish_of,
+    inner,
+    mapping,
+    mappings,
+    moment,
+    text,
+    whole_number,
+)
 from palimpsest.review.importing.recorded import (
     GapRead,
     Json,
@@ -30,7 +30,7 @@ from palimpsest.review.importing.recorded import (
     RemovedRead,
     SessionBegin,
 )
-from palimpsest.review.importing.sources import json_items
+from palimpsest.review.importing.sources import json_field, json_objects
 from palimpsest.transcript.errors import UserError
 
 NO_TOOLS = "The tools that were offered are not in the recording."
@@ -54,9 +54,9 @@ class MiniSweAgentImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
-        info = json_object(next(iter(json_items(path, "info", report)), None))
-        config = json_object(info.get("config"))
-        model = full_model_name(json_object(config.get("model")).get("model_name"))
+        info = mapping(json_field(path, "info", report))
+        config = mapping(info.get("config"))
+        model = full_model_name(inner(config, "model", "model_name"))
         messages = _messages(path, report)
         first = next(messages, None)
         if first is None:
@@ -65,14 +65,14 @@ class MiniSweAgentImporter:
         yield SessionBegin(
             id=path.name.split(".")[0],
             format=self.name,
-            format_version=string(info.get("mini_version")),
-            directory=string(json_object(config.get("environment")).get("cwd")),
+            format_version=text(info.get("mini_version")),
+            directory=text(inner(config, "environment", "cwd")),
             created=_written(first),
             model=model,
             system=text_of(first.get("content")) if has_system else None,
         )
         yield GapRead(NO_TOOLS)
-        yield from totals_of(json_object(info.get("model_stats")))
+        yield from totals_of(mapping(info.get("model_stats")))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
         pending = None if has_system else first
         found = 0
@@ -82,7 +82,7 @@ class MiniSweAgentImporter:
             pending = message
         if pending is not None:
             found += yield from _one(stream, pending, None)
-        told = whole_number(json_object(info.get("model_stats")).get("api_calls"))
+        told = whole_number(inner(info, "model_stats", "api_calls"))
         if told is not None and told != found:
             yield GapRead(OTHER_COUNT.format(told=told, found=found))
 
@@ -104,16 +104,14 @@ def _one(
 
 def _messages(path: Path, report: Report) -> Iterator[Json]:
     """Yield the messages in the form of a chat; the note on how the run ended is none."""
-    for number, message in enumerate(json_items(path, "messages.item", report), 1):
-        if not isinstance(message, dict):
-            report(f"message {number}", "It is no JSON object and was left out.")
-        elif message.get("role") != "exit":
+    for _, message in json_objects(path, "messages.item", report, "message"):
+        if message.get("role") != "exit":
             yield _as_chat(message)
 
 
 def _as_chat(message: Json) -> Json:
     """Return a message of either interface as one of a chat."""
-    extra = json_object(message.get("extra"))
+    extra = mapping(message.get("extra"))
     kind = "error" if extra.get("interrupt_type") else "observation"
     if message.get("type") == "function_call_output":
         content, call = message.get("output"), message.get("call_id")
@@ -127,13 +125,13 @@ def _as_chat(message: Json) -> Json:
 
 def _of_response(response: Json) -> Json:
     """Return an answer of the Responses interface as one of a chat."""
-    items = objects(response.get("output"))
+    items = mappings(response.get("output"))
     spoken = [one for one in items if one.get("type") == "message"]
     thought = [
-        string(text.get("text"))
+        text(said.get("text"))
         for one in items
         if one.get("type") == "reasoning"
-        for text in objects(one.get("summary"))
+        for said in mappings(one.get("summary"))
     ]
     called = [
         {"id": one.get("call_id") or one.get("id"), "function": one}
@@ -142,7 +140,7 @@ def _of_response(response: Json) -> Json:
     ]
     return {
         "role": "assistant",
-        "content": [part for one in spoken for part in objects(one.get("content"))],
+        "content": [part for one in spoken for part in mappings(one.get("content"))],
         "tool_calls": called,
         "reasoning_content": "\n".join(thought),
         "usage": response.get("usage"),
@@ -152,28 +150,27 @@ def _of_response(response: Json) -> Json:
 
 def _failed_answer(message: Json) -> Json | None:
     """Return the answer that a message about a mistake is on; None for other messages."""
-    extra = json_object(message.get("extra"))
-    response = json_object(extra.get("response"))
+    extra = mapping(message.get("extra"))
+    response = mapping(extra.get("response"))
     if not extra.get("interrupt_type") or not response:
         return None
     if response.get("object") == "response":
         made = _of_response(response)
     else:
-        choice = next(iter(objects(response.get("choices"))), dict[str, Any]())
-        made = json_object(choice.get("message"))
+        choice = next(iter(mappings(response.get("choices"))), {})
+        made = mapping(choice.get("message"))
     return {**made, "role": "assistant", "extra": extra}
 
 
 def _written(message: Json) -> int | None:
-    seconds = json_object(message.get("extra")).get("timestamp")
-    return whole_number(seconds * 1_000) if isinstance(seconds, float) else None
+    return moment(inner(message, "extra", "timestamp"))
 
 
 def _answer_facts(message: Json) -> dict[str, Any]:
     """Return what the response says about its request; the time is when the answer was there."""
-    extra = json_object(message.get("extra"))
-    response = json_object(extra.get("response"))
-    choice = next(iter(objects(response.get("choices"))), dict[str, Any]())
+    extra = mapping(message.get("extra"))
+    response = mapping(extra.get("response"))
+    choice = next(iter(mappings(response.get("choices"))), {})
     created = _written(message)
     cost = cost_field(extra, "cost")
     facts: dict[str, Any] = {
@@ -184,13 +181,13 @@ def _answer_facts(message: Json) -> dict[str, Any]:
         ),
         "cost": cost or None,
     }
-    finish = FINISHES.get(string(choice.get("finish_reason")))
+    finish = finish_of(choice.get("finish_reason"))
     return facts | ({"finish": finish} if finish else {})
 
 
 def _result_facts(message: Json) -> dict[str, Any]:
     """Return when a command ended and its exit code."""
-    extra = json_object(message.get("extra"))
+    extra = mapping(message.get("extra"))
     code = extra.get("returncode")
     return {
         "ended": _written(message),

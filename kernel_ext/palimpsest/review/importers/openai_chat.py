@@ -9,23 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palimpsest.review.importers.chat_messages import (
-    FINISHES,
-    full_model_name,
-    json_object,
-    objects,
-    string,
-    text_of,
-    tool_specs,
-    usage_of,
-    whole_number,
-)
+from palimpsest.review.importers.chat_messages import full_model_name, text_of, usage_of
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.request_comparison import message_key
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    decoded,
+    finish_of,
+    mapping,
+    mappings,
+    moment,
+    text,
+    tool_specs,
+)
 from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
 from palimpsest.review.importing.sources import json_lines
-from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -46,12 +44,11 @@ class OpenAIChatImporter:
         line = head.start.lstrip().split(b"\n", 1)[0]
         if not line.startswith(b"{"):
             return False
-        try:
-            value = json_value(line)
-        except (ValueError, RecursionError):
+        value = decoded(line)
+        if value is line:
             start = line[:400].replace(b" ", b"")
             return b'"messages":[{' in start and b'"role":' in start
-        messages = _messages(json_object(value))
+        messages = _messages(mapping(value))
         return bool(messages) and all(isinstance(one.get("role"), str) for one in messages)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -74,14 +71,13 @@ class OpenAIChatImporter:
             raise UserError(f"{str(path)!r} holds no line with messages.")
 
     def _begin(self, line: Json, messages: list[Json], name: str) -> SessionBegin:
-        metadata = json_object(line.get("metadata"))
+        metadata = mapping(line.get("metadata"))
         system = [text_of(one.get("content")) for one in messages if one["role"] in SYSTEM_ROLES]
-        created = whole_number(line.get("created"))
         return SessionBegin(
             id=name,
             format=self.name,
-            title=string(metadata.get("title")),
-            created=None if created is None else created * 1_000,
+            title=text(metadata.get("title")),
+            created=moment(line.get("created")),
             model=full_model_name(line.get("model") or metadata.get("model")),
             system="\n\n".join(system) if system else None,
             tools=tool_specs(line.get("tools") or line.get("functions")),
@@ -117,7 +113,7 @@ class _Conversation:
     def _facts(self, message: Json) -> dict[str, Any]:
         """Return what a line says of its last answer."""
         line = self._line if self._last else {}
-        finish = FINISHES.get(string(message.get("finish_reason") or line.get("finish_reason")))
+        finish = finish_of(message.get("finish_reason") or line.get("finish_reason"))
         facts: dict[str, Any] = {
             "model": full_model_name(line.get("model")),
             "usage": usage_of(
@@ -129,7 +125,7 @@ class _Conversation:
 
 
 def _messages(line: Json) -> list[Json]:
-    return objects(line.get("messages"))
+    return mappings(line.get("messages"))
 
 
 OPENAI_CHAT = OpenAIChatImporter()

@@ -49,6 +49,8 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    media_of,
+    words_of,
 )
 from palimpsest.review.importing.sources import head_of, json_document, json_items, json_lines
 from palimpsest.transcript.errors import UserError
@@ -221,11 +223,12 @@ def _tools(value: Any) -> tuple[ToolSpec, ...] | None:
     """Return the tools of a system prompt's event; newer versions record them without name and parameters."""
     if not isinstance(value, list):
         return None
-    named = (
-        {"name": one.get("title") or inner(one, "annotations", "title"), **one}
-        for one in mappings(value)
+    return tool_specs(
+        [
+            {"name": one.get("title") or inner(one, "annotations", "title"), **one}
+            for one in mappings(value)
+        ]
     )
-    return tool_specs(list(named))
 
 
 @dataclass(slots=True)
@@ -368,10 +371,10 @@ class _ConversationReader:
         other = text(event.get("error")) or text(event.get("rejection_reason"))
         return ResultRead(
             call,
-            "\n".join(one.text for one in content if isinstance(one, Text)) or other,
+            words_of(content) or other,
             is_error=bool(other) or inner(event, "observation", "is_error") is True,
             ended=milliseconds(event.get("timestamp")),
-            media=tuple(one for one in content if isinstance(one, Media)),
+            media=media_of(content),
             session=self.tasks.returned(call, event),
         )
 

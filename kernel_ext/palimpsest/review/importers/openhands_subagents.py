@@ -18,6 +18,7 @@ from palimpsest.review.importing.json_fields import (
     text,
 )
 from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.sources import unreported
 
 SUBAGENTS = "subagents"
 MOST_CHILDREN = 200
@@ -67,7 +68,7 @@ def subagent_folders(
 def _first_message(events: Path, read: ReadDocument) -> tuple[str, int | None]:
     names = sorted(one.name for one in events.iterdir() if one.name.startswith("event-"))
     for name in names[:LOOKED_AT]:
-        event = read(events / name, lambda *_: None)
+        event = read(events / name, unreported)
         if event.get("kind") == "MessageEvent" and event.get("source") == "user":
             content = inner(event, "llm_message", "content")
             said = "\n".join(text(one.get("text")) for one in mappings(content))

@@ -55,8 +55,8 @@ class ReportedRequest:
 
 def reported_requests(metrics: Any) -> dict[str, ReportedRequest]:
     """Return what the metrics say, by the id of the response; costs belong to usages where they are as many."""
-    usages = list(mappings(mapping(metrics).get("token_usages")))
-    costs = list(mappings(mapping(metrics).get("costs")))
+    usages = mappings(mapping(metrics).get("token_usages"))
+    costs = mappings(mapping(metrics).get("costs"))
     found: dict[str, ReportedRequest] = {}
     for n, told in enumerate(usages):
         found[identifier(told.get("response_id"))] = ReportedRequest(
@@ -180,7 +180,7 @@ class InstanceEvents:
         self.index.add(name, name)
         if key:
             self.responses[key] = name
-        message = mapping(next(mappings(response.get("choices")), {}).get("message"))
+        message = mapping(next(iter(mappings(response.get("choices"))), {}).get("message"))
         if message:
             said = text(message.get("content")) or _thought(event)
             calls = [_call(one) for one in mappings(message.get("tool_calls"))]

@@ -8,7 +8,6 @@ trace is. An agent that another one began is a subagent. Contents are opt-in: wi
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
     count,
+    fingerprint,
+    finish_of,
     identifier,
     mapping,
     mappings,
@@ -47,6 +48,7 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     Text,
     Thinking,
+    words_of,
 )
 from palimpsest.review.importing.repeated_inputs import (
     InputMessage,
@@ -60,17 +62,6 @@ REQUESTS = {"chat", "generate_content", "text_completion"}
 AGENT, TOOL = "invoke_agent", "execute_tool"
 DETAILS = "gen_ai.client.inference.operation.details"
 """The event of a span that may carry the contents instead of the span's attributes."""
-FINISH = {
-    "stop": "stop",
-    "end_turn": "stop",
-    "tool_call": "tool-calls",
-    "tool_calls": "tool-calls",
-    "tool_use": "tool-calls",
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content-filter",
-    "error": "error",
-}
 NO_CONTENTS = (
     "The texts of the messages were not recorded; instrumentations record them only when asked to."
 )
@@ -236,7 +227,7 @@ class _GenAiTrace:
             system += [one for one in known if isinstance(one, str)]
             span.messages = [one for one in known if isinstance(one, InputMessage)]
         span.system = "\n\n".join(one for one in system if one)
-        outputs = list(mappings(structure(about.get("gen_ai.output.messages"))))
+        outputs = mappings(structure(about.get("gen_ai.output.messages")))
         span.answer = tuple(part for one in outputs for part in _parts(one)[0])
         reasons = about.get("gen_ai.response.finish_reasons")
         reason = reasons[0] if isinstance(reasons, list) and reasons else ""
@@ -255,7 +246,7 @@ class _GenAiTrace:
         }
 
     def _message(self, value: Json) -> InputMessage | str:
-        digest = blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()
+        digest = fingerprint(json.dumps(value, sort_keys=True))
         if digest not in self.messages:
             self.messages[digest] = _input_message(value)
         return self.messages[digest]
@@ -310,7 +301,7 @@ def _input_message(value: Json) -> InputMessage | str:
     parts, results = _parts(value)
     role = text(value.get("role"))
     if role in {"system", "developer"}:
-        return "\n".join(one.text for one in parts if isinstance(one, Text))
+        return words_of(parts)
     return InputMessage(
         "assistant" if role in {"assistant", "model"} else "user", tuple(parts), tuple(results)
     )
@@ -347,7 +338,7 @@ def _parts(message: Json) -> tuple[Parts, list[ResultRead]]:
 
 def _answer(request: _GenAiSpan, name: str) -> MessageRead:
     about = request.about
-    finish = FINISH.get(request.finish)
+    finish = finish_of(request.finish)
     return MessageRead(
         identifier(about.get("gen_ai.response.id")) or request.id or name,
         "assistant",

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importers.pi_branches import PiBranch, PiTree
+from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
     cost_field,
     count,
+    decoded,
+    finish_of,
     mapping,
-    mappings,
     moment,
     small_facts,
     text,
     tokens,
 )
 from palimpsest.review.importing.recorded import (
-    Call,
     CompactionRead,
     GapRead,
     Media,
@@ -30,11 +31,11 @@ from palimpsest.review.importing.recorded import (
     ResultRead,
     SessionBegin,
     Text,
-    Thinking,
     TitleRead,
+    media_of,
+    words_of,
 )
-from palimpsest.review.importing.sources import json_lines
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
@@ -42,13 +43,6 @@ Json = dict[str, Any]
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
-ENDS = {
-    "stop": "stop",
-    "toolUse": "tool-calls",
-    "length": "length",
-    "error": "error",
-    "aborted": "aborted",
-}
 BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
     "<summary>\n{}</summary>"
@@ -70,7 +64,7 @@ class PiImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session that the last line ends, then its other branches."""
-        _, header = next(json_lines(path, lambda *_: None), (0, {}))
+        _, header = next(json_lines(path, unreported), (0, {}))
         if header.get("type") != "session":
             raise UserError(f"{path.name!r} does not begin with the header of a session.")
         if count(header.get("version")) < FIRST_TREE:
@@ -129,7 +123,7 @@ class _PiPath:
                 message = mapping(entry.get("message"))
                 yield from self._message(message, entry, place, report)
             case "custom_message":
-                yield self._told(entry, _content(entry.get("content")))
+                yield self._told(entry, said_parts(entry.get("content")))
             case "branch_summary":
                 words = BRANCH_SUMMARY.format(text(entry.get("summary")))
                 yield self._told(entry, (Text(words),))
@@ -155,7 +149,7 @@ class _PiPath:
                 yield MessageRead(
                     id=self._named(entry),
                     role="user",
-                    parts=_content(message.get("content")),
+                    parts=said_parts(message.get("content")),
                     created=_time(message, entry),
                     model=self._model,
                     effort=self._effort,
@@ -168,7 +162,7 @@ class _PiPath:
                 if not message.get("excludeFromContext"):
                     yield self._told(entry, (Text(_ran(message)),), _time(message, entry))
             case "custom" | "hookMessage":
-                yield self._told(entry, _content(message.get("content")), _time(message, entry))
+                yield self._told(entry, said_parts(message.get("content")), _time(message, entry))
             case "branchSummary":
                 words = BRANCH_SUMMARY.format(text(message.get("summary")))
                 yield self._told(entry, (Text(words),), _time(message, entry))
@@ -207,14 +201,14 @@ class _PiPath:
         return MessageRead(
             id=self._named(entry),
             role="assistant",
-            parts=tuple(_answer_parts(message.get("content"))),
+            parts=tuple(content_parts(message.get("content"))),
             created=_time(message, entry),
             completed=moment(entry.get("timestamp")),
             model=model or self._model,
             effort=self._effort,
             usage=usage,
             cost=cost,
-            finish=ENDS.get(text(message.get("stopReason"))),
+            finish=finish_of(message.get("stopReason")),
             error=text(message.get("errorMessage")) or None,
         )
 
@@ -234,10 +228,7 @@ class _PiPath:
 
 
 def _header(line: bytes) -> Json | None:
-    try:
-        value = json_value(line)
-    except (ValueError, RecursionError):
-        return None
+    value = decoded(line)
     fits = isinstance(value, dict) and value.get("type") == "session"
     return value if fits and isinstance(value.get("id"), str) else None
 
@@ -250,39 +241,6 @@ def _time(message: Json, entry: Json) -> int | None:
     """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
     written = moment(message.get("timestamp"))
     return written if written is not None else moment(entry.get("timestamp"))
-
-
-def _content(value: Any) -> tuple[Text | Media, ...]:
-    if isinstance(value, str):
-        return (Text(value),)
-    return tuple(part for block in mappings(value) if (part := _block(block)) is not None)
-
-
-def _block(block: Json) -> Text | Media | None:
-    match block.get("type"):
-        case "text":
-            return Text(text(block.get("text")))
-        case "image":
-            mime = text(block.get("mimeType")) or "application/octet-stream"
-            return Media(mime, text(block.get("data")) or None)
-        case _:
-            return None
-
-
-def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
-    for block in mappings(value):
-        match block.get("type"):
-            case "thinking":
-                words = text(block.get("thinking"))
-                signed = bool(block.get("thinkingSignature"))
-                yield Thinking(words, encrypted=signed and not words)
-            case "toolCall":
-                name = text(block.get("name"))
-                yield Call(text(block.get("id")), name, mapping(block.get("arguments")))
-            case _:
-                part = _block(block)
-                if part is not None:
-                    yield part
 
 
 def _usage(value: Json) -> tuple[Usage | None, float | None]:
@@ -301,14 +259,14 @@ def _usage(value: Json) -> tuple[Usage | None, float | None]:
 
 def _result(message: Json, entry: Json) -> Iterator[Recorded]:
     call = text(message.get("toolCallId"))
-    parts = _content(message.get("content"))
+    parts = said_parts(message.get("content"))
     details = mapping(message.get("details"))
     yield ResultRead(
         call=call,
-        output="\n".join(part.text for part in parts if isinstance(part, Text)),
+        output=words_of(parts),
         is_error=message.get("isError") is True,
         ended=_time(message, entry),
-        media=tuple(part for part in parts if isinstance(part, Media)),
+        media=media_of(parts),
         metadata=small_facts(details),
     )
     cut = mapping(details.get("truncation"))

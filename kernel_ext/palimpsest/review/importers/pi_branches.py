@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.sources import json_lines
+from palimpsest.review.importing.sources import json_lines, unreported
 
 MOST_BRANCHES = 100
 """Other branches that are read; each takes another pass over the file."""
@@ -26,7 +26,7 @@ class PiTree:
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
         self._messages: set[str] = set()
-        for number, entry in json_lines(path, lambda *_: None):
+        for number, entry in json_lines(path, unreported):
             if entry.get("type") == "session":
                 continue
             name, parent = entry.get("id"), entry.get("parentId")

@@ -5,13 +5,13 @@ reduction, one that came back is restored, and a message that is no longer sent 
 what is new in a request, so that they hold from its answer on and not for the answer before.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from palimpsest.review.importers.chat_messages import content_parts, recorded_calls, text_of
 from palimpsest.review.importers.chat_stream import ChatStream, result_ids
+from palimpsest.review.importing.json_fields import fingerprint
 from palimpsest.review.importing.recorded import (
     GapRead,
     Json,
@@ -57,7 +57,7 @@ def message_key(message: Json) -> bytes:
         for one in content_parts(message.get("content"))
     ]
     told = [message.get("role"), parts, list(recorded_calls(message)), result_ids(message)]
-    return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).digest()
+    return fingerprint(json.dumps(told))
 
 
 class RequestComparison:
@@ -135,13 +135,13 @@ class RequestComparison:
         if key == sent.key:
             return
         sent.key = key
-        text = text_of(message.get("content"))
+        now = text_of(message.get("content"))
         if not sent.is_result:
             changes.gaps.append(GapRead(CHANGED, message=sent.name))
-        elif text != sent.shown:
-            sent.shown = text
-            restored = text == sent.whole
-            changes.reduced.append(ReducedRead(sent.name, text, self._rule, restored=restored))
+        elif now != sent.shown:
+            sent.shown = now
+            restored = now == sent.whole
+            changes.reduced.append(ReducedRead(sent.name, now, self._rule, restored=restored))
 
     def _leave_out(self, sent: Sent, changes: Changes) -> None:
         if not sent.is_result:

@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palimpsest.review.importers.chat_messages import (
-    full_model_name,
-    json_object,
-    objects,
-    string,
-    text_of,
-)
+from palimpsest.review.importers.chat_messages import full_model_name, text_of
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.request_comparison import RequestComparison
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import cost_field, mapping, token_field
+from palimpsest.review.importing.json_fields import (
+    cost_field,
+    decoded,
+    inner,
+    mapping,
+    mappings,
+    text,
+    token_field,
+)
 from palimpsest.review.importing.recorded import (
     GapRead,
     Json,
@@ -27,8 +29,7 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
     TotalsRead,
 )
-from palimpsest.review.importing.sources import json_items
-from palimpsest.store.bounded_json import json_value
+from palimpsest.review.importing.sources import json_field, json_items, json_objects, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
@@ -71,24 +72,23 @@ class SweAgentImporter:
             for one in json_items(path, "history.item", report, all_held=True)
             if _is_message(one, report)
         ]
-        config = next(iter(json_items(path, "replay_config", _unreported)), None)
-        environment = next(iter(json_items(path, "environment", _unreported)), None)
-        agent = _agent(config)
-        name = string(json_object(agent.get("model")).get("name"))
-        first = next(_steps(path, _unreported), {})
+        agent = _agent(json_field(path, "replay_config"))
+        name = text(mapping(agent.get("model")).get("name"))
+        _, first = next(json_objects(path, "trajectory.item", unreported, "step"), ("", {}))
         system = _system(history) or _system(_request(first) or [])
         if not history and not first:
             raise UserError(f"{str(path)!r} holds no step of SWE-agent.")
         yield SessionBegin(
-            id=string(agent.get("name")) or path.name.split(".")[0],
+            id=text(agent.get("name")) or path.name.split(".")[0],
             format=self.name,
-            title=string(agent.get("name")) or string(environment) or recorded_name(path.stem),
+            title=text(agent.get("name"))
+            or text(json_field(path, "environment"))
+            or recorded_name(path.stem),
             model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )
-        info = next(iter(json_items(path, "info", _unreported)), None)
         yield from (GapRead(NO_USAGE), GapRead(NO_TOOLS))
-        yield from totals_of(mapping(mapping(info).get("model_stats")))
+        yield from totals_of(mapping(json_field(path, "info.model_stats")))
         if name in NO_MODELS:
             yield GapRead(NO_MODELS[name])
         stream = ChatStream(text_commands=True)
@@ -115,7 +115,7 @@ def _requests(
 ) -> Iterator[Recorded]:
     """Yield what each recorded request adds and changes, then what follows the last one."""
     recorded, unasked, last = 0, 0, dict[str, Any]()
-    for step in _steps(path, report):
+    for _, step in json_objects(path, "trajectory.item", report, "step"):
         last = step
         messages = _request(step)
         if messages is None:
@@ -135,23 +135,15 @@ def _requests(
 
 def _end_of(step: Json) -> list[Json]:
     """Return the messages that the last step added, for a file without a history."""
-    answer = {"role": "assistant", "content": string(step.get("response"))}
-    output = {"role": "user", "content": string(step.get("observation"))}
+    answer = {"role": "assistant", "content": text(step.get("response"))}
+    output = {"role": "user", "content": text(step.get("observation"))}
     return [answer, output] if step.get("action") else [answer]
-
-
-def _steps(path: Path, report: Report) -> Iterator[Json]:
-    for number, step in enumerate(json_items(path, "trajectory.item", report), 1):
-        if isinstance(step, dict):
-            yield step
-        else:
-            report(f"step {number}", "It is no JSON object and was left out.")
 
 
 def _request(step: Json) -> list[Json] | None:
     """Return the messages recorded with a step; None where there are none."""
     recorded = step.get("query", step.get("messages"))
-    found = [one for one in objects(recorded) if isinstance(one.get("role"), str)]
+    found = [one for one in mappings(recorded) if isinstance(one.get("role"), str)]
     return found or None
 
 
@@ -173,23 +165,14 @@ def _without_system(messages: list[Json]) -> list[Json]:
 
 def _agent(config: Any) -> Json:
     """Return the agent's part of the recorded configuration, which may be JSON in a string."""
-    if isinstance(config, str):
-        try:
-            config = json_value(config)
-        except (ValueError, RecursionError):
-            config = None
-    return json_object(json_object(config).get("agent"))
+    return mapping(inner(decoded(config), "agent"))
 
 
 def _rule(agent: Json) -> str:
     """Return the history processor that shortened outputs; empty where several or none could have."""
-    named = [string(one.get("type")) for one in objects(agent.get("history_processors"))]
+    named = [text(one.get("type")) for one in mappings(agent.get("history_processors"))]
     shortening = [one for one in named if one and one not in SAME_TEXT]
     return shortening[0] if len(shortening) == 1 else ""
-
-
-def _unreported(place: str, what: str) -> None:
-    """Drop a report that the main pass over the file makes anyway."""
 
 
 SWE_AGENT = SweAgentImporter()

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.review.importing.importer import Importer, LoneReader
+from palimpsest.review.importing.importer import Importer, LoneReader, Recogniser
+from palimpsest.review.importing.importer_errors import log_importer_error
 from palimpsest.review.importing.json_fields import NOTED
 from palimpsest.review.importing.reading_budget import (
     MOST_VALUE_BYTES,
@@ -31,22 +32,12 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.session_journal import Differs, SessionJournal
 from palimpsest.review.importing.sources import COUNTED
-from palimpsest.store.exchange.importer import (
-    OPEN,
-    STOPPED,
-    ImportControl,
-    Imported,
-)
+from palimpsest.store.exchange.importer import OPEN, STOPPED, ImportControl, Imported, ImportReport
 from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import SessionHeld, UserError
 
 MOST_PROBLEMS = 1_000
 """Problems that are named; a file of broken lines has millions."""
-BROKEN = (
-    *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
-    *(RecursionError, OSError),
-)
-"""What an importer raises that met something it did not expect."""
 TOO_LONG = (
     "It comes to {made:,} MB, which is more than the "
     f"{MOST_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
@@ -67,6 +58,8 @@ _KINDS = {
 class ImportLog:
     """What was imported, and what could not be read."""
 
+    errors_in: Callable[[], Path]
+    """Returns the folder in whose log an importer's own error is written."""
     sessions: dict[str, Imported] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     stopped: bool = False
@@ -82,6 +75,14 @@ class ImportLog:
         problem = Problem(place, what)
         if len(self.problems) < MOST_PROBLEMS and problem not in self.problems[-50:]:
             self.problems.append(problem)
+
+    def told(self) -> ImportReport:
+        """Return what was imported, and what could not be read."""
+        return ImportReport(tuple(self.sessions.values()), tuple(self.problems))
+
+    def failed(self, importer: Recogniser, path: Path, error: Exception) -> str:
+        """Log an importer's own error with its traceback; returns the words that say so and where."""
+        return log_importer_error(self.errors_in(), importer, path, error)
 
 
 def import_recording(
@@ -116,9 +117,8 @@ class _Recording:
         alone: bool,
     ) -> None:
         self._store = store
-        self._values = importer.read
-        if alone and isinstance(importer, LoneReader):
-            self._values = importer.read_alone
+        self._importer = importer
+        self._alone = alone
         self._path = path
         self._clock = clock
         self._log = log
@@ -145,7 +145,7 @@ class _Recording:
                     self._close()
 
     def _read(self, count: Callable[[int], None]) -> None:
-        values = self._values(self._path, self._report)
+        values = self._values()
         while (value := self._next(values)) is not None:
             # A document that is read whole at once is told of while its messages are written, too.
             count(0)
@@ -159,6 +159,13 @@ class _Recording:
             elif self._journal is not None:
                 self._take(self._journal, value)
         self._finish(complete=not self._log.stopped)
+
+    def _values(self) -> Iterator[Recorded]:
+        importer = self._importer
+        if self._alone and isinstance(importer, LoneReader):
+            yield from importer.read_alone(self._path, self._report)
+        else:
+            yield from importer.read(self._path, self._report)
 
     def _next(self, values: Iterator[Recorded]) -> Recorded | None:
         noted: list[str] = []
@@ -174,10 +181,12 @@ class _Recording:
             if not self._early:
                 raise
             raise UserError(f"{error} {self._early[0][1]}") from error
-        except BROKEN as error:
-            self._report(
-                "", f"Nothing more of it can be read: {type(error).__name__} in its importer."
-            )
+        except OSError as error:
+            self._report("", f"Nothing more of it can be read: {error.strerror or error}.")
+            return None
+        except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+            words = self._log.failed(self._importer, self._path, error)
+            self._report("", f"Nothing more of it can be read: {words}")
             return None
         finally:
             NOTED.reset(token)

@@ -6,7 +6,7 @@ text may hold half of a surrogate pair. None of these functions raises.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -35,9 +35,9 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def mappings(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a list."""
-    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def listed(value: Any) -> list[Any]:
@@ -77,10 +77,15 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def whole_number(value: Any) -> int | None:
+    """Return a number of things; None for anything else."""
+    found = number(value)
+    return int(found) if found is not None and 0 <= found <= MOST_TOKENS else None
+
+
 def count(value: Any) -> int:
     """Return a number of things, 0 where it is none."""
-    found = number(value)
-    return int(found) if found is not None and 0 <= found <= MOST_TOKENS else 0
+    return whole_number(value) or 0
 
 
 def token_field(told: Any, *names: str) -> int | None:
@@ -91,9 +96,8 @@ def token_field(told: Any, *names: str) -> int | None:
     value = inner(told, *names)
     if value is None:
         return None
-    found = number(value)
-    if found is not None and 0 <= found <= MOST_TOKENS:
-        return int(found)
+    if (found := whole_number(value)) is not None:
+        return found
     _note(f"{'.'.join(names)} is {_shown(value)}, which is no number of tokens: it was left out.")
     return None
 
@@ -133,17 +137,8 @@ def _shown(value: Any) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
-def dollars(value: Any) -> float | None:
-    """Return a cost; 0 is what most programs write where they do not know the price, so it is None."""
-    found = number(value)
-    return found if found is not None and found > 0 else None
-
-
-def milliseconds(value: Any, *, unit: int = 1) -> int | None:
-    """Return a time since 1970: ISO text (without a zone it is taken for UTC), or ``unit`` of a millisecond.
-
-    ``unit`` is how many units make a millisecond: 1,000,000 for nanoseconds, which may be text.
-    """
+def milliseconds(value: Any, whole: Callable[[float], int] = int) -> int | None:
+    """Return a time in milliseconds since 1970: from ISO text (without a zone it is taken for UTC), or a number."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
         value = int(value)
     if isinstance(value, str):
@@ -152,9 +147,9 @@ def milliseconds(value: Any, *, unit: int = 1) -> int | None:
             moment = found.replace(tzinfo=found.tzinfo or UTC).timestamp() * 1_000
         except (ValueError, OverflowError, OSError):
             return None
-        return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
-    moment = (number(value) or 0) / unit
-    return int(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+    else:
+        moment = number(value) or 0
+    return whole(moment) if 0 < moment <= LATEST_MILLISECONDS else None
 
 
 def moment(value: Any) -> int | None:
@@ -175,7 +170,7 @@ def small_facts(value: Any) -> dict[str, Any]:
 
 def decoded(value: Any) -> Any:
     """Return what a text says as JSON, or the value itself where it is no JSON."""
-    if not isinstance(value, str):
+    if not isinstance(value, str | bytes):
         return value
     try:
         return json_value(value)
@@ -183,12 +178,12 @@ def decoded(value: Any) -> Any:
         return value
 
 
-def tool_input(value: Any) -> dict[str, Any]:
-    """Return the input of a call: an object, or JSON text of one; anything else stands under ``input``."""
+def tool_input(value: Any, name: str = "input") -> dict[str, Any]:
+    """Return the input of a call: an object, or JSON text of one; anything else stands under ``name``."""
     found = decoded(value)
     if isinstance(found, dict):
         return found
-    return {} if found is None or found == "" else {"input": found}
+    return {} if found is None or found == "" else {name: found}
 
 
 def plain(value: Any) -> str:
@@ -201,6 +196,22 @@ def plain(value: Any) -> str:
         return text(json.dumps(value, ensure_ascii=False, default=str))
     except (ValueError, RecursionError):
         return ""
+
+
+def normalised_usage(
+    prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
+) -> Usage:
+    """Return usage without double counting; a subset that is larger than its whole is cut to it."""
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    reasoning = min(reasoning, answer)
+    return Usage(
+        input=prompt - read - written,
+        output=answer - reasoning,
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
 
 
 def usage_of_whole_prompt(
@@ -222,11 +233,11 @@ def usage_of_whole_prompt(
 
 def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
     """Return an image or file by its address: with its content from a data URI, else by name only."""
-    told = text(address)
+    told, mime = text(address), mime or "application/octet-stream"
     head, comma, data = told.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Media(head[5:-7] or mime or "application/octet-stream", data, name)
-    return Media(mime or "application/octet-stream", None, name or told[:200] or None)
+        return Media(head[5:-7] or mime, data, name)
+    return Media(mime, None, name or told[:200] or None)
 
 
 def tool_spec(value: Any) -> ToolSpec | None:
@@ -244,6 +255,26 @@ def tool_specs(value: Any) -> tuple[ToolSpec, ...] | None:
     if not isinstance(value, list):
         return None
     return tuple(found for one in value if (found := tool_spec(one)))
+
+
+FINISHES = {
+    "stop": "stop",
+    **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn"), "stop"),
+    **dict.fromkeys(
+        ("tool_call", "tool_calls", "tool_use", "toolUse", "function_call"), "tool-calls"
+    ),
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    "model_context_window_exceeded": "length",
+    **dict.fromkeys(("content_filter", "refusal"), "content-filter"),
+    "error": "error",
+    "aborted": "aborted",
+}
+"""How providers and programs name the end of an answer, in our words."""
+
+
+def finish_of(value: Any) -> str | None:
+    """Return how an answer ended, in our words; None where a recording does not say it in one that is known."""
+    return FINISHES.get(text(value))
 
 
 def fingerprint(told: str) -> bytes:

@@ -5,6 +5,7 @@ milliseconds since 1970, None where the recording has none; texts are whole, as 
 recording's own, unique within its session; where it has none, the importer counts (``m1``, ``m2``, ...).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -83,6 +84,16 @@ class Call:
     input: Json
     at_provider: bool = False
     """The provider ran it itself, in the request that asked for it."""
+
+
+def words_of(parts: Iterable[object], between: str = "\n") -> str:
+    """Return the texts of parts as one."""
+    return between.join(one.text for one in parts if isinstance(one, Text))
+
+
+def media_of(parts: Iterable[object]) -> tuple[Media, ...]:
+    """Return the images and files of parts."""
+    return tuple(one for one in parts if isinstance(one, Media))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from palimpsest.review.importing.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.review.importing.importer import FilesBeside, Head, Importer, WholeImporter
+from palimpsest.review.importing.importer_errors import errors_folder
 from palimpsest.review.importing.journal_writer import ImportLog, import_recording
 from palimpsest.review.importing.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
@@ -31,6 +32,12 @@ AnyImporter = Importer | WholeImporter
 
 LOG = logging.getLogger(__name__)
 
+Failed = Callable[[AnyImporter, Exception], None]
+
+
+def _passed_over(_importer: AnyImporter, _error: Exception) -> None:
+    """Leave an importer's own error to the import, which logs it."""
+
 
 class ImporterRegistry:
     """The importers, in the order in which they are asked."""
@@ -44,11 +51,14 @@ class ImporterRegistry:
         self._built_in = tuple(built_in)
         self._others = installed_importers if others is None else others
 
-    def recognise(self, path: Path) -> AnyImporter | None:
-        """Return the importer of a file or folder; None where no format is recognised."""
+    def recognise(self, path: Path, failed: Failed = _passed_over) -> AnyImporter | None:
+        """Return the importer of a file or folder; None where no format is recognised.
+
+        ``failed`` is called with an importer that raised instead of saying whether it knows the format.
+        """
         head = head_of(path)
-        found = _first(self._built_in, head)
-        return found if found is not None else _first(self._others(), head)
+        found = _first(self._built_in, head, failed)
+        return found if found is not None else _first(self._others(), head, failed)
 
     def known(self) -> str:
         """Return the titles of all formats, in one line."""
@@ -62,20 +72,24 @@ class ImporterRegistry:
         control: ImportControl | None = None,
         *,
         alone: bool = False,
+        errors_in: Callable[[], Path] | None = None,
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
         A folder that is no recording itself is looked through for recordings. With ``alone`` a recording's
-        subagents that are recordings of their own are not looked for; so it is with those of a folder.
+        subagents that are recordings of their own are not looked for; so it is with those of a folder. ``errors_in`` returns the
+        folder in whose ``errors.log`` an importer's own error is written, else that of the store's project.
         """
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
         if path.is_file() and path.stat().st_size == 0:
             raise UserError(f"{str(path)!r} is empty: it holds no session.")
-        log = ImportLog()
-        importer = self.recognise(path)
+        log = ImportLog(errors_in or partial(errors_folder, store))
+        importer = self.recognise(path, partial(_failed, log, path))
         if importer is not None:
             _import_with(importer, store, path, clock, log, control, alone=alone)
+        elif log.problems:
+            return log.told()
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(store, path, clock, log, control):
@@ -88,7 +102,7 @@ class ImporterRegistry:
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.known()}."
             )
-        return ImportReport(tuple(log.sessions.values()), tuple(log.problems))
+        return log.told()
 
     def recordings(self, path: Path) -> Iterator[Path]:
         """Yield the recordings at or below a path, sorted; a project's own folder is none."""
@@ -134,7 +148,10 @@ class ImporterRegistry:
                 continue
             found.append((path, importer))
             if isinstance(importer, FilesBeside):
-                names = set(importer.files_beside(path)) - {path.name}
+                try:
+                    names = set(importer.files_beside(path)) - {path.name}
+                except Exception:  # noqa: BLE001 - reading it says so
+                    continue
                 # Of two that name each other the first is read, with the other.
                 beside |= {path.parent / one for one in names} if path not in beside else set()
         yield from (one for one in found if one[0] not in beside)
@@ -180,15 +197,33 @@ def _import_with(
     if not isinstance(importer, WholeImporter):
         import_recording(store, importer, path, clock, log, control, alone=alone)
         return
-    report = importer.import_whole(store, path, clock, control)
+    try:
+        report = importer.import_whole(store, path, clock, control)
+    except (UserError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+        _failed(log, path, importer, error)
+        return
     for one in report.sessions:
         log.add(one)
     for problem in report.problems:
         log.report(problem.where, problem.what)
 
 
-def _first(importers: Sequence[AnyImporter], head: Head) -> AnyImporter | None:
-    return next((one for one in importers if one.recognises(head)), None)
+def _first(importers: Sequence[AnyImporter], head: Head, failed: Failed) -> AnyImporter | None:
+    for one in importers:
+        try:
+            if one.recognises(head):
+                return one
+        except (UserError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+            failed(one, error)
+    return None
+
+
+def _failed(log: ImportLog, path: Path, importer: AnyImporter, error: Exception) -> None:
+    log.report(path.name, f"It could not be read: {log.failed(importer, path, error)}")
 
 
 def installed_importers() -> Sequence[AnyImporter]:

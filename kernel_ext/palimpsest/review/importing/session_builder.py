@@ -112,13 +112,19 @@ class SessionBuilder:
             self.facts.given_title = value.title or self.facts.given_title
         elif isinstance(value, TotalsRead):
             self.facts.totals = value.totals
-        elif isinstance(value, CompactionRead | ReducedRead | RemovedRead | GapRead):
-            yield from self._change(value)
         else:
-            yield from self._content(value)
+            yield from self._made(value)
 
-    def _content(
-        self, value: SessionBegin | MessageRead | ResultRead | UsageRead
+    def _made(
+        self,
+        value: SessionBegin
+        | MessageRead
+        | ResultRead
+        | UsageRead
+        | CompactionRead
+        | ReducedRead
+        | RemovedRead
+        | GapRead,
     ) -> Iterator[Event]:
         match value:
             case MessageRead():
@@ -127,13 +133,6 @@ class SessionBuilder:
                 yield from self._result(value)
             case UsageRead():
                 yield from self._usage(value)
-            case SessionBegin():
-                raise NotJournaled("A session begins inside another one.")
-
-    def _change(
-        self, value: CompactionRead | ReducedRead | RemovedRead | GapRead
-    ) -> Iterator[Event]:
-        match value:
             case CompactionRead():
                 yield from self._compaction(value)
             case ReducedRead():
@@ -142,6 +141,8 @@ class SessionBuilder:
                 yield from self._removed(value)
             case GapRead():
                 yield from self._gap(value)
+            case SessionBegin():
+                raise NotJournaled("A session begins inside another one.")
 
     def ending(self) -> Iterator[Event]:
         """Yield the events that close what is open at the recording's end; more values may still follow."""
@@ -169,18 +170,7 @@ class SessionBuilder:
 
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.at(value.created)
-        identifier = self._names.message(value.id)
-        info = UserMessage(
-            id=identifier,
-            session_id=self._names.session,
-            time=MessageTime(created=created),
-            agent=AGENT,
-            model=self.facts.model,
-            origin=Origin(kind="engine") if value.by_program else Origin(),
-        )
-        self._order[value.id] = None
-        self.messages += 1
-        self._prompt = identifier
+        info = self._prompt_info(value.id, created, by_engine=value.by_program)
         if not self.facts.given_title and not value.by_program:
             self.facts.given_title = title_of(value)
         from_child = None if value.session is None else self._names.other_session(value.session)
@@ -188,8 +178,22 @@ class SessionBuilder:
         yield MessageUpdated(info=marked(info, value.id, timed=timed, subagent=from_child))
         for place, part in enumerate(value.parts):
             if not isinstance(part, Call):
-                base = self._ids(identifier, str(place))
+                base = self._ids(info.id, str(place))
                 yield PartUpdated(part=part_of(part, base, created, synthetic=value.by_program))
+
+    def _prompt_info(self, recorded: str, created: int, *, by_engine: bool) -> UserMessage:
+        """Return the newest user message, which is counted."""
+        self._order[recorded] = None
+        self.messages += 1
+        self._prompt = self._names.message(recorded)
+        return UserMessage(
+            id=self._prompt,
+            session_id=self._names.session,
+            time=MessageTime(created=created),
+            agent=AGENT,
+            model=self.facts.model,
+            origin=Origin(kind="engine") if by_engine else Origin(),
+        )
 
     def _answer(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.at(value.created)
@@ -327,15 +331,7 @@ class SessionBuilder:
     def _compaction(self, value: CompactionRead) -> Iterator[Event]:
         created = self.facts.at(value.created)
         kept = self._first_kept(value)
-        identifier = self._names.message(value.id)
-        info = UserMessage(
-            id=identifier,
-            session_id=self._names.session,
-            time=MessageTime(created=created),
-            agent=AGENT,
-            model=self.facts.model,
-            origin=Origin(kind="engine"),
-        )
+        info = self._prompt_info(value.id, created, by_engine=True)
         said = {
             "tokens_before": value.tokens_before,
             "tokens_after": value.tokens_after,
@@ -349,18 +345,15 @@ class SessionBuilder:
         yield MessageUpdated(info=marked(info, value.id, timed=value.created is not None, **said))
         yield PartUpdated(
             part=CompactionPart(
-                **self._ids(identifier, "marker"),
+                **self._ids(info.id, "marker"),
                 auto=value.auto,
                 tail_start_id=None if kept is None else self._names.message(kept),
             )
         )
-        self._order[value.id] = None
-        self.messages += 1
-        self._prompt = identifier
         if value.summary is None:
-            self._summary_of = identifier, value
+            self._summary_of = info.id, value
         else:
-            yield from self._summary(identifier, value, value.summary)
+            yield from self._summary(info.id, value, value.summary)
 
     def _first_kept(self, value: CompactionRead) -> str | None:
         """Return the recorded id of the first message that a compaction kept."""

@@ -31,6 +31,15 @@ COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", defaul
 """Called with the bytes of each piece that is read, for the progress of an import."""
 
 
+def unreported(_place: str, _what: str) -> None:
+    """Leave unsaid what another pass over a file says."""
+
+
+def report_beside(report: Report, name: str) -> Report:
+    """Return how to report what is found in a file that another one goes on in."""
+    return lambda place, what: report(f"{name}, {place}" if place else name, what)
+
+
 def head_of(path: Path) -> Head:
     """Return what a format is recognised by; raises UserError for what is neither file nor folder."""
     if path.is_dir():
@@ -158,6 +167,22 @@ def json_items(path: Path, prefix: str, report: Report, *, all_held: bool = Fals
         report(prefix, "The document is broken here; what follows was left out.")
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def json_field(path: Path, name: str, report: Report = unreported) -> Any:
+    """Return the value at a prefix of a document of any size; None where there is none."""
+    return next(json_items(path, name, report), None)
+
+
+def json_objects(
+    path: Path, prefix: str, report: Report, what: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects at a prefix with their places, such as ``message 3``; what is none is reported."""
+    for number, value in enumerate(json_items(path, prefix, report), 1):
+        if isinstance(value, dict):
+            yield f"{what} {number}", value
+        else:
+            report(f"{what} {number}", "It is no JSON object and was left out.")
 
 
 def too_deep(value: Any, levels: int = MOST_DEPTH) -> bool:

@@ -5,16 +5,16 @@ the text.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from palimpsest.render.reports.context_window import ContextReportView, to_html
 from palimpsest.render.reports.context_window_text import to_markdown, to_text
+from palimpsest.render.reports.table import ShownInCell
 from palimpsest.review.inspection.report_view import report_view
 from palimpsest.review.inspection.window_contents import WindowContents
 
 
 @dataclass(frozen=True)
-class ContextReport(WindowContents):
+class ContextReport(ShownInCell, WindowContents):
     """A context window: what fills it, what is free, and what was reduced or left out."""
 
     @property
@@ -36,18 +36,6 @@ class ContextReport(WindowContents):
     def html(self) -> str:
         """The same as an HTML fragment for a notebook."""
         return to_html(self.sheet)
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def _repr_markdown_(self) -> str:
-        return self.markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(self.text)
-
-    def __str__(self) -> str:
-        return self.text
 
     def __repr__(self) -> str:
         name = f" of {self.request_id}" if self.request_id else ""

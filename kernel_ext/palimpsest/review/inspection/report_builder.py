@@ -53,7 +53,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.messages import AssistantMessage, summaries
 from palimpsest.transcript.parts import NotebookPart, Part, ToolPart
 from palimpsest.transcript.provider_calls import is_provider_call, native_of
 from palimpsest.transcript.session_record.events import Record, StepRequested
@@ -173,11 +173,7 @@ class _Source:
         }
         return cls(
             parts={part.id: part for message in messages for part in message.parts},
-            summaries=frozenset(
-                message.id
-                for message in messages
-                if isinstance(message.info, AssistantMessage) and message.info.summary
-            ),
+            summaries=frozenset(summaries(messages)),
             shown={
                 name: ways[way] for name, one in effective.items() if (way := way_of(one)) in ways
             },

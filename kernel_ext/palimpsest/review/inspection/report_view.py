@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, get_args
 
 from palimpsest.render.content.phrases import count, share_text
 from palimpsest.render.reports.context_window import (
+    KINDS,
     ContextReportView,
     KindShare,
     ReductionRow,
     WindowEntry,
 )
-from palimpsest.render.reports.gauge import KINDS
 from palimpsest.review.inspection.window_contents import Shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.render.reports.gauge import KINDS
+from palimpsest.render.reports.context_window import KINDS
 
 Shown = Literal[
     "whole", "truncated", "cleared", "pictures smaller", "pictures left out", "told as text"
@@ -26,7 +26,7 @@ class ReportItem:
     """Something in the window: a section of the system prompt, a tool, or one block of a message."""
 
     kind: str
-    """One of ``KINDS`` in ``render/reports/gauge.py``."""
+    """One of ``KINDS`` in ``render/reports/context_window.py``."""
     name: str
     """Its name: a tool, a file, a role."""
     words: str

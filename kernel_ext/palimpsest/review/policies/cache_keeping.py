@@ -120,6 +120,3 @@ class CacheNoResults(CacheKeeping):
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first result."""
         return next((one for one in view.outputs if view.shows(one)), None)
-
-
-PRESETS = (ChosenLifetime, CacheAll, CacheSystem, CacheNoResults)

@@ -5,7 +5,7 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from palimpsest.review.policies.measured import AtWindow, Measure, Measured
 from palimpsest.review.policies.policy import (
@@ -13,9 +13,6 @@ from palimpsest.review.policies.policy import (
     Decided,
     PolicyView,
     Probe,
-    SessionFacts,
-    Since,
-    When,
     none_of,
 )
 from palimpsest.review.policies.reducible import (
@@ -41,18 +38,15 @@ class OpenCodePrune(Preset):
     Nothing is cleared below ``minimum`` tokens. The walk back stops at a result that is cleared already.
     """
 
-    preset: ClassVar[str] = "opencode.prune"
-    source: ClassVar[str] = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
-    when: ClassVar[When] = "turn end"
+    preset = "opencode.prune"
+    source = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
+    when = "turn end"
     protect: int = 40_000
     minimum: int = 20_000
     turns: int = 2
     """The newest turns, whose results are kept."""
     failed: bool = True
     """Results that failed count, too. OpenCode itself keeps them as errors and never clears them."""
-
-    def start(self, facts: SessionFacts) -> None:  # as every policy
-        """Return no state: what is cleared is seen in the view."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Clear what lies beyond the protected tokens, if it is enough."""
@@ -78,6 +72,21 @@ class OpenCodePrune(Preset):
         return Decided(None, replaced(view, found, "cleared", RESULT_CLEARED), probe, fired=True)
 
 
+class ClearedUntil(NamedTuple):
+    """How far results are cleared, and what clearing more of them would free."""
+
+    cleared: int = 0
+    """The place of the first result that is not cleared."""
+    seen: int = 0
+    """The place before which all that is not cleared was weighed."""
+    able: int = 0
+    """How many of these may be cleared."""
+    freed: int = 0
+    """The tokens that this would free."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were weighed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClearToolUses(Measured):
     """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
@@ -86,14 +95,12 @@ class ClearToolUses(Measured):
     history again, so that the rule holds for every request that is over the trigger before it.
     """
 
-    preset: ClassVar[str] = "anthropic.clear_tool_uses"
-    source: ClassVar[str] = (
-        "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
-    )
-    counted: ClassVar[str] = (
-        "Anthropic API, context editing: trigger of input_tokens, which the server counts"
-    )
-    since: ClassVar[Since] = "counted"
+    preset = "anthropic.clear_tool_uses"
+    source = "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
+    counted = "Anthropic API, context editing: trigger of input_tokens, which the server counts"
+    since = "counted"
+    at_first = ClearedUntil()
+    """Nothing is cleared and nothing was weighed."""
     trigger: int = 100_000
     keep: int = 3
     at_least: int = 0
@@ -103,11 +110,7 @@ class ClearToolUses(Measured):
     recomputed: bool = False
     placeholder: str = RESULT_CLEARED
 
-    def start(self, facts: SessionFacts) -> "ClearedUntil":  # noqa: ARG002
-        """Return that nothing is cleared and nothing was weighed."""
-        return ClearedUntil()
-
-    def step(self, state: "ClearedUntil", view: PolicyView) -> Decided:
+    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
         """Clear what may be cleared where the request is over the trigger."""
         value, signal = self.size(view)
         if self.recomputed and view.total:
@@ -135,7 +138,7 @@ class ClearToolUses(Measured):
         changes = replaced(view, old, "cleared", self.placeholder)
         return changes + without_inputs(view, old) if self.clear_inputs else changes
 
-    def _weighed(self, known: "ClearedUntil", border: int, view: PolicyView) -> "ClearedUntil":
+    def _weighed(self, known: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
         """Return what clearing all old results would free; only those that became old are looked at."""
         new = view.outputs[max(known.seen, known.cleared) : border]
         changes = self._cleared(view, new)
@@ -145,21 +148,6 @@ class ClearToolUses(Measured):
         )
 
 
-class ClearedUntil(NamedTuple):
-    """How far results are cleared, and what clearing more of them would free."""
-
-    cleared: int = 0
-    """The place of the first result that is not cleared."""
-    seen: int = 0
-    """The place before which all that is not cleared was weighed."""
-    able: int = 0
-    """How many of these may be cleared."""
-    freed: int = 0
-    """The tokens that this would free."""
-    changes: int | None = None
-    """``PolicyView.changes`` when they were weighed."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class LangChainClear(ClearToolUses):
     """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
@@ -167,17 +155,15 @@ class LangChainClear(ClearToolUses):
     With ``at_least`` the oldest results are cleared only until so many tokens are freed.
     """
 
-    preset: ClassVar[str] = "langchain.clear_tool_uses"
-    source: ClassVar[str] = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
-    counted: ClassVar[str] = (
-        "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
-    )
+    preset = "langchain.clear_tool_uses"
+    source = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
+    counted = "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
     measure: Measure = "estimated"
-    sticky: ClassVar[bool] = False
+    sticky = False
     recomputed: bool = True
     placeholder: str = LANGCHAIN_CLEARED
 
-    def step(self, state: "ClearedUntil", view: PolicyView) -> Decided:
+    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
         """Clear from the oldest on, with ``at_least`` only until so many tokens are freed."""
         if not self.at_least:
             return ClearToolUses.step(self, state, view)
@@ -200,16 +186,12 @@ class LangChainClear(ClearToolUses):
 class ClearThinking(Preset):
     """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
 
-    preset: ClassVar[str] = "anthropic.clear_thinking"
-    source: ClassVar[str] = (
-        "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
-    )
-    sticky: ClassVar[bool] = False
+    preset = "anthropic.clear_thinking"
+    source = "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
+    sticky = False
+    at_first = (0, ())
+    """How many items were looked at, and the reasoning of the newest turns."""
     keep: int = 1
-
-    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
-        """Return how many items were looked at, and the reasoning of the newest turns."""
-        return 0, ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
         """Drop the reasoning of older turns."""
@@ -228,13 +210,11 @@ class ClearThinking(Preset):
 class InspectEdit(AtWindow):
     """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
-    preset: ClassVar[str] = "inspect.compaction_edit"
-    source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
-    counted: ClassVar[str] = (
-        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    )
-    since: ClassVar[Since] = "counted"
-    able: ClassVar[str] = "older results and reasoning that may be cleared"
+    preset = "inspect.compaction_edit"
+    source = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
+    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    since = "counted"
+    able = "older results and reasoning that may be cleared"
     at: float = 0.9
     keep: int = 3
     """The newest results, which stay."""
@@ -268,18 +248,14 @@ class LearnClaudeCodeMicro(Preset):
     What was read from a file stays.
     """
 
-    preset: ClassVar[str] = "learn_claude_code.micro"
-    source: ClassVar[str] = (
-        "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT, PRESERVE_RESULT_TOOLS"
-    )
+    preset = "learn_claude_code.micro"
+    source = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT, PRESERVE_RESULT_TOOLS"
+    at_first = 0
+    """How many results were looked at: none."""
     keep: int = 3
     longest: int = 100
     """Characters up to which a result stays."""
     spared: tuple[str, ...] = ("read_file", "read")
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many results were looked at: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Clear the long ones of the results that are no longer among the newest."""
@@ -308,13 +284,3 @@ def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
 def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
     """Return the pieces of reasoning in a range of items."""
     return [one for one in range(first, until) if view.item(one).kind == "reasoning"]
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    OpenCodePrune,
-    ClearToolUses,
-    LangChainClear,
-    ClearThinking,
-    InspectEdit,
-    LearnClaudeCodeMicro,
-)

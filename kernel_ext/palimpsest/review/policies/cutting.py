@@ -7,7 +7,7 @@ call and its result are dropped together; system prompt and tools always stay.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import ClassVar, Literal
+from typing import Literal
 
 from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
 from palimpsest.review.policies.policy import (
@@ -17,9 +17,9 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
-    Since,
 )
 from palimpsest.review.policies.reducible import (
+    after_first_prompt,
     decided,
     dropped,
     gone_range,
@@ -48,16 +48,14 @@ class KeepEnds(Preset):
     than ``most`` events, so many are dropped that ``left`` are left over beside that prompt.
     """
 
-    preset: ClassVar[str] = "openhands.recent"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/recent_events_condenser.py"
-    sticky: ClassVar[bool] = False
+    preset = "openhands.recent"
+    source = "OpenHands 611629e, condenser/impl/recent_events_condenser.py"
+    sticky = False
+    at_first = (0, 0)
+    """The range of items that are dropped: none."""
     first: int = 1
     most: int = 100
     left: int = 100
-
-    def start(self, facts: SessionFacts) -> tuple[int, int]:  # noqa: ARG002
-        """Return the range of items that are dropped: none."""
-        return 0, 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Drop the middle where there are too many messages."""
@@ -75,9 +73,9 @@ class KeepEnds(Preset):
 class OpenHandsAmortized(KeepEnds):
     """OpenHands' amortised forgetting: over ``most`` events, half of them are dropped, so it seldom acts."""
 
-    preset: ClassVar[str] = "openhands.amortized"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/amortized_forgetting_condenser.py"
-    sticky: ClassVar[bool] = True
+    preset = "openhands.amortized"
+    source = "OpenHands 611629e, condenser/impl/amortized_forgetting_condenser.py"
+    sticky = True
     left: int = 50
 
 
@@ -126,10 +124,10 @@ class AtOverflow(Measured):
 class OpenHandsConversationWindow(AtOverflow):
     """OpenHands' conversation window: at an overflow the first prompt and the newest half of the events stay."""
 
-    preset: ClassVar[str] = "openhands.conversation_window"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
-    counted: ClassVar[str] = "OpenHands 611629e: the provider refuses the request as too long"
-    since: ClassVar[Since] = "counted"
+    preset = "openhands.conversation_window"
+    source = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
+    counted = "OpenHands 611629e: the provider refuses the request as too long"
+    since = "counted"
 
     def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
         """Return the first item of each event."""
@@ -137,9 +135,7 @@ class OpenHandsConversationWindow(AtOverflow):
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return the older half without what comes first, up to the first prompt."""
-        first = 1 + next(
-            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
-        )
+        first = after_first_prompt(view, starts)
         return middle(starts, first, max(1, (len(starts) - first) // 2))
 
 
@@ -150,13 +146,9 @@ class RooTruncate(AtOverflow):
     It acts over nine tenths of the window less the tokens of the answer. All results of one answer are one message.
     """
 
-    preset: ClassVar[str] = "roo.truncate"
-    source: ClassVar[str] = (
-        "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
-    )
-    counted: ClassVar[str] = (
-        "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
-    )
+    preset = "roo.truncate"
+    source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
+    counted = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     at: float = 0.9
     """The window less a buffer of a tenth."""
     reserve: int = ROO_ANSWER
@@ -182,22 +174,16 @@ class RooTruncate(AtOverflow):
 class InspectTrim(AtOverflow):
     """Inspect's CompactionTrim: near the window the first prompt stays, and of the rest the newest 80 per cent."""
 
-    preset: ClassVar[str] = "inspect.compaction_trim"
-    source: ClassVar[str] = (
-        "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
-    )
-    counted: ClassVar[str] = (
-        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    )
-    since: ClassVar[Since] = "counted"
+    preset = "inspect.compaction_trim"
+    source = "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
+    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    since = "counted"
     at: float = 0.9
     preserve: float = 0.8
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the oldest messages after the first prompt, more of them while the rest is too large."""
-        first = 1 + next(
-            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
-        )
+        first = after_first_prompt(view, starts)
         place, total = first, view.total
         for _ in range(PASSES):
             gone = int((len(starts) - place) * (1 - self.preserve))
@@ -215,12 +201,10 @@ class InspectTrim(AtOverflow):
 class OpenAITruncation(AtOverflow):
     """OpenAI's truncation ``auto``: over the window, messages are dropped from the front until the rest fits."""
 
-    preset: ClassVar[str] = "openai.truncation"
-    source: ClassVar[str] = (
-        "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
-    )
-    counted: ClassVar[str] = "OpenAI Responses API 2026: the server counts"
-    since: ClassVar[Since] = "counted"
+    preset = "openai.truncation"
+    source = "OpenAI Responses API 2026: truncation=auto (disabled by default: an error)"
+    counted = "OpenAI Responses API 2026: the server counts"
+    since = "counted"
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the oldest messages beyond the window."""
@@ -235,21 +219,16 @@ class LangChainTrim(Measured):
     default.
     """
 
-    preset: ClassVar[str] = "langchain.trim_messages"
-    source: ClassVar[str] = "LangChain 1.x, core/messages/utils.py: trim_messages"
-    counted: ClassVar[str] = (
-        "LangChain 1.x, core/messages/utils.py: trim_messages asks the token_counter that it is given"
-    )
+    preset = "langchain.trim_messages"
+    source = "LangChain 1.x, core/messages/utils.py: trim_messages"
+    counted = "LangChain 1.x, core/messages/utils.py: trim_messages asks the token_counter that it is given"
     measure: Measure = "estimated"
-    sticky: ClassVar[bool] = False
+    sticky = False
     max_tokens: int = 0
     """0: no limit."""
     strategy: Literal["last", "first"] = "last"
     start_on: str = ""
     """``user``: what stays begins with a prompt."""
-
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: what is dropped is seen in the view."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Drop what is beyond the limit."""
@@ -299,14 +278,3 @@ def fitting(view: PolicyView, starts: Sequence[int], most: int) -> int:
         total -= tokens_in(view, starts[place], starts[place + 1])
         place += 1
     return starts[place] if starts else view.count
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    KeepEnds,
-    OpenHandsAmortized,
-    OpenHandsConversationWindow,
-    RooTruncate,
-    InspectTrim,
-    OpenAITruncation,
-    LangChainTrim,
-)

@@ -6,7 +6,6 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from palimpsest.review.policies.clearing import without_inputs
 from palimpsest.review.policies.measured import AtWindow
@@ -15,8 +14,6 @@ from palimpsest.review.policies.policy import (
     Decided,
     PolicyView,
     Probe,
-    SessionFacts,
-    Since,
 )
 from palimpsest.review.policies.reducible import (
     call_of_result,
@@ -53,14 +50,12 @@ class ClineLegacy(AtWindow):
     three quarters where the request is twice too large.
     """
 
-    preset: ClassVar[str] = "cline.legacy"
-    source: ClassVar[str] = "Cline 3.x, core/context/context-management: duplicate file reads"
-    counted: ClassVar[str] = (
-        "Cline 3.x, core/context/context-management: the totals of the last API request"
-    )
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
-    able: ClassVar[str] = "older reads and messages that may be removed"
+    preset = "cline.legacy"
+    source = "Cline 3.x, core/context/context-management: duplicate file reads"
+    counted = "Cline 3.x, core/context/context-management: the totals of the last API request"
+    since = "nothing"
+    inclusive = True
+    able = "older reads and messages that may be removed"
     reserve: int = 40_000
     """Tokens of the window that are kept free."""
     enough: float = 0.3
@@ -105,14 +100,12 @@ class ClineLegacy(AtWindow):
 class DcpDeduplicate(Preset):
     """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
 
-    preset: ClassVar[str] = "dcp.deduplicate"
-    source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: deduplication"
+    preset = "dcp.deduplicate"
+    source = "Opencode-DCP fbd75bc, strategies: deduplication"
+    at_first = (0, ())
+    """How many results were looked at, and the newest of each call."""
     protected: tuple[str, ...] = ()
     """Beginnings of the names of tools whose results stay."""
-
-    def start(self, facts: SessionFacts) -> tuple[int, Known]:  # noqa: ARG002
-        """Return how many results were looked at, and the newest of each call."""
-        return 0, ()
 
     def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
         """Clear what was asked again."""
@@ -149,12 +142,10 @@ class DcpSupersedeWrites(Preset):
     rule that its documentation tells.
     """
 
-    preset: ClassVar[str] = "dcp.supersede_writes"
-    source: ClassVar[str] = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
-
-    def start(self, facts: SessionFacts) -> tuple[int, Known]:  # noqa: ARG002
-        """Return how many results were looked at, and the writes that no read followed."""
-        return 0, ()
+    preset = "dcp.supersede_writes"
+    source = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
+    at_first = (0, ())
+    """How many results were looked at, and the writes that no read followed."""
 
     def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
         """Clear the inputs of writes whose files were read."""
@@ -182,16 +173,12 @@ class DcpSupersedeWrites(Preset):
 class DcpPurgeErrors(Preset):
     """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
 
-    preset: ClassVar[str] = "dcp.purge_errors"
-    source: ClassVar[str] = (
-        "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
-    )
+    preset = "dcp.purge_errors"
+    source = "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
+    at_first = (0, ())
+    """How many results were looked at, and the failed ones whose calls are whole."""
     requests: int = 4
     protected: tuple[str, ...] = ()
-
-    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
-        """Return how many results were looked at, and the failed ones whose calls are whole."""
-        return 0, ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
         """Clear the inputs of calls that failed long enough ago."""
@@ -229,11 +216,3 @@ def without_texts(view: PolicyView, result: int) -> list[Change]:
     texts = [one for one in input_of(view, call).values() if isinstance(one, str)]
     more = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(one)) for one in texts)
     return shortened(view, call, view.chars(call) + more, "cleared")
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    ClineLegacy,
-    DcpDeduplicate,
-    DcpSupersedeWrites,
-    DcpPurgeErrors,
-)

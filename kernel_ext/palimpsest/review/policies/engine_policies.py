@@ -35,7 +35,6 @@ from palimpsest.review.policies.policy import (
     Decided,
     PolicyView,
     SessionFacts,
-    When,
 )
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import SUMMARY_TOKENS
@@ -48,8 +47,8 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 class EnginePolicy(Preset):
     """A context policy of the engine, with the numbers that were changed."""
 
-    sticky: ClassVar[bool] = False
-    when: ClassVar[When] = "both"
+    sticky = False
+    when = "both"
     base: ClassVar[Policy] = Policy()
     """The engine's preset."""
     window: int = 0

@@ -6,7 +6,7 @@ Read from Gemini CLI at the commit that each ``source`` names.
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from palimpsest.review.policies.policy import (
     Change,
@@ -14,7 +14,6 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
-    Since,
 )
 from palimpsest.review.policies.reducible import (
     BESIDE,
@@ -45,10 +44,8 @@ class GeminiTruncate(Preset):
     before. What other tools return stays, and what came with a picture.
     """
 
-    preset: ClassVar[str] = "gemini.truncate"
-    source: ClassVar[str] = (
-        "Gemini CLI 5411f11, scheduler/tool-executor.ts, getTruncateToolOutputThreshold"
-    )
+    preset = "gemini.truncate"
+    source = "Gemini CLI 5411f11, scheduler/tool-executor.ts, getTruncateToolOutputThreshold"
     window: int = 1_048_576
     """0 takes the recorded one; where none is known, the window is never full."""
     longest: int = 40_000
@@ -85,6 +82,23 @@ class GeminiTruncate(Preset):
         return is_shell(item.tool) or not has_media(view, index)
 
 
+class MaskedUntil(NamedTuple):
+    """How far results are masked, and what was weighed beyond the protected tokens."""
+
+    masked: int = 0
+    """The place of the first result that is not masked."""
+    beyond: int = 0
+    """The place before which all that is not masked was weighed."""
+    freed: int = 0
+    """The tokens of these."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were weighed."""
+    protected: int = 0
+    """The tokens of the results from there on."""
+    seen: int = 0
+    """How many results there were then."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class GeminiMask(Preset):
     """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
@@ -93,8 +107,10 @@ class GeminiMask(Preset):
     what its tools in ``spared`` returned.
     """
 
-    preset: ClassVar[str] = "gemini.mask"
-    source: ClassVar[str] = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
+    preset = "gemini.mask"
+    source = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
+    at_first = MaskedUntil()
+    """Nothing is masked and nothing was weighed."""
     protect: int = 50_000
     minimum: int = 30_000
     preview_chars: int = 250
@@ -103,11 +119,7 @@ class GeminiMask(Preset):
     """Lines of head and of tail that stay of what a shell returned, whole where it has not more than these."""
     spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
 
-    def start(self, facts: SessionFacts) -> "MaskedUntil":  # noqa: ARG002
-        """Return that nothing is masked and nothing was weighed."""
-        return MaskedUntil()
-
-    def step(self, state: "MaskedUntil", view: PolicyView) -> Decided:
+    def step(self, state: MaskedUntil, view: PolicyView) -> Decided:
         """Mask what lies beyond the protected tokens, if it is enough."""
         # What was beyond them stays beyond, unless something else was shown otherwise since.
         known = view.changes is not None and view.changes == state.changes
@@ -146,7 +158,7 @@ class GeminiMask(Preset):
             and item.tool not in self.spared
         )
 
-    def _weighed(self, known: "MaskedUntil", view: PolicyView) -> "MaskedUntil":
+    def _weighed(self, known: MaskedUntil, view: PolicyView) -> MaskedUntil:
         """Return where the protected tokens begin now; only results that are new or leave them are looked at.
 
         A result that an earlier policy of a pipeline shortened is as long as it left it.
@@ -169,23 +181,6 @@ class GeminiMask(Preset):
         return MaskedUntil(known.masked, beyond, freed, view.changes, protected, sent)
 
 
-class MaskedUntil(NamedTuple):
-    """How far results are masked, and what was weighed beyond the protected tokens."""
-
-    masked: int = 0
-    """The place of the first result that is not masked."""
-    beyond: int = 0
-    """The place before which all that is not masked was weighed."""
-    freed: int = 0
-    """The tokens of these."""
-    changes: int | None = None
-    """``PolicyView.changes`` when they were weighed."""
-    protected: int = 0
-    """The tokens of the results from there on."""
-    seen: int = 0
-    """How many results there were then."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class GeminiCompress(CutAtTokens):
     """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
@@ -195,14 +190,12 @@ class GeminiCompress(CutAtTokens):
     ``gemini.truncate`` cuts them, whatever tool they are of.
     """
 
-    preset: ClassVar[str] = "gemini.compress"
-    source: ClassVar[str] = "Gemini CLI 5411f11, context/chatCompressionService.ts"
-    counted: ClassVar[str] = (
-        "Gemini CLI 5411f11, context/chatCompressionService.ts: getLastPromptTokenCount"
-    )
-    with_answer: ClassVar[bool] = False
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
+    preset = "gemini.compress"
+    source = "Gemini CLI 5411f11, context/chatCompressionService.ts"
+    counted = "Gemini CLI 5411f11, context/chatCompressionService.ts: getLastPromptTokenCount"
+    with_answer = False
+    since = "nothing"
+    inclusive = True
     window: int = 1_048_576
     at: float = 0.5
     keep_share: float = 0.3
@@ -266,6 +259,3 @@ def has_media(view: PolicyView, result: int) -> bool:
         return False
     after = view.item(result + 1)
     return after.kind == "media" and after.group == view.item(result).group
-
-
-PRESETS: tuple[type[Preset], ...] = (GeminiTruncate, GeminiMask, GeminiCompress)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
@@ -35,8 +34,8 @@ class OpenClawCacheTtl(Preset):
     Images older than ``image_turns`` turns go before the first request of any turn.
     """
 
-    preset: ClassVar[str] = "openclaw.cache_ttl"
-    source: ClassVar[str] = "OpenClaw 2026.2, agents/pi-extensions/context-pruning"
+    preset = "openclaw.cache_ttl"
+    source = "OpenClaw 2026.2, agents/pi-extensions/context-pruning"
     window: int = 200_000
     ttl_seconds: float = 300
     soft: float = 0.3
@@ -128,18 +127,13 @@ class ClaudeCodeMicrocompact(Preset):
     from 2.1.112 on none is left that asks for a pause.
     """
 
-    preset: ClassVar[str] = "claude_code.microcompact"
-    source: ClassVar[str] = (
-        "Claude Code 2.1.96, its published cli.js: gapThresholdMinutes 60, keepRecent 5"
-    )
-    third_party: ClassVar[bool] = True
+    preset = "claude_code.microcompact"
+    source = "Claude Code 2.1.96, its published cli.js: gapThresholdMinutes 60, keepRecent 5"
+    third_party = True
     idle_seconds: float = 3_600
     keep: int = 5
     tools: tuple[str, ...] = COMPACTABLE
     """Tools whose results may be cleared, in small letters."""
-
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: what is cleared is seen in the view."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Clear after a pause."""
@@ -161,6 +155,3 @@ def since_request_before(view: PolicyView, seconds: float) -> Probe:
     """Return how long no request was sent, beside the pause after which a rule acts; 0 where times are not known."""
     gap = view.gap_seconds or 0.0
     return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)
-
-
-PRESETS: tuple[type[Preset], ...] = (OpenClawCacheTtl, ClaudeCodeMicrocompact)

@@ -26,8 +26,6 @@ OPEN = "a call that waits for its result stays"
 LONGER = "what stands in the place of an item is not longer than the item"
 STICKY = "what a sticky policy decided, it does not take back by itself"
 JSON = "what it remembers can be written as JSON"
-LAWS = (TWICE, KNOWN, STATE, PAIRED, PINNED, OPEN, LONGER, STICKY, JSON)
-"""All of them, as the end of the sentence that names a breach."""
 STATES = frozenset(get_args(ItemState)) - {"reverted"}
 PLACEHOLDER_CHARS = 80
 """The longest placeholder of the presets, which may be longer than a very short result."""

@@ -5,9 +5,8 @@ Rules and numbers follow spec/review.md 2.1, read from the projects at the versi
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
-from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import (
     border_of_newest,
     call_of_result,
@@ -36,21 +35,19 @@ class SweAgentLastN(Preset):
     observations always stay or never do.
     """
 
-    preset: ClassVar[str] = "sweagent.last_n"
-    source: ClassVar[str] = (
+    preset = "sweagent.last_n"
+    source = (
         "SWE-agent 3ea751c, agent/history_processors.py: LastNObservations, TagToolCallObservations"
     )
-    sticky: ClassVar[bool] = False
+    sticky = False
+    at_first = (0, 0)
+    """How many observations are elided and how many were looked at: none."""
     n: int = 5
     polling: int = 1
     always_keep: tuple[str, ...] = ()
     """Tools tagged ``keep_output``."""
     always_remove: tuple[str, ...] = ()
     """Tools tagged ``remove_output``."""
-
-    def start(self, facts: SessionFacts) -> tuple[int, int]:  # noqa: ARG002
-        """Return how many observations are elided and how many were looked at: none."""
-        return 0, 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
         """Elide the observations that are no longer among the newest."""
@@ -86,17 +83,13 @@ class SweAgentClosedWindow(Preset):
     out, as SWE-agent does.
     """
 
-    preset: ClassVar[str] = "sweagent.closed_window"
-    source: ClassVar[str] = (
-        "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
-    )
-    sticky: ClassVar[bool] = False
+    preset = "sweagent.closed_window"
+    source = "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
+    sticky = False
+    at_first = (0, ())
+    """How many items were looked at, and the views of files that they hold, the oldest first."""
     results: bool = False
     """The results of tool calls count as well."""
-
-    def start(self, facts: SessionFacts) -> tuple[int, tuple[tuple[str, int], ...]]:  # noqa: ARG002
-        """Return how many items were looked at, and the views of files that they hold, the oldest first."""
-        return 0, ()
 
     def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
         """Close the older views of files that were viewed again, and open those whose newer one was reverted."""
@@ -137,15 +130,13 @@ class SweAgentClosedWindow(Preset):
 class SweAgentRemoveRegex(Preset):
     """SWE-agent's remove_regex: what matches a pattern is taken out of all but the newest ``keep`` texts."""
 
-    preset: ClassVar[str] = "sweagent.remove_regex"
-    source: ClassVar[str] = "SWE-agent 3ea751c, agent/history_processors.py: RemoveRegex"
-    sticky: ClassVar[bool] = False
+    preset = "sweagent.remove_regex"
+    source = "SWE-agent 3ea751c, agent/history_processors.py: RemoveRegex"
+    sticky = False
+    at_first = 0
+    """How many items were looked at: none."""
     remove: tuple[str, ...] = ("<diff>.*</diff>",)
     keep: int = 0
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many items were looked at: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Take the matches out of the texts that are no longer among the newest."""
@@ -166,16 +157,14 @@ class SweAgentRemoveRegex(Preset):
 class MaskWindow(Preset):
     """Observation masking: all but the newest ``n`` observations become a placeholder before every request."""
 
-    preset: ClassVar[str] = "complexity_trap.mask"
-    source: ClassVar[str] = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
-    sticky: ClassVar[bool] = False
+    preset = "complexity_trap.mask"
+    source = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
+    sticky = False
+    at_first = 0
+    """How many observations are masked: none."""
     n: int = 10
     placeholder: str = ""
     """Empty: the count of lines that SWE-agent writes."""
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many observations are masked: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Mask the observations that are no longer among the newest."""
@@ -206,8 +195,8 @@ class OpenHandsMask(MaskWindow):
     A message is an event, too, and so is each call: of a session of single calls half as many observations stay.
     """
 
-    preset: ClassVar[str] = "openhands.observation_masking"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
+    preset = "openhands.observation_masking"
+    source = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
     n: int = 100
     placeholder: str = MASKED
 
@@ -229,17 +218,15 @@ class OpenHandsBrowserOutput(Preset):
     In the place of the others stand the address and ``placeholder``.
     """
 
-    preset: ClassVar[str] = "openhands.browser_output"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
-    sticky: ClassVar[bool] = False
+    preset = "openhands.browser_output"
+    source = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
+    sticky = False
+    at_first = (0, ())
+    """How many results were looked at, and those of a browser."""
     n: int = 1
     tool: str = "brows"
     """What the name of a tool that browses contains."""
     placeholder: str = "Content omitted"
-
-    def start(self, facts: SessionFacts) -> tuple[int, tuple[int, ...]]:  # noqa: ARG002
-        """Return how many results were looked at, and those of a browser."""
-        return 0, ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
         """Mask the pages that are no longer among the newest."""
@@ -274,13 +261,3 @@ def _closed(view: PolicyView, index: int) -> list[Change]:
     note = f"Outdated window with {len(lines)} lines omitted...\n"
     text = text[: lines[0].start()] + note + text[lines[-1].end() :]
     return replaced(view, [index], "masked", text)
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    SweAgentLastN,
-    SweAgentClosedWindow,
-    SweAgentRemoveRegex,
-    MaskWindow,
-    OpenHandsMask,
-    OpenHandsBrowserOutput,
-)

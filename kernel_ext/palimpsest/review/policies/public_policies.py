@@ -1,12 +1,11 @@
 """The namespace ``palimpsest.policies``: what policies there are, and the decisions of one's own."""
 
-from typing import Any
-
+from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.policies import decisions, registry
 from palimpsest.review.policies.policy import Change, ContextPolicy, Probe
 
 
-class PolicyNames:
+class PolicyNames(ShownAsTable):
     """The context policies that are known, as a table, by name, and the decisions of one's own.
 
     Shown in a cell, it is the table of ``list()``.
@@ -23,17 +22,10 @@ class PolicyNames:
     Probe = Probe
     ContextPolicy = ContextPolicy
 
-    def _repr_html_(self) -> str:
-        return registry.list().html
-
-    def _repr_markdown_(self) -> str:
-        return registry.list().markdown
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
-        printer.text(registry.list().text)
-
-    def __str__(self) -> str:
-        return registry.list().text
+    @property
+    def table(self) -> ReportTable:
+        """The table of all policies."""
+        return registry.list()
 
 
 policies = PolicyNames()

@@ -1,6 +1,6 @@
 """The context policies that are known by name: a table of them, and each with its own numbers.
 
-Every module of this folder that has a tuple ``PRESETS`` adds to them.
+Every subclass of ``Preset`` in a module of this folder that states its own name is one of them.
 """
 
 import pkgutil
@@ -41,9 +41,17 @@ def presets() -> tuple[type[Preset], ...]:
     package = import_module(__package__)
     found: dict[tuple[str, str], type[Preset]] = {}
     for module in pkgutil.iter_modules(package.__path__, f"{__package__}."):
-        for one in getattr(import_module(module.name), "PRESETS", ()):
+        import_module(module.name)
+    for one in _subclasses(Preset):
+        if one.__module__.startswith(f"{__package__}.") and "preset" in vars(one):
             found[one.preset, version_of(one)] = one
     return tuple(found[key] for key in sorted(found))
+
+
+def _subclasses(preset: type[Preset]) -> Iterator[type[Preset]]:
+    for one in preset.__subclasses__():
+        yield one
+        yield from _subclasses(one)
 
 
 def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``

@@ -30,6 +30,8 @@ class Preset:
     when: ClassVar[When] = "request"
     counted: ClassVar[str] = ""
     """Where the original counts the tokens that it compares with its threshold; empty where it compares others."""
+    at_first: ClassVar[Any] = None
+    """Its state before the first request, where that is the same for all sessions."""
     sliders: ClassVar[tuple[str, ...]] = ()
     """The numbers that a view offers first; empty leaves the choice to it."""
     smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
@@ -77,9 +79,9 @@ class Preset:
         window: int = getattr(self, "window", 0)
         return (facts.assumed if window == own else 0) or window
 
-    def start(self, facts: SessionFacts) -> Any:
+    def start(self, facts: SessionFacts) -> Any:  # noqa: ARG002
         """Return its state before the first request."""
-        raise NotImplementedError
+        return self.at_first
 
     def step(self, state: Any, view: PolicyView) -> Decided:
         """Return what it decides at a request."""

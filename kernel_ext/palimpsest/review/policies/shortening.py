@@ -49,10 +49,8 @@ class ShortenedResults(Preset):
     note_chars: int = 60
     """Characters of the note between head and tail."""
     state: ClassVar[ItemState] = "truncated"
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many results were looked at: none."""
-        return 0
+    at_first = 0
+    """How many results were looked at: none."""
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Shorten the long ones of the new results."""
@@ -72,8 +70,8 @@ class ShortenedResults(Preset):
 class MiniSweAgentOutput(ShortenedResults):
     """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
 
-    preset: ClassVar[str] = "mini_swe_agent.output"
-    source: ClassVar[str] = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
+    preset = "mini_swe_agent.output"
+    source = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
     longest: int = 9_999
     """Characters up to which an output is shown whole; one of 10,000 is not."""
     note_chars: int = 564
@@ -83,8 +81,8 @@ class MiniSweAgentOutput(ShortenedResults):
 class SmolagentsOutput(ShortenedResults):
     """Smolagents shows 20,000 characters of an output: half of them from its head, half from its tail."""
 
-    preset: ClassVar[str] = "smolagents.output"
-    source: ClassVar[str] = "smolagents 1.x, utils.py: MAX_LENGTH_TRUNCATE_CONTENT"
+    preset = "smolagents.output"
+    source = "smolagents 1.x, utils.py: MAX_LENGTH_TRUNCATE_CONTENT"
     longest: int = 20_000
     kept: int = 20_000
     note_chars: int = 72
@@ -98,8 +96,10 @@ class DeepAgentsOffload(Preset):
     themselves.
     """
 
-    preset: ClassVar[str] = "deepagents.offload"
-    source: ClassVar[str] = "deepagents 23b83ad, middleware/filesystem.py"
+    preset = "deepagents.offload"
+    source = "deepagents 23b83ad, middleware/filesystem.py"
+    at_first = 0
+    """How many items were looked at: none."""
     result_tokens: int = 20_000
     prompt_tokens: int = 50_000
     lines: int = 5
@@ -117,10 +117,6 @@ class DeepAgentsOffload(Preset):
         "edit",
         "write",
     )
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many items were looked at: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Offload the long ones of the new items."""
@@ -159,14 +155,12 @@ class DeepAgentsTruncateArgs(Measured):
     input is cut by itself. It is made anew for each request, from inputs that are whole.
     """
 
-    preset: ClassVar[str] = "deepagents.truncate_args"
-    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
-    counted: ClassVar[str] = (
-        "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
-    )
-    inclusive: ClassVar[bool] = True
+    preset = "deepagents.truncate_args"
+    source = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
+    counted = "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
+    inclusive = True
     measure: Measure = "estimated"
-    sticky: ClassVar[bool] = False
+    sticky = False
     window: int = 200_000
     """0 takes the recorded one; where none is known, messages are counted."""
     at: float = 0.85
@@ -235,14 +229,12 @@ class DeepAgentsTruncateArgs(Measured):
 class StrandsOffload(Preset):
     """Strands' ContextOffloader: a result over 2,500 tokens shows its first 1,000 and is stored elsewhere."""
 
-    preset: ClassVar[str] = "strands.offload"
-    source: ClassVar[str] = "Strands Agents SDK 1.x, ContextOffloader: 2,500 and 1,000 tokens"
+    preset = "strands.offload"
+    source = "Strands Agents SDK 1.x, ContextOffloader: 2,500 and 1,000 tokens"
+    at_first = 0
+    """How many results were looked at: none."""
     longest: int = 2_500
     kept: int = 1_000
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many results were looked at: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Offload the long ones of the new results."""
@@ -263,17 +255,15 @@ class StrandsOffload(Preset):
 class OpenAIAgentsTrimmer(Preset):
     """OpenAI Agents' ToolOutputTrimmer: results over 500 characters of older turns show the first 200."""
 
-    preset: ClassVar[str] = "openai_agents.tool_output_trimmer"
-    source: ClassVar[str] = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
-    sticky: ClassVar[bool] = False
+    preset = "openai_agents.tool_output_trimmer"
+    source = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
+    sticky = False
+    at_first = 0
+    """How many results were looked at: none."""
     turns: int = 2
     """The newest turns, whose results stay."""
     longest: int = 500
     preview: int = 200
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return how many results were looked at: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Trim the long results of the turns that are no longer among the newest."""
@@ -294,13 +284,3 @@ class OpenAIAgentsTrimmer(Preset):
             tool=item.tool or "unknown_tool", chars=item.chars, preview=self.preview
         )
         return shortened(view, index, len(note) + self.preview)
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    MiniSweAgentOutput,
-    SmolagentsOutput,
-    DeepAgentsOffload,
-    DeepAgentsTruncateArgs,
-    StrandsOffload,
-    OpenAIAgentsTrimmer,
-)

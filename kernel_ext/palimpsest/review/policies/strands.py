@@ -7,7 +7,6 @@ messages.
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from palimpsest.review.policies.measured import AtWindow, in_own_tokens
 from palimpsest.review.policies.policy import (
@@ -15,9 +14,6 @@ from palimpsest.review.policies.policy import (
     Decided,
     PolicyView,
     Probe,
-    SessionFacts,
-    Since,
-    When,
 )
 from palimpsest.review.policies.reducible import (
     decided,
@@ -44,17 +40,14 @@ class StrandsSlidingWindow(Preset):
     before every so many requests as well.
     """
 
-    preset: ClassVar[str] = "strands.sliding_window"
-    source: ClassVar[str] = (
+    preset = "strands.sliding_window"
+    source = (
         "Strands Agents SDK 1.62, sliding_window_conversation_manager.py: window_size, per_turn"
     )
-    when: ClassVar[When] = "both"
+    when = "both"
     messages: int = 40
     per_turn: int = 0
     """Requests after which it looks within a turn, too; 0: only at the end of turns."""
-
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state: what was dropped is seen in the view."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
         """Drop what is older than the newest messages."""
@@ -78,11 +71,11 @@ class StrandsTruncateResults(AtWindow):
     prompt stands first. Each is done anew until the request fits.
     """
 
-    preset: ClassVar[str] = "strands.truncate_results"
-    source: ClassVar[str] = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
-    counted: ClassVar[str] = "Strands Agents SDK 1.62: the provider refuses the request as too long"
-    since: ClassVar[Since] = "counted"
-    able: ClassVar[str] = "results that may be shortened and messages that may be dropped"
+    preset = "strands.truncate_results"
+    source = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
+    counted = "Strands Agents SDK 1.62: the provider refuses the request as too long"
+    since = "counted"
+    able = "results that may be shortened and messages that may be dropped"
     at: float = 1.0
     """Share of the window over which a request is too large."""
     kept: int = 400
@@ -162,6 +155,3 @@ def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int 
         if not is_result(view, turns[one]) and is_result(view, turns[one + 1])
     )
     return next(prompts, next(calls, None))
-
-
-PRESETS: tuple[type[Preset], ...] = (StrandsSlidingWindow, StrandsTruncateResults)

@@ -8,7 +8,7 @@ where a project would summarise them as well.
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from palimpsest.review.policies.measured import REPORTED, Measure, Measured
 from palimpsest.review.policies.policy import (
@@ -18,8 +18,6 @@ from palimpsest.review.policies.policy import (
     PolicyView,
     Probe,
     SessionFacts,
-    Since,
-    When,
     none_of,
 )
 from palimpsest.review.policies.reducible import (
@@ -35,7 +33,6 @@ from palimpsest.review.policies.reducible import (
     tokens_in,
     with_partners,
 )
-from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.tool_calls import changes_file, is_read, path_of
 
 SUMMARY_TOKENS = 1_500
@@ -183,14 +180,12 @@ class PiCompact(CutAtTokens):
     Within a turn it acts only over the whole window, where the provider refuses a request.
     """
 
-    preset: ClassVar[str] = "pi.compact"
-    source: ClassVar[str] = (
+    preset = "pi.compact"
+    source = (
         "pi 83378aa, core/agent-session.ts, core/compaction.ts: reserveTokens, keepRecentTokens"
     )
-    counted: ClassVar[str] = (
-        "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
-    )
-    when: ClassVar[When] = "both"
+    counted = "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
+    when = "both"
     reserve: int = 16_384
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
@@ -207,9 +202,9 @@ class PiCompact(CutAtTokens):
 class OpenClawCompact(PiCompact):
     """OpenClaw's compaction: pi's, with at least 20,000 tokens free."""
 
-    preset: ClassVar[str] = "openclaw.compact"
-    source: ClassVar[str] = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
-    counted: ClassVar[str] = "OpenClaw 2026.2, as pi does: calculateContextTokens"
+    preset = "openclaw.compact"
+    source = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
+    counted = "OpenClaw 2026.2, as pi does: calculateContextTokens"
     reserve: int = 20_000
 
 
@@ -220,15 +215,13 @@ class OpenCodeCompact(CutAtTokens):
     The newest turns stay that fit, and of the turn before them its newest messages; where nothing fits, nothing stays.
     """
 
-    preset: ClassVar[str] = "opencode.compact"
-    source: ClassVar[str] = (
+    preset = "opencode.compact"
+    source = (
         "OpenCode 31e22f65, session/overflow.ts: usable; session/compaction.ts: select, splitTurn"
     )
-    counted: ClassVar[str] = (
-        "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
-    )
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
+    counted = "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
+    since = "nothing"
+    inclusive = True
     reserve: int = 52_000
     """The longest answer, 32,000 tokens, and 20,000 more; of a model with a limit of its input it is 20,000 of that."""
     keep: int = 15_000
@@ -254,11 +247,9 @@ class OpenCodeCompactV2(CutAtTokens):
     These stay as text, in which a result has 2,000 characters at most.
     """
 
-    preset: ClassVar[str] = "opencode.compact_v2"
-    source: ClassVar[str] = (
-        "OpenCode 31e22f65, core/session/compaction.ts: compactIfNeeded, select, serialize"
-    )
-    counted: ClassVar[str] = (
+    preset = "opencode.compact_v2"
+    source = "OpenCode 31e22f65, core/session/compaction.ts: compactIfNeeded, select, serialize"
+    counted = (
         "OpenCode 31e22f65, core/session/compaction.ts: estimate of system, messages and tools"
     )
     measure: Measure = "estimated"
@@ -303,15 +294,13 @@ class ClaudeCodeAuto(CutAtTokens):
     It acts at the window less 20,000 tokens for the answer and 13,000 more. A file over 5,000 tokens is named only.
     """
 
-    preset: ClassVar[str] = "claude_code.auto"
-    source: ClassVar[str] = (
+    preset = "claude_code.auto"
+    source = (
         "Claude Code 2.1.112, its published cli.js: isAboveAutoCompactThreshold, 13000, 5 and 5000"
     )
-    counted: ClassVar[str] = (
-        "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
-    )
-    third_party: ClassVar[bool] = True
-    inclusive: ClassVar[bool] = True
+    counted = "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
+    third_party = True
+    inclusive = True
     reserve: int = 33_000
     """The longest answer, 20,000 tokens at most, and 13,000 more."""
     keep: int = 0
@@ -356,14 +345,12 @@ class CodexCompact(CutAtTokens):
     The oldest of these prompts is cut to what is left of them.
     """
 
-    preset: ClassVar[str] = "codex.compact"
-    source: ClassVar[str] = (
+    preset = "codex.compact"
+    source = (
         "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS; auto_compact_token_limit"
     )
-    counted: ClassVar[str] = (
-        "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
-    )
-    inclusive: ClassVar[bool] = True
+    counted = "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
+    inclusive = True
     window: int = 272_000
     at: float = 0.9
     keep: int = 0
@@ -409,13 +396,3 @@ class CodexCompact(CutAtTokens):
 def answers_with_results(view: PolicyView, state: SummaryState) -> list[int]:
     """Return the first shown item of each message, a result being part of the answer that called it."""
     return [one for one in shown_turns(view, state.gone) if not is_result(view, one)]
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    PiCompact,
-    OpenClawCompact,
-    OpenCodeCompact,
-    OpenCodeCompactV2,
-    ClaudeCodeAuto,
-    CodexCompact,
-)

@@ -5,13 +5,11 @@ Rules and numbers follow spec/review.md 2.2, read from the projects at the versi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from palimpsest.review.policies.cutting import ROO_ANSWER
 from palimpsest.review.policies.measured import Measure
-from palimpsest.review.policies.policy import PolicyView, Probe, Since
-from palimpsest.review.policies.reducible import shown_messages
-from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.policy import PolicyView, Probe
+from palimpsest.review.policies.reducible import after_first_prompt, shown_messages
 from palimpsest.review.policies.summarising import CutAtTokens, SummaryState
 
 
@@ -38,15 +36,11 @@ class AnthropicCompact(SummariseAll):
     The API takes no trigger below 50,000.
     """
 
-    preset: ClassVar[str] = "anthropic.compact"
-    source: ClassVar[str] = (
-        "Anthropic API, compact_20260112: input_tokens 150,000, once that is reached"
-    )
-    counted: ClassVar[str] = (
-        "Anthropic API, compact_20260112: input_tokens, which the server counts"
-    )
-    since: ClassVar[Since] = "counted"
-    inclusive: ClassVar[bool] = True
+    preset = "anthropic.compact"
+    source = "Anthropic API, compact_20260112: input_tokens 150,000, once that is reached"
+    counted = "Anthropic API, compact_20260112: input_tokens, which the server counts"
+    since = "counted"
+    inclusive = True
     trigger: int = 150_000
 
 
@@ -54,15 +48,13 @@ class AnthropicCompact(SummariseAll):
 class AnthropicSdkCompaction(SummariseAll):
     """Anthropic's CompactionControl in its SDK, since removed: the same on the client, at 100,000 tokens."""
 
-    preset: ClassVar[str] = "anthropic_sdk.compaction_control"
-    source: ClassVar[str] = (
+    preset = "anthropic_sdk.compaction_control"
+    source = (
         "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: _check_and_compact, DEFAULT_THRESHOLD"
     )
-    counted: ClassVar[str] = (
-        "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: usage of the last message, with its answer"
-    )
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
+    counted = "Anthropic SDK 0.84.0, lib/tools/_beta_runner.py: usage of the last message, with its answer"
+    since = "nothing"
+    inclusive = True
     trigger: int = 100_000
 
 
@@ -74,12 +66,12 @@ class OpenAICompact(SummariseAll):
     the window: ``trigger=0 at=0.9``.
     """
 
-    preset: ClassVar[str] = "openai.compact"
-    source: ClassVar[str] = (
+    preset = "openai.compact"
+    source = (
         "OpenAI Agents SDK 0.24.0, sandbox/capabilities/compaction.py: _DEFAULT_COMPACT_THRESHOLD"
     )
-    counted: ClassVar[str] = "OpenAI Responses API 2026: compact_threshold, which the server counts"
-    since: ClassVar[Since] = "counted"
+    counted = "OpenAI Responses API 2026: compact_threshold, which the server counts"
+    since = "counted"
     window: int = 272_000
     trigger: int = 240_000
 
@@ -88,9 +80,9 @@ class OpenAICompact(SummariseAll):
 class LearnClaudeCodeAuto(SummariseAll):
     """Learn-claude-code's auto-compaction: over 50,000 tokens a summary replaces the conversation."""
 
-    preset: ClassVar[str] = "learn_claude_code.auto"
-    source: ClassVar[str] = "shareAI-lab/learn-claude-code, lesson s06: THRESHOLD = 50000"
-    counted: ClassVar[str] = (
+    preset = "learn_claude_code.auto"
+    source = "shareAI-lab/learn-claude-code, lesson s06: THRESHOLD = 50000"
+    counted = (
         "shareAI-lab/learn-claude-code, lesson s06: estimate_tokens, a quarter of the characters"
     )
     measure: Measure = "estimated"
@@ -104,11 +96,9 @@ class RooCondense(SummariseAll):
     A profile may act earlier: at a share ``at`` of the window, from 0.05 on, and then at that share already.
     """
 
-    preset: ClassVar[str] = "roo.condense"
-    source: ClassVar[str] = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE 0.1"
-    counted: ClassVar[str] = (
-        "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
-    )
+    preset = "roo.condense"
+    source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE 0.1"
+    counted = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
     reserve: int = ROO_ANSWER
     """Tokens kept free for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     buffer: float = 0.1
@@ -125,12 +115,10 @@ class RooCondense(SummariseAll):
 class GooseCompact(SummariseAll):
     """Goose's compaction: over 80 per cent of the window a summary replaces all but the newest prompt."""
 
-    preset: ClassVar[str] = "goose.compact"
-    source: ClassVar[str] = "goose 1.x, context_mgmt: GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
-    counted: ClassVar[str] = (
-        "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
-    )
-    since: ClassVar[Since] = "nothing"
+    preset = "goose.compact"
+    source = "goose 1.x, context_mgmt: GOOSE_AUTO_COMPACT_THRESHOLD 0.8"
+    counted = "goose 1.x, context_mgmt/mod.rs: the total_tokens of the session, which the provider reported"
+    since = "nothing"
     at: float = 0.8
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
@@ -144,29 +132,14 @@ class GooseCompact(SummariseAll):
 class InspectSummary(SummariseAll):
     """Inspect's CompactionSummary: over nine tenths of the window a summary replaces all but the first prompt."""
 
-    preset: ClassVar[str] = "inspect.compaction_summary"
-    source: ClassVar[str] = "Inspect 499e615, model/_compaction: CompactionSummary, threshold 0.9"
-    counted: ClassVar[str] = (
-        "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
-    )
-    since: ClassVar[Since] = "counted"
+    preset = "inspect.compaction_summary"
+    source = "Inspect 499e615, model/_compaction: CompactionSummary, threshold 0.9"
+    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    since = "counted"
     at: float = 0.9
 
     def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
         """Return all items after the first prompt."""
         starts = shown_messages(view)
-        first = next(
-            (place for place, one in enumerate(starts) if view.item(one).kind == "user"), 0
-        )
-        return range(starts[first + 1], cut) if len(starts) > first + 1 else ()
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    AnthropicCompact,
-    AnthropicSdkCompaction,
-    OpenAICompact,
-    LearnClaudeCodeAuto,
-    RooCondense,
-    GooseCompact,
-    InspectSummary,
-)
+        first = after_first_prompt(view, starts)
+        return range(starts[first], cut) if len(starts) > first else ()

@@ -7,7 +7,6 @@ event of a project is counted as a message of the provider.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
 
 from palimpsest.review.policies.cutting import SYSTEM_EVENT, first_events, middle
 from palimpsest.review.policies.measured import in_own_tokens
@@ -16,9 +15,6 @@ from palimpsest.review.policies.policy import (
     Decided,
     PolicyView,
     Probe,
-    SessionFacts,
-    Since,
-    When,
 )
 from palimpsest.review.policies.reducible import (
     is_prompt,
@@ -51,8 +47,8 @@ class OpenHandsLlm(Summarise):
     Events are the system prompt, messages, calls, results and the summary. The first prompt stays in any case.
     """
 
-    preset: ClassVar[str] = "openhands.llm"
-    source: ClassVar[str] = "OpenHands 611629e, condenser/impl/llm_summarizing_condenser.py"
+    preset = "openhands.llm"
+    source = "OpenHands 611629e, condenser/impl/llm_summarizing_condenser.py"
     first: int = 1
     """The first events, which stay; the system prompt is one."""
     most: int = 100
@@ -82,10 +78,8 @@ class OpenHandsLlm(Summarise):
 class OpenHandsLlmV1(OpenHandsLlm):
     """OpenHands' condenser in its SDK: over 240 events, with the first two and half of the events staying."""
 
-    preset: ClassVar[str] = "openhands.llm_v1"
-    source: ClassVar[str] = (
-        "OpenHands SDK 1.x (611629e), LLMSummarizingCondenser: 240, keep_first 2"
-    )
+    preset = "openhands.llm_v1"
+    source = "OpenHands SDK 1.x (611629e), LLMSummarizingCondenser: 240, keep_first 2"
     first: int = 2
     most: int = 240
 
@@ -94,15 +88,11 @@ class OpenHandsLlmV1(OpenHandsLlm):
 class LangChainSummarise(Summarise):
     """LangChain's summarisation: at a number of tokens, the newest 20 messages stay."""
 
-    preset: ClassVar[str] = "langchain.summarization"
-    source: ClassVar[str] = (
-        "LangChain 1.x, SummarizationMiddleware: keep 20 messages; the trigger is its guide's example"
-    )
-    counted: ClassVar[str] = (
-        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    )
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
+    preset = "langchain.summarization"
+    source = "LangChain 1.x, SummarizationMiddleware: keep 20 messages; the trigger is its guide's example"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    since = "nothing"
+    inclusive = True
     trigger: int = 4_000
     messages: int = 20
 
@@ -120,11 +110,9 @@ class LangChainSummarise(Summarise):
 class DeepAgentsSummariseMessages(LangChainSummarise):
     """Deepagents' summarisation for a model of unknown window: at 170,000 tokens the newest six messages stay."""
 
-    preset: ClassVar[str] = "deepagents.summarization_messages"
-    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
-    counted: ClassVar[str] = (
-        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    )
+    preset = "deepagents.summarization_messages"
+    source = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
     trigger: int = 170_000
     messages: int = 6
 
@@ -133,13 +121,11 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
 class DeepAgentsSummarise(CutAtTokens):
     """Deepagents' summarisation: at 85 per cent of the window, a tenth of the window stays."""
 
-    preset: ClassVar[str] = "deepagents.summarization"
-    source: ClassVar[str] = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
-    counted: ClassVar[str] = (
-        "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
-    )
-    since: ClassVar[Since] = "nothing"
-    inclusive: ClassVar[bool] = True
+    preset = "deepagents.summarization"
+    source = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    since = "nothing"
+    inclusive = True
     at: float = 0.85
     keep_share: float = 0.10
 
@@ -166,13 +152,11 @@ class ClineCompact(CutAtTokens):
     whole request instead, by a third of its characters as JSON: ``measure=estimated``.
     """
 
-    preset: ClassVar[str] = "cline.compact"
-    source: ClassVar[str] = (
-        "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
-    )
-    counted: ClassVar[str] = "Cline: the totals of the last API request, with its answer"
-    times: ClassVar[float] = 4 / 3
-    inclusive: ClassVar[bool] = True
+    preset = "cline.compact"
+    source = "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
+    counted = "Cline: the totals of the last API request, with its answer"
+    times = 4 / 3
+    inclusive = True
     at: float = 0.81
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
@@ -197,12 +181,10 @@ class StrandsSummarise(Summarise):
     It does so anew until the request fits. All results of one answer are one message.
     """
 
-    preset: ClassVar[str] = "strands.summarizing"
-    source: ClassVar[str] = (
-        "Strands Agents SDK 1.x, summarizing_conversation_manager.py: summary_ratio 0.3"
-    )
-    counted: ClassVar[str] = "Strands Agents SDK 1.x: the provider refuses the request as too long"
-    since: ClassVar[Since] = "counted"
+    preset = "strands.summarizing"
+    source = "Strands Agents SDK 1.x, summarizing_conversation_manager.py: summary_ratio 0.3"
+    counted = "Strands Agents SDK 1.x: the provider refuses the request as too long"
+    since = "counted"
     share: float = 0.3
     messages: int = 10
     """The newest messages, which stay."""
@@ -235,12 +217,10 @@ class LettaSlidingWindow(Summarise):
     begins with an answer. Where all would have to go, the summary replaces everything.
     """
 
-    preset: ClassVar[str] = "letta.sliding_window"
-    source: ClassVar[str] = (
-        "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
-    )
-    counted: ClassVar[str] = "Letta 0.16, agents: the provider refuses the request as too long"
-    since: ClassVar[Since] = "counted"
+    preset = "letta.sliding_window"
+    source = "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
+    counted = "Letta 0.16, agents: the provider refuses the request as too long"
+    since = "counted"
     at: float = 1.0
     """Share of the window above which it acts; 0.9 for models of the GPT-5 family."""
     share: float = 0.3
@@ -271,9 +251,9 @@ class AiderHistory(CutAtTokens):
     What is summarised ends with an answer; of four messages or fewer nothing stays.
     """
 
-    preset: ClassVar[str] = "aider.history"
-    source: ClassVar[str] = "aider 0.86, history.py: max_chat_history_tokens, depth 3"
-    when: ClassVar[When] = "turn end"
+    preset = "aider.history"
+    source = "aider 0.86, history.py: max_chat_history_tokens, depth 3"
+    when = "turn end"
     least_tokens: int = 1_024
     most_tokens: int = 8_192
     keep_share: float = 0.5
@@ -311,17 +291,13 @@ class GoogleAdkCompaction(Preset):
     all the same, so that it is no number here.
     """
 
-    preset: ClassVar[str] = "google_adk.compaction"
-    source: ClassVar[str] = (
-        "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
-    )
-    when: ClassVar[When] = "turn end"
+    preset = "google_adk.compaction"
+    source = "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
+    when = "turn end"
+    at_first = 0
+    """The turn after which it acted last: none."""
     interval: int = 3
     summary: int = SUMMARY_TOKENS
-
-    def start(self, facts: SessionFacts) -> int:  # noqa: ARG002
-        """Return the turn after which it acted last: none."""
-        return 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
         """Summarise the turns since the last time where there are enough of them."""
@@ -352,17 +328,3 @@ def before_results(view: PolicyView, starts: Sequence[int], place: int) -> int:
 def _is_answer(view: PolicyView, start: int) -> bool:
     """Return whether a message that begins with an item is an answer of the model."""
     return view.item(start).kind in ("assistant", "reasoning", "call")
-
-
-PRESETS: tuple[type[Preset], ...] = (
-    OpenHandsLlm,
-    OpenHandsLlmV1,
-    LangChainSummarise,
-    DeepAgentsSummarise,
-    DeepAgentsSummariseMessages,
-    ClineCompact,
-    StrandsSummarise,
-    LettaSlidingWindow,
-    AiderHistory,
-    GoogleAdkCompaction,
-)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from palimpsest.review.policies.engine_sizes import call_input
 from palimpsest.review.policies.policy import PolicyView
 from palimpsest.review.policies.reducible import call_of_result
-from palimpsest.store.bounded_json import json_value
 
 LONGEST_INPUT = 2_000_000
 """Characters of an input above which it is not looked into."""
@@ -91,10 +91,4 @@ def path_of(view: PolicyView, call: int) -> str:
 def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:
     """Return the input of a call; empty where it is no JSON object, or very long."""
     item = view.item(call)
-    if item.chars > LONGEST_INPUT:
-        return {}
-    try:
-        given: Any = json_value(view.read(call).removeprefix(item.tool))
-    except (ValueError, RecursionError):
-        return {}
-    return given if isinstance(given, dict) else {}
+    return {} if item.chars > LONGEST_INPUT else call_input(view.timeline, call)

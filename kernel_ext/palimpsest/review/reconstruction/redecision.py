@@ -27,7 +27,7 @@ from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
 from palimpsest.review.reconstruction.decision_points import Decider, DecisionPoint, Redecision
 from palimpsest.review.reconstruction.recorded_pictures import RecordedPictures, refused_limits
-from palimpsest.review.reconstruction.requests import policy_of
+from palimpsest.review.reconstruction.requests import RecordedBlobs
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import (
@@ -106,10 +106,9 @@ class _LogReplay:
 
     def __init__(self, store: Store, counter: CounterOf) -> None:
         self.state = State()
-        self._store = store
         self._counter = counter
-        self._blobs: dict[str, bytes] = {}
-        self._policies: dict[str, Policy] = {}
+        blobs = RecordedBlobs(store)
+        self._read, self._policy = blobs.read, blobs.policy
         self._made_for: dict[str, StepRequest] = {}
         """Requests by the message of their answer."""
         self._newest: StepRequest | None = None
@@ -329,17 +328,6 @@ class _LogReplay:
     def _view(self) -> View:
         messages, decisions = self.state.messages(), self.state.decisions
         return View.of(messages, decisions, self._read)
-
-    def _policy(self, request: StepRequest) -> Policy:
-        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
-        if key not in self._policies:
-            self._policies[key] = policy_of(self._store, request)
-        return self._policies[key]
-
-    def _read(self, sha256: str) -> bytes:
-        if sha256 not in self._blobs:
-            self._blobs[sha256] = self._store.get_blob(sha256)
-        return self._blobs[sha256]
 
 
 def _metadata(part: ToolPart) -> Mapping[str, Any]:

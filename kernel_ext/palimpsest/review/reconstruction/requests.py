@@ -162,6 +162,28 @@ def _marker_of(state: State, record: StepRequest) -> str:
     return info.parent_id if isinstance(info, AssistantMessage) else ""
 
 
+class RecordedBlobs:
+    """Reads the blobs and the policies of recorded requests, each once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._blobs: dict[str, bytes] = {}
+        self._policies: dict[str, Policy] = {}
+
+    def read(self, sha256: str) -> bytes:
+        """Return a blob by its hash."""
+        if sha256 not in self._blobs:
+            self._blobs[sha256] = self._store.get_blob(sha256)
+        return self._blobs[sha256]
+
+    def policy(self, request: StepRequest) -> Policy:
+        """Return the policy that a request was made under."""
+        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if key not in self._policies:
+            self._policies[key] = policy_of(self._store, request)
+        return self._policies[key]
+
+
 def policy_of(store: Store, record: StepRequest) -> Policy:
     """Return the context policy that a request was made under."""
     if record.policy_blob is None:

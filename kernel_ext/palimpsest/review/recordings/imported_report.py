@@ -7,7 +7,7 @@ inspector and ``context at`` tell of the same request: by the ruler that is fitt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from palimpsest.render.reports.gauge import KINDS
+from palimpsest.render.reports.context_window import KINDS
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.comparison.explanation import transition_words
 from palimpsest.review.comparison.session_review import SessionReview

@@ -18,6 +18,7 @@ from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.comparison.session_review import GetPolicy
 from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.review.importing.importer_errors import errors_folder
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.recordings.session_answers import SessionAnswers
@@ -168,7 +169,9 @@ def open_recording(
         with storage_errors(folder):
             store = JsonlStore(prepare(folder))
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        report = REGISTRY.import_from(store, target, _now, control, alone=alone)
+        report = REGISTRY.import_from(
+            store, target, _now, control, alone=alone, errors_in=errors_folder
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -107,26 +107,24 @@ class ConfigFolders:
                 Path(one) / "palimpsest"
                 for one in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
             ),
-            user=(Path(jupyter) / "palimpsest", _platform_folder(environment, home)),
+            user=(
+                Path(jupyter) / "palimpsest",
+                _own_folder(environment, home, "APPDATA", "XDG_CONFIG_HOME", ".config"),
+            ),
             home=home,
             admin=jupyter_config.usual_folders(environment),
-            cache=_cache_folder(environment, home),
+            cache=_own_folder(environment, home, "LOCALAPPDATA", "XDG_CACHE_HOME", ".cache"),
             state=state_folder(),
         )
 
 
-def _platform_folder(environment: Mapping[str, str], home: Path) -> Path:
-    if sys.platform == "win32" and environment.get("APPDATA"):
-        return Path(environment["APPDATA"]) / "palimpsest"
-    base = environment.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else home / ".config") / "palimpsest"
-
-
-def _cache_folder(environment: Mapping[str, str], home: Path) -> Path:
-    if sys.platform == "win32" and environment.get("LOCALAPPDATA"):
-        return Path(environment["LOCALAPPDATA"]) / "palimpsest"
-    base = environment.get("XDG_CACHE_HOME")
-    return (Path(base) if base else home / ".cache") / "palimpsest"
+def _own_folder(
+    environment: Mapping[str, str], home: Path, windows: str, variable: str, usual: str
+) -> Path:
+    if sys.platform == "win32" and environment.get(windows):
+        return Path(environment[windows]) / "palimpsest"
+    base = environment.get(variable)
+    return (Path(base) if base else home / usual) / "palimpsest"
 
 
 def layers(

@@ -11,7 +11,7 @@ from typing import Literal
 from palimpsest.context.compaction.plan import completed_compactions
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View, marker, newest_prompt
-from palimpsest.session.records.part_lookup import Target, describe, find_part, is_summary
+from palimpsest.session.records.part_lookup import Target, describe, find_part
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
 ContextEditAction = Literal["pin", "unpin", "exclude", "restore", "undo"]

@@ -132,13 +132,6 @@ class Grants:
         return found[-1].value if found else None
 
     @property
-    def everything(self) -> tuple[Grant, ...]:
-        """All stored grants, of the project and of each session, without those that only this kernel has."""
-        with self._lock:
-            self._read()
-            return self._kept
-
-    @property
     def is_kept(self) -> bool:
         """Whether grants are stored for this project at this path, or cannot be stored at all."""
         with self._lock:

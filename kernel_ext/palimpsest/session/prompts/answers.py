@@ -19,10 +19,10 @@ from palimpsest.tools.registration.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError, UserError
 from palimpsest.transcript.messages import (
     AssistantMessage,
-    Message,
     Messages,
     StoppedBy,
     UserMessage,
+    is_summary,
     stop_reason_of,
     stop_reason_of_error,
 )
@@ -201,11 +201,6 @@ def answers_after(messages: Messages, message_id: str) -> Messages:
             later = messages[place + 1 :]
             return tuple(m for m in later if isinstance(m.info, AssistantMessage))
     return ()
-
-
-def is_summary(message: Message) -> bool:
-    """Return whether a message is the summary that a compaction wrote."""
-    return isinstance(message.info, AssistantMessage) and message.info.summary
 
 
 def text_of(messages: Messages) -> str:

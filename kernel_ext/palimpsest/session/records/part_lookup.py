@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from palimpsest.render.content.phrases import subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart
 
 SHORTEST_PIECE = 4
@@ -101,11 +101,6 @@ def describe(target: Target) -> str:
     calls = sum(isinstance(one, ToolPart) for one in target.parts)
     with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
     return f"the {'answer' if is_answer else 'prompt'} {words}".rstrip() + with_calls
-
-
-def is_summary(message: Message) -> bool:
-    """Return whether a message is the summary that a compaction wrote."""
-    return isinstance(message.info, AssistantMessage) and message.info.summary
 
 
 def is_used(summary: Message) -> bool:

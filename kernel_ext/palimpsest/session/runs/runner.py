@@ -33,7 +33,6 @@ from palimpsest.session.prompts.answers import (
     defect_error,
     ends_runner,
     files_of,
-    is_summary,
     journaled_format,
     journaled_options,
     newest_turn,
@@ -58,6 +57,7 @@ from palimpsest.transcript.messages import (
     Origin,
     StoppedBy,
     UserMessage,
+    is_summary,
     stop_reason_of,
     stop_reason_of_error,
 )

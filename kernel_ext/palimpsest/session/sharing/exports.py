@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.formats.item_writer import in_turns
 from palimpsest.render.formats.markdown import render_message
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import inline, one_line
@@ -204,17 +205,12 @@ def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> 
     for key, value in facts_of(session, state):
         yield f"- {inline(key)}: {inline(clean(value))}\n"
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
-    left, step = NOTEBOOK_CAPS, 1
-    for message in messages_of(store, state):
-        if message.info.role == "user":
-            left, step = NOTEBOOK_CAPS, 1
+    for message, left, step in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
         said = render_message(message, caps=left, scrub=clean, notes=notes, first_step=step)
         if said:
             yield f"\n{said}\n"
         for name in _attached(message):
             yield f"\n*▤ {inline(clean(name))} is not in this file.*\n"
-        left = left.after(message.parts)
-        step += sum(part.type == "step-finish" for part in message.parts)
 
 
 def _attached(message: Message) -> Iterator[str]:

@@ -166,23 +166,15 @@ def remove_page(store: Store, session: SessionInfo) -> bool:
     return True
 
 
-def write_page(
-    store: Store, session_id: str, path: Path, environment: Mapping[str, str], *, new: bool = False
-) -> None:
-    """Write the page to a file that only the user can read; readers see the old page or the new one.
-
-    With ``new`` an existing file is an error (FileExistsError).
-    """
+def write_page(store: Store, session_id: str, path: Path, environment: Mapping[str, str]) -> None:
+    """Write the page to a file that only the user can read; readers see the old page or the new one."""
     scratch = path.with_name(f".{secrets.token_hex(8)}.tmp")
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
             for piece in page_html(store, session_id, environment):
                 file.write(piece)
-        if new:
-            os.link(scratch, path)
-        else:
-            scratch.replace(path)
+        scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -57,20 +57,17 @@ class BlobKeeper(Protocol):
         ...
 
 
-def keep_output(
-    store: BlobKeeper, text: str, *, limit: int = INLINE_BYTES
-) -> tuple[str, BlobRef | None]:
+def keep_output(store: BlobKeeper, text: str) -> tuple[str, BlobRef | None]:
     """Return the output for the log: whole and None, or beginning and end and the blob of the whole."""
     content = text.encode("utf-8", "surrogatepass")
-    if len(content) <= limit:
+    if len(content) <= INLINE_BYTES:
         return text, None
     try:
         ref = store.put_blob(content).model_copy(update={"chars": len(text)})
     except StorageFailed:  # the journal keeps it in memory until the disk works
         return text, None
-    edge = min(EDGE_BYTES, limit // 2)
-    head = content[:edge].decode("utf-8", "ignore")
-    tail = content[-edge:].decode("utf-8", "ignore")
+    head = content[:EDGE_BYTES].decode("utf-8", "ignore")
+    tail = content[-EDGE_BYTES:].decode("utf-8", "ignore")
     left_out = len(text) - len(head) - len(tail)
     marker = (
         f"\n[... {left_out:,} of {len(text):,} characters left out here;"
@@ -79,10 +76,15 @@ def keep_output(
     return head + marker + tail, ref
 
 
-def keep_attachment(store: BlobKeeper, url: str, *, limit: int = INLINE_BYTES) -> str:
+def keep_attachment(store: BlobKeeper, url: str) -> str:
     """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
     head, comma, encoded = url.partition(",")
-    if len(url) <= limit or not comma or not head.startswith("data:") or "base64" not in head:
+    if (
+        len(url) <= INLINE_BYTES
+        or not comma
+        or not head.startswith("data:")
+        or "base64" not in head
+    ):
         return url
     mime = head.removeprefix("data:").partition(";")[0]
     return f"blob:{store.put_blob(base64.b64decode(encoded), mime).sha256}"

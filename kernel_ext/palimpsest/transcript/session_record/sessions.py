@@ -67,11 +67,6 @@ class Budget(Value):
     own: bool = False
     """Set for this session; else it is the configured one."""
 
-    @property
-    def is_set(self) -> bool:
-        """Whether anything is limited."""
-        return self.usd is not None or self.tokens is not None
-
     def reached(self, spent: Spent) -> Measure | None:
         """Return which limit is reached, if one is."""
         usd = self.usd_until if self.usd_until is not None else self.usd
