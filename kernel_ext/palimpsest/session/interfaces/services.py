@@ -15,10 +15,9 @@ from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
-from palimpsest.session.interfaces.sharing_operations import SessionImporter
 from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.exchange.importer import ImportControl, ImportReport, import_sessions
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers
@@ -95,7 +94,9 @@ class Services:
     """Request a summary of each turn from a model."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
     """Returns the model that writes titles and turn summaries, given the model that answers."""
-    import_sessions: SessionImporter = import_sessions
+    import_sessions: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport] = (
+        import_sessions
+    )
     """Imports the sessions at a path; ``app`` gives one that knows other agents' recordings too."""
     share: ShareMode = "manual"
     """When a session's page is written: after every turn, on request, or never."""
