@@ -1,7 +1,7 @@
 """Generate the front end's TypeScript types from the pydantic models, or check that they are current.
 
-The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, from which
-json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
+The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, with the dataclasses that they hold, from
+which json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
 a field that may be None is optional in TypeScript.
 """
 
@@ -15,9 +15,11 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -89,8 +91,19 @@ def unions(sources: list[ModuleType]) -> dict[frozenset[str], str]:
     return found
 
 
-def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings under a model's fields."""
+def held_dataclasses(model: type[Any]) -> Iterator[type[Any]]:
+    """Yield the dataclasses that a model's fields hold, and those that these hold."""
+    pending = list(get_type_hints(model).values())
+    while pending:
+        one = pending.pop()
+        if inspect.isclass(one) and is_dataclass(one):
+            yield one
+            yield from held_dataclasses(one)
+        pending += get_args(one)
+
+
+def field_docs(model: type[Any]) -> dict[str, str]:
+    """Return the docstrings under the fields of a model or dataclass."""
     source = ast.parse(inspect.getsource(model).lstrip())
     body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
     docs: dict[str, str] = {}
@@ -113,7 +126,7 @@ def schema() -> dict[str, Any]:
     _, combined = models_json_schema([(model, "serialization") for model in found])
     names = unions(sources)
     definitions: dict[str, Any] = combined["$defs"]
-    for model in found:
+    for model in {*found, *(one for model in found for one in held_dataclasses(model))}:
         for name, text in field_docs(model).items():
             definitions[model.__name__]["properties"][name]["description"] = text
     definitions = {name: tidy(value, names) for name, value in definitions.items()}

@@ -27,6 +27,8 @@ LIBRARIES = (
 SHELL = ("IPython", "ipykernel", "ipywidgets", "anywidget", "traitlets.config")
 """What only a kernel needs."""
 ANSWERS_OF_A_VIEW = (
+    "palimpsest.review.recordings",
+    "palimpsest.review.recordings.branch",
     "palimpsest.review.timeline_view",
     "palimpsest.review.timeline_view.view_patch",
     "palimpsest.review.timeline_view.view_queries",

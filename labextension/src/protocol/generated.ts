@@ -629,7 +629,7 @@ export interface BlockView {
 /**
  * What one branch did after the point where the branches part.
  */
-export interface BranchColumn {
+export interface Branch {
   session: string;
   title: string;
   models: string[];
@@ -644,30 +644,43 @@ export interface BranchColumn {
    */
   cost?: number;
   /**
-   * About what it cost in units of an uncached input token, where ``cost`` is None.
+   * What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
+   * tokens. It is an estimate.
    */
   units?: number;
+  /**
+   * Tokens of the largest request: reported where the provider did, else estimated.
+   */
+  largest: number;
+  /**
+   * The same of the newest request.
+   */
+  last: number;
   decisions: number;
   /**
-   * The newest answer, or its beginning; empty where there is none.
+   * The beginning of the newest answer on one line; empty where there is none.
    */
   answer: string;
   /**
-   * Tokens of each request, in order.
+   * The same with its lines, and more of it.
+   */
+  text: string;
+  /**
+   * Tokens of each request, in order: reported where the provider did, else estimated.
    */
   sizes: number[];
-  /**
-   * How many of these are estimates: no provider reported the tokens of their requests.
-   */
-  estimates: number;
   /**
    * Tokens that the newest request's model takes; 0 where it has no limit.
    */
   window: number;
   /**
-   * The branch that it was forked from; None for the first of all, and by an older kernel.
+   * How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens.
    */
-  parent?: string;
+  estimates: number;
+  /**
+   * The branch that it was forked from; empty for the first of all.
+   */
+  parent: string;
   parent_title: string;
   /**
    * Requests that it shares with that branch.
@@ -685,11 +698,12 @@ export interface BranchTable {
   /**
    * Each after the one that it was forked from.
    */
-  branches: BranchColumn[];
+  branches: Branch[];
   /**
    * Older branches, which are not shown.
    */
   left_out: number;
+  notes: string[];
 }
 /**
  * A request that did not read from the cache what the one before left there: a fact.
@@ -1473,9 +1487,9 @@ export interface Hello {
   client: string;
 }
 /**
- * A hook as a page lists it.
+ * A hook as ``%agent hooks`` lists it.
  */
-export interface HookRow {
+export interface HookStatus {
   name: string;
   label: string;
   origin: string;
@@ -1515,11 +1529,21 @@ export interface ImportProgressNotice {
 /**
  * The result of importing one session.
  */
-export interface ImportedRow {
+export interface Imported {
+  /**
+   * Its id in this project.
+   */
   id: string;
   title: string;
+  /**
+   * ``copy``: its id belongs to another session here, or the session here was continued.
+   */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
+  /**
+   * It is another agent's recording, which is not gone on with.
+   */
+  read_only: boolean;
 }
 /**
  * Insert new code cells; nothing is run.
@@ -1722,6 +1746,29 @@ export interface ListSessions {
 export interface ListSettings {
   id: string;
   type: 'config';
+}
+/**
+ * The state of a server, for the user.
+ */
+export interface McpServerStatus {
+  name: string;
+  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
+  kind: 'stdio' | 'http';
+  origin: string;
+  /**
+   * The names under which its tools are offered.
+   */
+  tools: string[];
+  problem: string;
+  instructions: string;
+  /**
+   * Sentences about its tools that cannot be offered.
+   */
+  left_out: string[];
+  /**
+   * Tools whose descriptions the model is not shown whole, with how many characters these have.
+   */
+  shortened: [unknown, unknown][];
 }
 /**
  * What a prompt may name; the newest and nearest first in each kind.
@@ -2295,7 +2342,7 @@ export interface OutcomeNotice {
    */
   error?: string;
   session?: SessionHead;
-  sessions?: SessionRow[];
+  sessions?: SessionSummary[];
   /**
    * How many sessions there are in all.
    */
@@ -2325,8 +2372,8 @@ export interface OutcomeNotice {
    */
   remarks?: string[];
   storage?: StorageReport;
-  hooks?: HookRow[];
-  servers?: ServerRow[];
+  hooks?: HookStatus[];
+  servers?: McpServerStatus[];
   /**
    * A ``data:`` URL, small enough for a page.
    */
@@ -2344,8 +2391,8 @@ export interface OutcomeNotice {
     [k: string]: unknown;
   }[];
   file?: ExportedFile;
-  imported?: ImportedRow[];
-  unreadable?: UnreadableFile[];
+  imported?: Imported[];
+  unreadable?: Problem[];
   revert?: RevertPreview;
   /**
    * The changes in files.
@@ -2358,33 +2405,34 @@ export interface OutcomeNotice {
   late: boolean;
 }
 /**
- * One line of the session list.
+ * One entry of the session list.
  */
-export interface SessionRow {
+export interface SessionSummary {
   id: string;
   title: string;
   notebook?: string;
   created: number;
   updated: number;
+  parent_id?: string;
+  forked_from?: ForkedFrom;
   messages: number;
+  deleted: boolean;
   /**
-   * When it was archived, in milliseconds since 1970.
+   * When it was archived, in milliseconds since 1970; None if it is not archived.
    */
   archived?: number;
   /**
-   * The session whose ``task`` call began it.
+   * The session has a share page.
    */
-  parent?: string;
-  forked?: boolean;
-  shared?: boolean;
+  shared: boolean;
   /**
-   * The agent whose recording it is; such a session is read and forked, and not gone on with.
+   * The agent whose recording it is, such as ``pi``; empty for a session of ours.
    */
-  imported_from?: string;
+  imported_from: string;
   /**
-   * The beginning of the summary that a model wrote of it.
+   * The beginning of the model-written summary of the session; empty if it has none.
    */
-  about?: string;
+  about: string;
 }
 /**
  * A rule that holds for every agent; of those that match a call, the last one decides.
@@ -2449,19 +2497,12 @@ export interface StorageRow {
   why?: string;
 }
 /**
- * An MCP server as a page lists it.
+ * An unreadable place of a log that was skipped, to be shown to the user.
  */
-export interface ServerRow {
-  name: string;
-  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
-  origin: string;
-  tools: string[];
-  problem: string;
-}
-/**
- * Something that an import could not read.
- */
-export interface UnreadableFile {
+export interface Problem {
+  /**
+   * File and byte offset.
+   */
   where: string;
   what: string;
 }

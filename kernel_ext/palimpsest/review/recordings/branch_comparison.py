@@ -6,13 +6,14 @@ and what each did after it is compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from palimpsest.render.content.phrases import count, money
 from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.recordings.branch import Branch, BranchTable
 from palimpsest.review.replay.ruler import UNITS, money_words
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
@@ -46,52 +47,8 @@ NONE = (
 
 
 @dataclass(frozen=True)
-class Branch:
-    """What one branch did after the point where the branches part."""
-
-    session: str
-    title: str
-    models: tuple[str, ...]
-    policy: str
-    """The policy that was chosen for the session; empty for the configured one."""
-    requests: int
-    usage: Usage
-    cost: float | None
-    """US dollars; None where a request has no known price."""
-    units: float | None
-    """What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
-    tokens. It is an estimate."""
-    largest: int
-    """Tokens of the largest request: reported where the provider did, else estimated."""
-    last: int
-    """The same of the newest request."""
-    decisions: int
-    answer: str
-    """The beginning of the newest answer on one line; empty where there is none."""
-    text: str = ""
-    """The same with its lines, and more of it."""
-    sizes: tuple[int, ...] = ()
-    """Tokens of each request, in order: reported where the provider did, else estimated."""
-    window: int = 0
-    """Tokens that the newest request's model takes; 0 where it has no limit."""
-    estimates: int = 0
-    """How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens."""
-    parent: str = ""
-    """The branch that it was forked from; empty for the first of all."""
-    parent_title: str = ""
-    forked_after: int = 0
-    """Requests that it shares with that branch."""
-
-
-@dataclass(frozen=True)
-class BranchComparison(ShownAsTable):
-    """Branches side by side."""
-
-    parted_at: int
-    """Requests that all branches share."""
-    branches: tuple[Branch, ...]
-    left_out: int = 0
-    notes: tuple[str, ...] = field(default=())
+class BranchComparison(BranchTable, ShownAsTable):
+    """Branches side by side, shown as a table."""
 
     @cached_property
     def table(self) -> ReportTable:

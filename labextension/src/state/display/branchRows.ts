@@ -1,7 +1,7 @@
 /**
  * The figures of branches as rows of a table, and which of them differ.
  */
-import type { BranchColumn, Usage } from '../../protocol/generated';
+import type { Branch, Usage } from '../../protocol/generated';
 import { count, dollars } from './numberFormat';
 
 interface IRowWords {
@@ -17,15 +17,15 @@ export interface IBranchRow {
 
 /** Returns the rows in the order in which they are shown. */
 export function branchRows(
-  branches: readonly BranchColumn[],
+  branches: readonly Branch[],
   words: IRowWords
 ): readonly IBranchRow[] {
-  const row = (name: string, value: (one: BranchColumn) => string) => {
+  const row = (name: string, value: (one: Branch) => string) => {
     const values = branches.map(value);
     return { name, values, differ: new Set(values).size > 1 };
   };
-  const forked = (one: BranchColumn) =>
-    one.parent === undefined
+  const forked = (one: Branch) =>
+    one.parent === ''
       ? '–'
       : words.__(
           '%1, after request %2',
@@ -36,7 +36,7 @@ export function branchRows(
   // A branch that sent nothing yet has no other model.
   const asked = models.values.filter(value => value !== '–');
   const modelRow = { ...models, differ: new Set(asked).size > 1 };
-  const isTree = branches.some(one => one.parent !== undefined);
+  const isTree = branches.some(one => one.parent !== '');
   return [
     ...(isTree
       ? [
@@ -63,7 +63,7 @@ export function branchRows(
 }
 
 /** Without a known price, one unit is the price of an uncached input token. */
-function cost({ cost: paid, units }: BranchColumn, words: IRowWords): string {
+function cost({ cost: paid, units }: Branch, words: IRowWords): string {
   if (paid !== undefined) {
     return dollars(paid);
   }

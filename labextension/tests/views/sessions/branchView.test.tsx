@@ -10,7 +10,7 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {
-  BranchColumn,
+  Branch,
   BranchTable
 } from '../../../src/protocol/generated';
 import { InspectorOpenerProvider } from '../../../src/views/actions/inspector';
@@ -25,7 +25,7 @@ import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
 
-const FIRST: BranchColumn = {
+const FIRST: Branch = {
   session: 'ses_1',
   title: 'Count <b>rows</b>',
   models: ['test/model'],
@@ -41,20 +41,26 @@ const FIRST: BranchColumn = {
   },
   cost: 0.25,
   decisions: 0,
-  answer: 'There are 344.\nAll of them.',
+  largest: 1_000,
+  last: 1_000,
+  answer: 'There are 344. All of them.',
+  text: 'There are 344.\nAll of them.',
   sizes: [900, 1_000],
   estimates: 0,
   window: 10_000,
+  parent: '',
   parent_title: '',
   forked_after: 0
 };
-const SECOND: BranchColumn = {
+const SECOND: Branch = {
   ...FIRST,
   session: 'ses_2',
   title: 'Count (fork #1)',
   policy: 'opencode-1.18',
   cost: undefined,
-  answer: 'There are 333.\nAll of them.',
+  largest: 800,
+  last: 800,
+  text: 'There are 333.\nAll of them.',
   sizes: [800],
   estimates: 1,
   parent: 'ses_1',
@@ -90,7 +96,8 @@ async function draw(
 const TABLE: BranchTable = {
   parted_at: 3,
   branches: [FIRST, SECOND],
-  left_out: 0
+  left_out: 0,
+  notes: []
 };
 
 function cells(name: RegExp): string[] {
@@ -154,7 +161,7 @@ describe('branches', () => {
   });
 
   it('of branches stand within those that they were forked from, and answers beside theirs', async () => {
-    const third: BranchColumn = {
+    const third: Branch = {
       ...SECOND,
       session: 'ses_3',
       title: 'Count (fork #2)',
