@@ -15,7 +15,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -91,15 +90,17 @@ def unions(sources: list[ModuleType]) -> dict[frozenset[str], str]:
     return found
 
 
-def held_dataclasses(model: type[Any]) -> Iterator[type[Any]]:
-    """Yield the dataclasses that a model's fields hold, and those that these hold."""
-    pending = list(get_type_hints(model).values())
+def with_dataclasses(models: list[type[Any]]) -> set[type[Any]]:
+    """Return models, and the dataclasses that their fields hold, and those that these hold."""
+    found: set[type[Any]] = set()
+    pending: list[Any] = [*models]
     while pending:
         one = pending.pop()
-        if inspect.isclass(one) and is_dataclass(one):
-            yield one
-            yield from held_dataclasses(one)
         pending += get_args(one)
+        if inspect.isclass(one) and one not in found and (one in models or is_dataclass(one)):
+            found.add(one)
+            pending += get_type_hints(one).values()
+    return found
 
 
 def field_docs(model: type[Any]) -> dict[str, str]:
@@ -126,7 +127,7 @@ def schema() -> dict[str, Any]:
     _, combined = models_json_schema([(model, "serialization") for model in found])
     names = unions(sources)
     definitions: dict[str, Any] = combined["$defs"]
-    for model in {*found, *(one for model in found for one in held_dataclasses(model))}:
+    for model in with_dataclasses(found):
         for name, text in field_docs(model).items():
             definitions[model.__name__]["properties"][name]["description"] = text
     definitions = {name: tidy(value, names) for name, value in definitions.items()}

@@ -2594,14 +2594,14 @@ export interface TimelineView {
   items: ItemColumns;
   requests: RequestColumns;
   ruler: RulerView;
-  price: PriceView;
+  price: PriceProfile;
   recorded: TrackView;
   proof?: ProofView;
   events: EventView[];
   breaks: BreakView[];
   break_notes: string[];
-  wastes: WasteView[];
-  waste_kinds: WasteKindView[];
+  wastes: Waste[];
+  waste_kinds: WasteKind[];
   /**
    * Of each request the items that hold a name which its answer used, ascending.
    */
@@ -2659,7 +2659,7 @@ export interface RequestColumns {
    */
   output: (number | null)[];
   /**
-   * In the money of ``PriceView``: as recorded, else the usage at its prices; what the session cost is their sum.
+   * In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum.
    */
   cost: (number | null)[];
   /**
@@ -2680,15 +2680,15 @@ export interface RulerView {
 /**
  * Prices per million tokens, in US dollars or in units of one uncached input token.
  */
-export interface PriceView {
-  name: string;
-  unit: 'USD' | 'units';
+export interface PriceProfile {
   input: number;
   output: number;
   read: number;
   write: number;
+  name: string;
+  unit: 'USD' | 'units';
   /**
-   * The list that the prices are from, with its date, or ``given``; empty where that is not known.
+   * The list that the prices are from, with its date; empty where they were given.
    */
   source: string;
   /**
@@ -2696,9 +2696,30 @@ export interface PriceView {
    */
   recorded: boolean;
   /**
-   * Each request is at its own model's price; else all are at these prices.
+   * Each request is at its own price, so that a cost that was recorded stands; else all are at these prices.
    */
   of_session: boolean;
+  /**
+   * A person gave this model's price: it goes before what a list says.
+   */
+  given: boolean;
+  /**
+   * A person gave prices, and none of them is that of a model of the session.
+   */
+  unused: boolean;
+  model_price?: Price;
+  /**
+   * The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly.
+   */
+  writes_hour: boolean;
+  /**
+   * Prices of the session's other models; a request is at the prices of its own.
+   */
+  others: PriceProfile[];
+  /**
+   * Models of the session whose price is not known: their requests are at these prices.
+   */
+  unknown: string[];
 }
 /**
  * A session as recorded, or as a policy would have shown it.
@@ -2731,7 +2752,7 @@ export interface TrackView {
   read: number[];
   output: number[];
   /**
-   * Of each request with its summaries, in the money of ``PriceView``; an estimate.
+   * Of each request with its summaries, in the money of ``PriceProfile``; an estimate.
    */
   cost: number[];
   /**
@@ -2747,8 +2768,8 @@ export interface TrackView {
    */
   taken: number[];
   probe?: ProbeView;
-  figures?: TrackFigures;
-  facts?: TrackFigures;
+  figures?: PolicyFigures;
+  facts?: PolicyFigures;
 }
 /**
  * From ``request`` on ``item`` is shown in another state; in the order of requests.
@@ -2777,32 +2798,78 @@ export interface ProbeView {
   unit: string;
 }
 /**
- * The figures of a track; the columns of a comparison, in the money of ``PriceView``.
+ * One row of a comparison; tokens by the ruler, money by the price profile; None where a recording reports nothing.
  */
-export interface TrackFigures {
+export interface PolicyFigures {
+  name: string;
+  requests: number;
+  /**
+   * Sum of all requests' tokens.
+   */
   input: number;
   peak: number;
   /**
-   * Share of the input, 0 to 1.
+   * Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler.
+   */
+  over?: number;
+  /**
+   * Share of the input that was read from the cache.
    */
   cached: number;
-  breaks: number;
-  break_tokens: number;
-  cost?: number;
   /**
-   * It was recorded; else it is an estimate, also where the tokens were reported.
+   * Requests whose beginning changed while the cache was warm.
    */
-  cost_is_fact: boolean;
+  breaks: number;
+  /**
+   * Tokens that these breaks wrote again, beyond the new ones.
+   */
+  break_tokens: number;
+  /**
+   * Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice.
+   */
+  rewrite: number;
+  /**
+   * With the cache, without the calls for summaries.
+   */
+  cost: number;
+  /**
+   * What the calls for summaries cost.
+   */
   summaries?: number;
+  /**
+   * What fetching again costs, of what was needed and gone.
+   */
   repair?: number;
-  cost_uncached?: number;
+  /**
+   * As if no provider cached anything.
+   */
+  cost_uncached: number;
   repeated?: number;
   retention?: number;
-  fired: number;
+  fired?: number;
+  /**
+   * The first request at which it acted.
+   */
+  first_fired?: number;
+  /**
+   * The highest value of its signal as a share of the threshold; None where it has none.
+   */
+  distance?: number;
   /**
    * How often the rule acted, or why it never did, with numbers.
    */
   verdict: string;
+  facts_until?: number;
+  /**
+   * It was recorded; else it is an estimate, also where the tokens were reported.
+   */
+  cost_is_fact: boolean;
+  /**
+   * Retention of each kind of names, as far as some were used.
+   */
+  retention_by_kind: {
+    [k: string]: number;
+  };
 }
 /**
  * How well the recording itself is reproduced by the replay that every track rests on.
@@ -2824,26 +2891,39 @@ export interface ProofView {
 /**
  * Something that was paid for without use.
  */
-export interface WasteView {
+export interface Waste {
+  /**
+   * In the profile's money.
+   */
   cost: number;
   sentence: string;
+  link: string;
   request: number;
-  item?: number;
+  /**
+   * From reported usage; else an estimate.
+   */
   is_fact: boolean;
   /**
-   * The cost was recorded, or is at recorded prices; of an estimated waste never.
+   * What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported.
    */
   cost_is_fact: boolean;
+  /**
+   * What it is about, from 0; None for a whole request.
+   */
+  item?: number;
 }
 /**
- * All wastes of one kind together.
+ * All wastes of one kind together, also those that are not among the largest.
  */
-export interface WasteKindView {
+export interface WasteKind {
   /**
    * What they are, with their number.
    */
   words: string;
   cost: number;
+  /**
+   * The cost was recorded of all of them, or is at recorded prices.
+   */
   cost_is_fact: boolean;
 }
 /**

@@ -302,13 +302,8 @@ def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
         execution_count=place.execution_count,
         notebook=place.notebook,
     )
-    return PromptOptions(
-        model=options.model,
-        variant=options.variant,
-        agent=options.agent,
-        system=options.system,
-        tools=options.tools,
-        max_steps=options.max_steps,
+    return PromptOptions.of(
+        options,
         yes=options.yes,
         delivery="steer" if options.steer else "queue",
         origin=origin,

@@ -180,15 +180,9 @@ class CellTurn:
         return await workspace.current(notebook)
 
     def _prompt_options(self) -> PromptOptions:
-        options = self._options
-        return PromptOptions(
-            model=options.model,
-            variant=options.variant,
-            agent=options.agent,
-            system=options.system,
-            tools=options.tools,
-            max_steps=options.max_steps,
-            yes=options.yes,
+        return PromptOptions.of(
+            self._options,
+            yes=self._options.yes,
             origin=self._origin,
             prompt_id=self._feed.prompt_id,
         )

@@ -297,13 +297,8 @@ class Channel:
         if isinstance(text, TypedCommand):
             await self._typed(command, text, session)
             return
-        options = PromptOptions(
-            model=command.model,
-            variant=command.variant,
-            agent=command.agent,
-            system=command.system,
-            tools=command.tools,
-            max_steps=command.max_steps,
+        options = PromptOptions.of(
+            command,
             files=command.files,
             delivery="steer" if isinstance(command, Steer) else "queue",
             origin=Origin(kind="panel", notebook=self._notebook()),
