@@ -302,6 +302,14 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
         raise UnreadableLine(f"The record is not valid at {where!r}: {first['msg']}.") from error
 
 
+def readable_record(line: bytes, whole: Callable[[Json], Json]) -> Record | None:
+    """Return a line's record as ``record_of`` does; None also for a line that cannot be read."""
+    try:
+        return record_of(line, whole)
+    except UnreadableLine:
+        return None
+
+
 def event_in(line: bytes) -> Event | None:
     """Parse a line to its event only, which is faster; returns None and raises as ``record_of`` does.
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
@@ -17,104 +17,19 @@ from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.model.interface import Model, ToolCalled
-from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Store
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, NotebookReader, PythonRunner
-from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.redaction.secret_removal import scrub
-from palimpsest.transcript.session_record.events import Event, PromptAdmitted
-from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
-from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
-
-
-class StateView(Protocol):
-    """The state of the session, derived from its events; safe to read from the engine's thread."""
-
-    @property
-    def session(self) -> SessionInfo | None:
-        """The session's own record."""
-        ...
-
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """All decisions so far."""
-        ...
-
-    @property
-    def request(self) -> StepRequest | None:
-        """The newest model request."""
-        ...
-
-    @property
-    def items(self) -> tuple[ContextItem, ...]:
-        """All items of the newest request."""
-        ...
-
-    @property
-    def inbox(self) -> dict[str, PromptAdmitted]:
-        """Prompts that wait, in order."""
-        ...
-
-    @property
-    def todos(self) -> tuple[Todo, ...]:
-        """The todo list."""
-        ...
-
-    @property
-    def diff(self) -> tuple[dict[str, Any], ...]:
-        """The files that the session changed."""
-        ...
-
-    @property
-    def seq(self) -> int:
-        """The highest sequence number."""
-        ...
-
-    def messages(self) -> Messages:
-        """Return the messages in order."""
-        ...
-
-    def newest_message(self) -> Message | None:
-        """Return the newest message; no other is read."""
-        ...
-
-    def holding(self, kind: str) -> Messages:
-        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        ...
-
-    def message(self, message_id: str) -> Message | None:
-        """Return one message."""
-        ...
-
-
-class Log(Recorder, Protocol):
-    """The journal as the loop sees it: what can be written, and the state that follows."""
-
-    @property
-    def state(self) -> StateView:
-        """The state that follows from everything written so far."""
-        ...
-
-    async def kept(self, ended: Callable[[], bool] = ...) -> str:
-        """Return when all that was appended is on disk; a sentence where that takes too long."""
-        ...
-
-
-class Blobs(Protocol):
-    """Content by hash, as the store keeps it."""
-
-    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Store content."""
-        ...
-
-    def get_blob(self, sha256: str) -> bytes:
-        """Return content; raises NotFound."""
-        ...
+from palimpsest.transcript.session_record.events import Event
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +99,8 @@ class RunContext:
     """Everything one run of the loop works with."""
 
     session_id: str
-    log: Log
-    blobs: Blobs
+    log: SessionLog
+    blobs: Store
     ids: Ids
     clock: Callable[[], int]
     """Milliseconds since 1970."""

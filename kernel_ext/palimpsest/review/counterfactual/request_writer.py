@@ -15,6 +15,7 @@ from palimpsest.context.budget.request_tokens import (
 )
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind
+from palimpsest.loop.run_inputs.request_chunks import summaries
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     ProviderMessage,
@@ -28,7 +29,7 @@ from palimpsest.review.counterfactual.request_fit import Fitted
 from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ResultBlock
-from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 
 
@@ -136,16 +137,8 @@ class RequestWriter:
             prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
             tools_tokens=tools,
             tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
-            kinds=tokens_by_kind(flat, blocks, tools, _summaries(messages)),
+            kinds=tokens_by_kind(flat, blocks, tools, summaries(messages)),
         )
-
-
-def _summaries(messages: Messages) -> set[str]:
-    return {
-        message.id
-        for message in messages
-        if isinstance(message.info, AssistantMessage) and message.info.summary
-    }
 
 
 def _part_weights(

@@ -14,14 +14,15 @@ from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
+from palimpsest.loop.model_requests.request_builder import reported_usage
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
-from palimpsest.transcript.parts import StepFinishPart, StepStartPart, ToolCompleted, ToolPart
-from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,6 @@ class SimulatedSession:
     def add(self, after: str, messages: Messages) -> None:
         """Insert messages after a recorded one, hidden or not."""
         self._added[after] = (*self._added.get(after, ()), *messages)
-
-    def newest_id(self) -> str:
-        """Return the id of the newest recorded message; empty where there is none."""
-        messages = self.state.messages()
-        return messages[-1].id if messages else ""
 
     def view(self, messages: Messages) -> View:
         """Return messages as a view for deciders."""
@@ -205,7 +201,7 @@ class SimulatedSession:
         tokens = newest.tokens
         if policy.estimator != newest.facts.estimator:
             tokens = self.weights.get(newest.id, tokens)
-        return usage_ratio(_reported(message, message.info, newest.id), tokens)
+        return usage_ratio(reported_usage(message, message.info, newest.id), tokens)
 
     def _whole(self, part: ToolPart) -> str:
         state = part.state
@@ -217,14 +213,3 @@ class SimulatedSession:
         except NotFound:
             return state.output
         return whole_output(part, {state.blob.sha256: content.decode("utf-8", "surrogatepass")})
-
-
-def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
-    """Return the usage reported for one request: the message of a summary may hold several."""
-    ours = False
-    for part in message.parts:
-        if isinstance(part, StepStartPart):
-            ours = part.request_id == request_id
-        elif ours and isinstance(part, StepFinishPart):
-            return part.tokens
-    return Usage() if info.summary else info.tokens

@@ -9,10 +9,10 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 from collections.abc import Callable
 
 from palimpsest.render.content.phrases import count, money
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.session_record.events import SessionUpdated

@@ -33,7 +33,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, SessionLog, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
@@ -62,6 +62,7 @@ from palimpsest.session.sharing.sharing_service import AutoShare
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort, PythonRunner
 from palimpsest.tools.workflow.question import Interview

@@ -19,7 +19,6 @@ from palimpsest.loop.step_snapshots import (
     write_session_changes,
 )
 from palimpsest.render.content.phrases import subject
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
@@ -38,6 +37,7 @@ from palimpsest.session.revert.plan import (
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.messages import Message, Messages

@@ -17,13 +17,14 @@ from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine import Run, SessionLog
+from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.child_session import ChildSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller, PendingAsk
 from palimpsest.session.permissions.recorded_claims import RULED
 from palimpsest.session.records.recall_archive import SessionArchive
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask

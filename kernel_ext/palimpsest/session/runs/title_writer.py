@@ -19,8 +19,8 @@ from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model import providers
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.events import SessionUpdated

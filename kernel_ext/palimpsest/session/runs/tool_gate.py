@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.interface import ToolCalled
-from palimpsest.session.engine import Run, SessionLog
+from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.runs.child_sessions import refuse_beyond
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.permissions import Rules, Verdict
 from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied

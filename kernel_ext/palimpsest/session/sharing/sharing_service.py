@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form, Progress
 from palimpsest.session.sharing.exports import export_session
@@ -25,6 +24,7 @@ from palimpsest.session.sharing.share_page import (
 )
 from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo

@@ -23,7 +23,7 @@ from palimpsest.session.config.context_policy import (
     without_task,
 )
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine import RedactedSpecs, SessionLog
+from palimpsest.session.engine import RedactedSpecs
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
@@ -33,6 +33,7 @@ from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.registration.registry import EVERY, Registry
 from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool

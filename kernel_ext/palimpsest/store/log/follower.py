@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import SegmentRange, full_requests, lines_forward, locate_record
-from palimpsest.store.log_lines import RecordNumbering, UnreadableLine, record_of
-from palimpsest.store.session_state.step_requests import FullRequests
+from palimpsest.store.log_lines import RecordNumbering, readable_record
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
@@ -39,7 +38,7 @@ class Follower(RecordNumbering):
             whole = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
-                record = _readable(line, whole)
+                record = readable_record(line, whole.fill)
                 if record is not None and self.is_new(record.seq):
                     found.append(record)
             self._place = piece, offset
@@ -73,10 +72,3 @@ class Follower(RecordNumbering):
             if found:
                 yield found
             await asyncio.sleep(poll_seconds)
-
-
-def _readable(line: bytes, whole: FullRequests) -> Record | None:
-    try:
-        return record_of(line, whole.fill)
-    except UnreadableLine:
-        return None

@@ -41,6 +41,7 @@ from palimpsest.store.log_lines import (
     RecordNumbering,
     UnreadableLine,
     is_intact,
+    readable_record,
     record_of,
     seq_of,
     type_of,
@@ -487,13 +488,6 @@ def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     )
 
 
-def _readable(line: bytes, whole: FullRequests) -> Record | None:
-    try:
-        return record_of(line, whole.fill)
-    except UnreadableLine:
-        return None
-
-
 def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
     """Return one sentence about why a line is not read, or None."""
     try:
@@ -513,7 +507,7 @@ def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -
 def _backward(piece: SegmentRange) -> Iterator[Record]:
     whole = full_requests(piece)
     for _, line in lines_backward(piece):
-        record = _readable(line, whole)
+        record = readable_record(line, whole.fill)
         if record is not None:
             yield record
 
@@ -529,7 +523,7 @@ def _records(
             if wanted and type_of(line) not in wanted:
                 numbers.is_new(seq_of(line) or 0)
                 continue
-            record = _readable(line, whole)
+            record = readable_record(line, whole.fill)
             if record is not None and numbers.is_new(record.seq):
                 yield record
         start = None
