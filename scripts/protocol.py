@@ -54,7 +54,7 @@ MODULES = (
     "palimpsest.frontends.protocol.outcome",
     "palimpsest.frontends.protocol.commands",
 )
-OMITTED = {"Value", "PartBase", "Record"}
+OMITTED = {"Value", "PartBase", "Record", "CommandBase", "PromptBase", "ToolSpec"}
 """Base classes, and the record, whose form on the wire is the notice."""
 REFERENCE = "#/$defs/"
 

@@ -644,18 +644,9 @@ export interface Branch {
    */
   cost?: number;
   /**
-   * What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
-   * tokens. It is an estimate.
+   * An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported.
    */
   units?: number;
-  /**
-   * Tokens of the largest request: reported where the provider did, else estimated.
-   */
-  largest: number;
-  /**
-   * The same of the newest request.
-   */
-  last: number;
   decisions: number;
   /**
    * The beginning of the newest answer on one line; empty where there is none.
@@ -688,6 +679,20 @@ export interface Branch {
   forked_after: number;
 }
 /**
+ * One figure of all branches, in words.
+ */
+export interface BranchFigure {
+  name: string;
+  /**
+   * One for each branch; empty where it has none.
+   */
+  values: string[];
+  /**
+   * Branches differ in it, where that says something of them.
+   */
+  differ: boolean;
+}
+/**
  * Branches side by side.
  */
 export interface BranchTable {
@@ -703,7 +708,7 @@ export interface BranchTable {
    * Older branches, which are not shown.
    */
   left_out: number;
-  notes: string[];
+  figures: BranchFigure[];
 }
 /**
  * A request that did not read from the cache what the one before left there: a fact.
@@ -913,15 +918,6 @@ export interface SegmentCut {
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
-}
-/**
- * The fields that every command has.
- */
-export interface CommandBase {
-  /**
-   * Chosen by the page; sending the same id again is harmless.
-   */
-  id: string;
 }
 /**
  * The reply to a command, from what is known at once.
@@ -3299,34 +3295,6 @@ export interface PromptAdmitted {
   };
 }
 /**
- * A prompt for the agent; ``id`` is the prompt's id too.
- */
-export interface PromptBase {
-  id: string;
-  text: string;
-  /**
-   * None means the notebook's current session.
-   */
-  session?: string;
-  model?: string;
-  variant?: string;
-  agent?: string;
-  system?: string;
-  /**
-   * Only these tools, or a mapping that switches single ones on and off.
-   */
-  tools?:
-    | string[]
-    | {
-        [k: string]: boolean;
-      };
-  max_steps?: number;
-  /**
-   * Files sent with the text, such as those of a prompt that was withdrawn.
-   */
-  files: Attachment[];
-}
-/**
  * A prompt left the inbox and became a message, or was withdrawn.
  */
 export interface PromptDelivered {
@@ -3867,19 +3835,6 @@ export interface TellCells {
 export interface TodoUpdated {
   type: 'todo.updated';
   todos: Todo[];
-}
-/**
- * A tool as it is offered to the model.
- */
-export interface ToolSpec {
-  name: string;
-  description: string;
-  /**
-   * JSON schema of the input object.
-   */
-  parameters: {
-    [k: string]: unknown;
-  };
 }
 /**
  * A track that was computed beforehand, for a view without a kernel.

@@ -1,6 +1,6 @@
 """The branches of one session side by side, as a table, a program and a page have them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from palimpsest.transcript.values import Usage
 
@@ -19,12 +19,7 @@ class Branch:
     cost: float | None
     """US dollars; None where a request has no known price."""
     units: float | None
-    """What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
-    tokens. It is an estimate."""
-    largest: int
-    """Tokens of the largest request: reported where the provider did, else estimated."""
-    last: int
-    """The same of the newest request."""
+    """An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported."""
     decisions: int
     answer: str
     """The beginning of the newest answer on one line; empty where there is none."""
@@ -42,6 +37,27 @@ class Branch:
     forked_after: int = 0
     """Requests that it shares with that branch."""
 
+    @property
+    def largest(self) -> int:
+        """Tokens of the largest request."""
+        return max(self.sizes, default=0)
+
+    @property
+    def last(self) -> int:
+        """Tokens of the newest request."""
+        return self.sizes[-1] if self.sizes else 0
+
+
+@dataclass(frozen=True)
+class BranchFigure:
+    """One figure of all branches, in words."""
+
+    name: str
+    values: tuple[str, ...]
+    """One for each branch; empty where it has none."""
+    differ: bool
+    """Branches differ in it, where that says something of them."""
+
 
 @dataclass(frozen=True)
 class BranchTable:
@@ -53,4 +69,4 @@ class BranchTable:
     """Each after the one that it was forked from."""
     left_out: int = 0
     """Older branches, which are not shown."""
-    notes: tuple[str, ...] = field(default=())
+    figures: tuple[BranchFigure, ...] = ()

@@ -3,7 +3,6 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import type { Branch, BranchTable } from '../../protocol/generated';
-import { branchRows } from '../../state/display/branchRows';
 import { lineDiff } from '../../state/display/lineDiff';
 import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
@@ -70,7 +69,6 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
   const [first, ...others] = branches;
   const compared = others.map(one => ({
     one,
-    // An older kernel does not say from which it was forked.
     before: branches.find(other => other.session === one.parent) ?? first
   }));
   return (
@@ -116,21 +114,23 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
                 </td>
               ))}
             </tr>
-            {branchRows(branches, words).map(({ name, values, differ }) => (
-              <tr key={name} data-differ={differ || undefined}>
-                <th scope="row">
-                  {name}{' '}
-                  {differ && (
-                    <span className="plm-Branches-differ">
-                      {words.__('differs')}
-                    </span>
-                  )}
-                </th>
-                {values.map((value, index) => (
-                  <td key={branches[index]?.session}>{value}</td>
-                ))}
-              </tr>
-            ))}
+            {table.figures
+              .filter(({ values }) => values.some(one => one !== ''))
+              .map(({ name, values, differ }) => (
+                <tr key={name} data-differ={differ || undefined}>
+                  <th scope="row">
+                    {name}{' '}
+                    {differ && (
+                      <span className="plm-Branches-differ">
+                        {words.__('differs')}
+                      </span>
+                    )}
+                  </th>
+                  {values.map((value, index) => (
+                    <td key={branches[index]?.session}>{value || '–'}</td>
+                  ))}
+                </tr>
+              ))}
             <tr>
               <th scope="row">{words.__('context by request')}</th>
               {branches.map(one => (

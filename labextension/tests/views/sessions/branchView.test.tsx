@@ -9,10 +9,7 @@ import {
   within
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type {
-  Branch,
-  BranchTable
-} from '../../../src/protocol/generated';
+import type { Branch, BranchTable } from '../../../src/protocol/generated';
 import { InspectorOpenerProvider } from '../../../src/views/actions/inspector';
 import {
   SessionActionsProvider,
@@ -41,8 +38,6 @@ const FIRST: Branch = {
   },
   cost: 0.25,
   decisions: 0,
-  largest: 1_000,
-  last: 1_000,
   answer: 'There are 344. All of them.',
   text: 'There are 344.\nAll of them.',
   sizes: [900, 1_000],
@@ -58,8 +53,6 @@ const SECOND: Branch = {
   title: 'Count (fork #1)',
   policy: 'opencode-1.18',
   cost: undefined,
-  largest: 800,
-  last: 800,
   text: 'There are 333.\nAll of them.',
   sizes: [800],
   estimates: 1,
@@ -97,7 +90,12 @@ const TABLE: BranchTable = {
   parted_at: 3,
   branches: [FIRST, SECOND],
   left_out: 0,
-  notes: []
+  figures: [
+    { name: 'forked from', values: ['', ''], differ: false },
+    { name: 'cost', values: ['$0.250', ''], differ: true },
+    { name: 'policy', values: ['configured', 'opencode-1.18'], differ: true },
+    { name: 'model', values: ['test/model', 'test/model'], differ: false }
+  ]
 };
 
 function cells(name: RegExp): string[] {
@@ -114,7 +112,8 @@ describe('branches', () => {
     expect(
       screen.getByText('Branches that part after request 3')
     ).toBeDefined();
-    expect(cells(/^cost/)).toEqual(['$0.250', 'unknown']);
+    expect(cells(/^cost differs/)).toEqual(['$0.250', '–']);
+    expect(screen.queryByRole('row', { name: /^forked from/ })).toBeNull();
     expect(cells(/^policy differs/)).toEqual(['configured', 'opencode-1.18']);
     expect(cells(/^model/)).toEqual(['test/model', 'test/model']);
     expect(
@@ -126,19 +125,14 @@ describe('branches', () => {
     ]);
   });
 
-  it('name a cost without a price in units, and how many sizes are estimates', async () => {
+  it('say how many sizes are estimates', async () => {
     const third = {
       ...SECOND,
-      units: 4_321.4,
       sizes: [700, 800],
       estimates: 1
     };
     await draw({ ...TABLE, branches: [FIRST, third] });
 
-    expect(cells(/^cost/)).toEqual([
-      '$0.250',
-      'about 4,321 units (no known price)'
-    ]);
     expect(cells(/^context by request/)[1]).toBe(
       '700 to 800 tokens, at most 8.0 % of 10k (1 of 2 estimated)'
     );
@@ -181,11 +175,6 @@ describe('branches', () => {
     expect(tree.querySelector('[aria-current]')?.textContent).toBe(
       'Count (fork #1)'
     );
-    expect(cells(/^forked from/)).toEqual([
-      '–',
-      'Count <b>rows</b>, after request 1',
-      'Count (fork #1), after request 2'
-    ]);
     expect(
       screen.getByRole('button', {
         name: 'How the answer of Count (fork #2) differs from that of Count (fork #1)'
