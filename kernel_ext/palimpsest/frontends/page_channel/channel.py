@@ -86,9 +86,9 @@ from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, Rena
 from palimpsest.frontends.protocol.sharing import ImportProgressNotice
 from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record

@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles
+from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,
@@ -37,7 +37,6 @@ from palimpsest.session.revert.plan import (
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.messages import Message, Messages
