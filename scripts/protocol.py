@@ -1,7 +1,7 @@
 """Generate the front end's TypeScript types from the pydantic models, or check that they are current.
 
-The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, from which
-json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
+The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, with the dataclasses that they hold, from
+which json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
 a field that may be None is optional in TypeScript.
 """
 
@@ -15,9 +15,10 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -53,7 +54,7 @@ MODULES = (
     "palimpsest.frontends.protocol.outcome",
     "palimpsest.frontends.protocol.commands",
 )
-OMITTED = {"Value", "PartBase", "Record"}
+OMITTED = {"Value", "PartBase", "Record", "CommandBase", "PromptBase", "ToolSpec"}
 """Base classes, and the record, whose form on the wire is the notice."""
 REFERENCE = "#/$defs/"
 
@@ -89,8 +90,21 @@ def unions(sources: list[ModuleType]) -> dict[frozenset[str], str]:
     return found
 
 
-def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings under a model's fields."""
+def with_dataclasses(models: list[type[Any]]) -> set[type[Any]]:
+    """Return models, and the dataclasses that their fields hold, and those that these hold."""
+    found: set[type[Any]] = set()
+    pending: list[Any] = [*models]
+    while pending:
+        one = pending.pop()
+        pending += get_args(one)
+        if inspect.isclass(one) and one not in found and (one in models or is_dataclass(one)):
+            found.add(one)
+            pending += get_type_hints(one).values()
+    return found
+
+
+def field_docs(model: type[Any]) -> dict[str, str]:
+    """Return the docstrings under the fields of a model or dataclass."""
     source = ast.parse(inspect.getsource(model).lstrip())
     body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
     docs: dict[str, str] = {}
@@ -113,7 +127,7 @@ def schema() -> dict[str, Any]:
     _, combined = models_json_schema([(model, "serialization") for model in found])
     names = unions(sources)
     definitions: dict[str, Any] = combined["$defs"]
-    for model in found:
+    for model in with_dataclasses(found):
         for name, text in field_docs(model).items():
             definitions[model.__name__]["properties"][name]["description"] = text
     definitions = {name: tidy(value, names) for name, value in definitions.items()}

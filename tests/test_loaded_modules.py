@@ -27,6 +27,12 @@ LIBRARIES = (
 SHELL = ("IPython", "ipykernel", "ipywidgets", "anywidget", "traitlets.config")
 """What only a kernel needs."""
 ANSWERS_OF_A_VIEW = (
+    "palimpsest.review.comparison",
+    "palimpsest.review.comparison.figures",
+    "palimpsest.review.recordings",
+    "palimpsest.review.recordings.branch",
+    "palimpsest.review.replay",
+    "palimpsest.review.replay.ruler",
     "palimpsest.review.timeline_view",
     "palimpsest.review.timeline_view.view_patch",
     "palimpsest.review.timeline_view.view_queries",

@@ -11,10 +11,10 @@ from tests.doc_tables import DOCS
 
 import palimpsest
 from palimpsest.context.compaction.lost_names import LOST_KINDS
+from palimpsest.review.comparison.figures import PolicyFigures
 from palimpsest.review.comparison.policy_comparison import columns
 from palimpsest.review.comparison.session_figures import SessionFigures
 from palimpsest.review.replay.proof import NO_PROOF
-from palimpsest.review.timeline_view.view_values import TrackFigures
 
 PAGE = (DOCS / "numbers.md").read_text(encoding="utf-8")
 NAMED = frozenset(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)))
@@ -61,7 +61,7 @@ def test_every_column_with_numbers_is_on_the_page() -> None:
     ("place", "keys"),
     [
         ("a session, in JSON and in a corpus", numbers_of(SessionFigures)),
-        ("a track of the inspector", {*TrackFigures.model_fields}),
+        ("a track of the inspector", numbers_of(PolicyFigures)),
         ("the proof", {*NO_PROOF.json()}),
         ("a context window", {*WINDOW}),
         ("what a compaction lost", {*LOST_KINDS}),

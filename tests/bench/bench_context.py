@@ -26,10 +26,14 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import (
+    RequestServices,
+    RunContext,
+    SessionLog,
+    StepSetup,
+)
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
-from palimpsest.session.engine import SessionLog
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore

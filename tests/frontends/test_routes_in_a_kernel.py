@@ -207,7 +207,7 @@ def test_the_sessions_of_tasks_are_listed(interfaces: ThreeInterfaces, way: str)
             assert interfaces.look("[one.parent_id for one in now().children()]") == [session]
         case _:
             (row,) = interfaces.sends(type="children", session=session)["sessions"]
-            assert (row["id"], row["parent"]) == (child, session)
+            assert (row["id"], row["parent_id"]) == (child, session)
 
 
 @each_way
@@ -285,7 +285,7 @@ def test_branches_stand_side_by_side(interfaces: ThreeInterfaces, way: str) -> N
             table = interfaces.sends(type="branches", session=fork)["branches"]
             assert table["parted_at"] == 1
             assert [one["session"] for one in table["branches"]] == [session, fork]
-            assert [one["answer"] for one in table["branches"]] == ["Two.\nOr so.", "Another two."]
+            assert [one["text"] for one in table["branches"]] == ["Two.\nOr so.", "Another two."]
             assert all(len(one["sizes"]) == 1 for one in table["branches"])
 
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from tests.bench.generate_session import LogAuthor, generate
-from tests.store.record_builders import OWNER, SESSION, assistant, text
+from tests.store.record_builders import OWNER, SESSION, assistant, text, whole_state
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -73,7 +73,7 @@ def check_kept(
     opened = store.open_live(SESSION)
     assert [m for m in opened.messages() if m.id in live & names] == inside
     for state in (whole, opened):
-        state.snapshot()
+        whole_state(state)
         state.summary()
         json.dumps(state.summary())
 

@@ -1,8 +1,11 @@
 """Build the values that store tests write: sessions, messages, parts and records."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from palimpsest.store.interface import Owner
+from palimpsest.store.session_state.state import State
+from palimpsest.store.session_state.state_values import Summary
 from palimpsest.transcript.messages import (
     AssistantMessage,
     MessagePath,
@@ -109,3 +112,15 @@ def tool_part(id: str, message_id: str, state: ToolPending | ToolRunning | ToolC
 
 def records(events: Iterable[Event], first: int = 1) -> list[Record]:
     return [Record(seq=seq, ts=seq * 10, event=event) for seq, event in enumerate(events, first)]
+
+
+def whole_state(state: State) -> dict[str, Any]:
+    """Return everything of a state, for a comparison."""
+    return {"messages": state.messages(), "items": state.items, "summary": state.summary()}
+
+
+def restored_state(summary: Any) -> State:
+    """Return a state without messages from what ``State.summary`` returned."""
+    state = State()
+    state.restore(Summary.model_validate(summary))
+    return state

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.store.byte_damage import damaged
 from tests.store.conformance import begin
-from tests.store.record_builders import OTHER, SESSION, assistant, records
+from tests.store.record_builders import OTHER, SESSION, assistant, records, whole_state
 
 from palimpsest.store.blobs.blob_storage import PackedObjects, places_of, read_place, write_pack
 from palimpsest.store.blobs.blob_sweep import find_unneeded
@@ -191,7 +191,7 @@ def test_any_byte_of_an_exported_session_may_be_wrong(
             report = import_sessions(other, path, lambda: 1_790_000_000_000)
             for one in other.list():
                 state = other.load(one.id)
-                state.snapshot()
+                whole_state(state)
                 json.dumps(state.summary())
                 "".join(export_json(other, one.id, lambda value: value))
             assert all(problem.what.endswith(".") for problem in report.problems)

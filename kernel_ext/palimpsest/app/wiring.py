@@ -567,7 +567,7 @@ def _now_ms() -> int:
 
 
 def _import_sessions(
-    store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None = None
+    store: Store, path: Path, clock: Callable[[], int], control: ImportControl
 ) -> ImportReport:
     """Import the sessions at a path; the importers are loaded when the first is needed."""
     from palimpsest.review.importers.built_in import REGISTRY

@@ -1,37 +1,21 @@
-"""The services that the stream processor uses: the recorder, ids, a clock, blobs and truncation."""
+"""The services that the stream processor uses: the journal, ids, a clock, blobs and truncation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_removal import scrub
-from palimpsest.transcript.session_record.events import Event
 from palimpsest.transcript.values import BlobRef
-
-
-class Recorder(Protocol):
-    """Where changes are written, such as the journal.
-
-    Contract: an event is applied to the session's state before ``append`` returns, and sent to
-    front ends only after it was written.
-    """
-
-    def append(self, *events: Event, sync: bool = False) -> int:
-        """Append events; with ``sync`` a flush to disk is requested. Returns the last seq."""
-        ...
-
-    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append text to a string field of a part, coalesced per tick."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class StreamServices:
     """The services for processing one step."""
 
-    recorder: Recorder
+    recorder: Journal
     ids: Ids
     clock: Callable[[], int]
     """Milliseconds since 1970."""

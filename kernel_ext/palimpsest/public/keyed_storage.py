@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from palimpsest.public.session_runs import SessionHolder
+from palimpsest.app.wiring import App
 from palimpsest.store.exchange.key_changes import (
     DIFF,
     NO_SESSION,
@@ -31,7 +31,7 @@ T = TypeVar("T")
 class KeyedStorage:
     """The sessions of a project by key: ``read``, ``write``, ``update``, ``remove``, ``list``."""
 
-    def __init__(self, holder: SessionHolder, keys: KeyedView, store: Store) -> None:
+    def __init__(self, holder: App, keys: KeyedView, store: Store) -> None:
         self._holder = holder
         self._keys = keys
         self._store = store

@@ -7,20 +7,20 @@ same as coroutines, for scripts that have an event loop of their own.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
+from palimpsest.app.wiring import App
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.record_listener import RecordListener
-from palimpsest.session.engine import EngineFuture, EngineThread
-from palimpsest.session.interfaces.kernel_session import KernelSession
-from palimpsest.session.interfaces.project_sessions import ProjectSessions
+from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
-from palimpsest.session.prompts.unattended_refusal import (
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import (
     PROGRAM_SECONDS,
     has_terminal,
     refuse_unattended,
 )
+from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
 from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
@@ -35,29 +35,10 @@ NOT_IN_A_CELL = (
 )
 
 
-class SessionHolder(Protocol):
-    """What the parts of a session object need from the application; ``App`` implements it."""
-
-    @property
-    def engine(self) -> EngineThread:
-        """The thread that sessions run on."""
-        ...
-
-    @property
-    def workspace(self) -> ProjectSessions:
-        """The sessions of the project."""
-        ...
-
-    @property
-    def in_kernel(self) -> bool:
-        """Whether a kernel runs the agent's Python, on the thread that a blocking call would block."""
-        ...
-
-
 class SessionRuns:
     """Sends prompts and controls the turns of one session."""
 
-    def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
+    def __init__(self, holder: App, session: KernelSession) -> None:
         self.holder = holder
         self.session = session
         self._listeners: tuple[RecordListener, ...] = ()

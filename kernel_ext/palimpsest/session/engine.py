@@ -11,29 +11,24 @@ environment, also one that a cell has just set.
 import asyncio
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets, redacted_value
-from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo, ToolSpec
 
 T = TypeVar("T")
-
-KEPT_SECONDS = 30.0
-"""How long ``kept`` waits for a disk that does not respond."""
-LOOK_SECONDS = 0.2
-"""How often a wait for a stuck disk checks whether the turn was stopped."""
+RecordsCallback = Callable[[Sequence[Record]], None]
+"""Called with records that were written, on the writer thread."""
 
 
 async def off_loop(call: Callable[[], T]) -> T:
@@ -189,112 +184,6 @@ def _begin(
 
     future.add_done_callback(cancelled)
     task.add_done_callback(ended)
-
-
-class GuardedState:
-    """The folded state of a session, read under the journal's lock."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-
-    @property
-    def session(self) -> SessionInfo | None:
-        """The session's own record."""
-        with self._journal.lock:
-            return self._journal.state.session
-
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """All decisions so far."""
-        with self._journal.lock:
-            return self._journal.state.decisions
-
-    @property
-    def request(self) -> StepRequest | None:
-        """The newest model request."""
-        with self._journal.lock:
-            return self._journal.state.request
-
-    @property
-    def items(self) -> tuple[ContextItem, ...]:
-        """All items of the newest request."""
-        with self._journal.lock:
-            return self._journal.state.items
-
-    @property
-    def inbox(self) -> dict[str, PromptAdmitted]:
-        """Prompts in the inbox, oldest first."""
-        with self._journal.lock:
-            return dict(self._journal.state.inbox)
-
-    @property
-    def todos(self) -> tuple[Todo, ...]:
-        """The todo list."""
-        with self._journal.lock:
-            return self._journal.state.todos
-
-    @property
-    def diff(self) -> tuple[dict[str, Any], ...]:
-        """The files that the session changed."""
-        with self._journal.lock:
-            return self._journal.state.diff
-
-    @property
-    def seq(self) -> int:
-        """The highest sequence number."""
-        with self._journal.lock:
-            return self._journal.state.seq
-
-    def messages(self) -> Messages:
-        """Return the messages in order."""
-        with self._journal.lock:
-            return self._journal.state.messages()
-
-    def newest_message(self) -> Message | None:
-        """Return the newest message; no other is read."""
-        with self._journal.lock:
-            return self._journal.state.newest_message()
-
-    def holding(self, kind: str) -> Messages:
-        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        with self._journal.lock:
-            return self._journal.state.holding(kind)
-
-    def message(self, message_id: str) -> Message | None:
-        """Return one message."""
-        with self._journal.lock:
-            return self._journal.state.message(message_id)
-
-
-class SessionLog:
-    """Writes events and deltas into the journal for the loop, the questions and the runner."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.state = GuardedState(journal)
-
-    def append(self, *events: Event, sync: bool = False) -> int:
-        """Append events to the journal."""
-        return self._journal.append(*events, sync=sync)
-
-    async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
-        """Wait until everything appended is written; returns one sentence if that takes too long, else "".
-
-        Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
-        """
-        stall = self._journal.stall
-        written = asyncio.ensure_future(self._journal.flush())
-        while not written.done():
-            await asyncio.wait({written}, timeout=LOOK_SECONDS)
-            words = stall.words
-            if ended() or (words and time.monotonic() - stall.since > KEPT_SECONDS):
-                written.cancel()
-                return words
-        return ""
-
-    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append text to a string field of a part."""
-        self._journal.delta(message_id, part_id, field, text)
 
 
 class Run:

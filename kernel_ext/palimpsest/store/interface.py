@@ -45,7 +45,36 @@ class SessionSummary:
     about: str = ""
     """The beginning of the model-written summary of the session; empty if it has none."""
 
+    @classmethod
+    def of(
+        cls, session_id: str, session: SessionInfo, *, messages: int, deleted: bool
+    ) -> "SessionSummary":
+        """Return the entry of a session; its times are ones that can be formatted, whatever its log says."""
+        archived = session.time.archived
+        return cls(
+            id=session_id,
+            title=session.title,
+            notebook=session.notebook,
+            created=possible_time(session.time.created),
+            updated=possible_time(session.time.updated),
+            parent_id=session.parent_id,
+            forked_from=session.forked_from,
+            messages=messages,
+            deleted=deleted,
+            archived=None if archived is None else possible_time(archived),
+            shared=session.shared,
+            imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
+            about=session.about[:ABOUT_CHARS],
+        )
 
+
+def possible_time(milliseconds: int) -> int:
+    """Return a time limited to what can be formatted."""
+    return min(max(milliseconds, 0), LAST_MS)
+
+
+LAST_MS = 253_402_300_799_000
+"""The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
 IMPORTED_FROM_CHARS = 40
 """Maximum characters of ``SessionSummary.imported_from``."""
 ABOUT_CHARS = 200

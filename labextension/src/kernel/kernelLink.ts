@@ -23,7 +23,7 @@ import { inPieces, type ReadCells } from './cellAnswers';
 import type { ITransport, TransportEvent } from './transport';
 
 /** Version of the protocol of commands and notices. */
-const PROTOCOL_VERSION = 2;
+const PROTOCOL_VERSION = 3;
 
 /** Milliseconds after which a kernel without an answer counts as one without the package. */
 export const SILENCE_MS = 1000;

@@ -629,7 +629,7 @@ export interface BlockView {
 /**
  * What one branch did after the point where the branches part.
  */
-export interface BranchColumn {
+export interface Branch {
   session: string;
   title: string;
   models: string[];
@@ -644,35 +644,53 @@ export interface BranchColumn {
    */
   cost?: number;
   /**
-   * About what it cost in units of an uncached input token, where ``cost`` is None.
+   * An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported.
    */
   units?: number;
   decisions: number;
   /**
-   * The newest answer, or its beginning; empty where there is none.
+   * The beginning of the newest answer on one line; empty where there is none.
    */
   answer: string;
   /**
-   * Tokens of each request, in order.
+   * The same with its lines, and more of it.
+   */
+  text: string;
+  /**
+   * Tokens of each request, in order: reported where the provider did, else estimated.
    */
   sizes: number[];
-  /**
-   * How many of these are estimates: no provider reported the tokens of their requests.
-   */
-  estimates: number;
   /**
    * Tokens that the newest request's model takes; 0 where it has no limit.
    */
   window: number;
   /**
-   * The branch that it was forked from; None for the first of all, and by an older kernel.
+   * How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens.
    */
-  parent?: string;
+  estimates: number;
+  /**
+   * The branch that it was forked from; empty for the first of all.
+   */
+  parent: string;
   parent_title: string;
   /**
    * Requests that it shares with that branch.
    */
   forked_after: number;
+}
+/**
+ * One figure of all branches, in words.
+ */
+export interface BranchFigure {
+  name: string;
+  /**
+   * One for each branch; empty where it has none.
+   */
+  values: string[];
+  /**
+   * Branches differ in it, where that says something of them.
+   */
+  differ: boolean;
 }
 /**
  * Branches side by side.
@@ -685,11 +703,12 @@ export interface BranchTable {
   /**
    * Each after the one that it was forked from.
    */
-  branches: BranchColumn[];
+  branches: Branch[];
   /**
    * Older branches, which are not shown.
    */
   left_out: number;
+  figures: BranchFigure[];
 }
 /**
  * A request that did not read from the cache what the one before left there: a fact.
@@ -899,15 +918,6 @@ export interface SegmentCut {
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
-}
-/**
- * The fields that every command has.
- */
-export interface CommandBase {
-  /**
-   * Chosen by the page; sending the same id again is harmless.
-   */
-  id: string;
 }
 /**
  * The reply to a command, from what is known at once.
@@ -1473,9 +1483,9 @@ export interface Hello {
   client: string;
 }
 /**
- * A hook as a page lists it.
+ * A hook as ``%agent hooks`` lists it.
  */
-export interface HookRow {
+export interface HookStatus {
   name: string;
   label: string;
   origin: string;
@@ -1515,11 +1525,21 @@ export interface ImportProgressNotice {
 /**
  * The result of importing one session.
  */
-export interface ImportedRow {
+export interface Imported {
+  /**
+   * Its id in this project.
+   */
   id: string;
   title: string;
+  /**
+   * ``copy``: its id belongs to another session here, or the session here was continued.
+   */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
+  /**
+   * It is another agent's recording, which is not gone on with.
+   */
+  read_only: boolean;
 }
 /**
  * Insert new code cells; nothing is run.
@@ -1722,6 +1742,29 @@ export interface ListSessions {
 export interface ListSettings {
   id: string;
   type: 'config';
+}
+/**
+ * The state of a server, for the user.
+ */
+export interface McpServerStatus {
+  name: string;
+  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
+  kind: 'stdio' | 'http';
+  origin: string;
+  /**
+   * The names under which its tools are offered.
+   */
+  tools: string[];
+  problem: string;
+  instructions: string;
+  /**
+   * Sentences about its tools that cannot be offered.
+   */
+  left_out: string[];
+  /**
+   * Tools whose descriptions the model is not shown whole, with how many characters these have.
+   */
+  shortened: [unknown, unknown][];
 }
 /**
  * What a prompt may name; the newest and nearest first in each kind.
@@ -2295,7 +2338,7 @@ export interface OutcomeNotice {
    */
   error?: string;
   session?: SessionHead;
-  sessions?: SessionRow[];
+  sessions?: SessionSummary[];
   /**
    * How many sessions there are in all.
    */
@@ -2325,8 +2368,8 @@ export interface OutcomeNotice {
    */
   remarks?: string[];
   storage?: StorageReport;
-  hooks?: HookRow[];
-  servers?: ServerRow[];
+  hooks?: HookStatus[];
+  servers?: McpServerStatus[];
   /**
    * A ``data:`` URL, small enough for a page.
    */
@@ -2344,8 +2387,8 @@ export interface OutcomeNotice {
     [k: string]: unknown;
   }[];
   file?: ExportedFile;
-  imported?: ImportedRow[];
-  unreadable?: UnreadableFile[];
+  imported?: Imported[];
+  unreadable?: Problem[];
   revert?: RevertPreview;
   /**
    * The changes in files.
@@ -2358,33 +2401,34 @@ export interface OutcomeNotice {
   late: boolean;
 }
 /**
- * One line of the session list.
+ * One entry of the session list.
  */
-export interface SessionRow {
+export interface SessionSummary {
   id: string;
   title: string;
   notebook?: string;
   created: number;
   updated: number;
+  parent_id?: string;
+  forked_from?: ForkedFrom;
   messages: number;
+  deleted: boolean;
   /**
-   * When it was archived, in milliseconds since 1970.
+   * When it was archived, in milliseconds since 1970; None if it is not archived.
    */
   archived?: number;
   /**
-   * The session whose ``task`` call began it.
+   * The session has a share page.
    */
-  parent?: string;
-  forked?: boolean;
-  shared?: boolean;
+  shared: boolean;
   /**
-   * The agent whose recording it is; such a session is read and forked, and not gone on with.
+   * The agent whose recording it is, such as ``pi``; empty for a session of ours.
    */
-  imported_from?: string;
+  imported_from: string;
   /**
-   * The beginning of the summary that a model wrote of it.
+   * The beginning of the model-written summary of the session; empty if it has none.
    */
-  about?: string;
+  about: string;
 }
 /**
  * A rule that holds for every agent; of those that match a call, the last one decides.
@@ -2449,19 +2493,12 @@ export interface StorageRow {
   why?: string;
 }
 /**
- * An MCP server as a page lists it.
+ * An unreadable place of a log that was skipped, to be shown to the user.
  */
-export interface ServerRow {
-  name: string;
-  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
-  origin: string;
-  tools: string[];
-  problem: string;
-}
-/**
- * Something that an import could not read.
- */
-export interface UnreadableFile {
+export interface Problem {
+  /**
+   * File and byte offset.
+   */
   where: string;
   what: string;
 }
@@ -2553,14 +2590,14 @@ export interface TimelineView {
   items: ItemColumns;
   requests: RequestColumns;
   ruler: RulerView;
-  price: PriceView;
+  price: PriceProfile;
   recorded: TrackView;
   proof?: ProofView;
   events: EventView[];
   breaks: BreakView[];
   break_notes: string[];
-  wastes: WasteView[];
-  waste_kinds: WasteKindView[];
+  wastes: Waste[];
+  waste_kinds: WasteKind[];
   /**
    * Of each request the items that hold a name which its answer used, ascending.
    */
@@ -2618,7 +2655,7 @@ export interface RequestColumns {
    */
   output: (number | null)[];
   /**
-   * In the money of ``PriceView``: as recorded, else the usage at its prices; what the session cost is their sum.
+   * In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum.
    */
   cost: (number | null)[];
   /**
@@ -2639,15 +2676,15 @@ export interface RulerView {
 /**
  * Prices per million tokens, in US dollars or in units of one uncached input token.
  */
-export interface PriceView {
-  name: string;
-  unit: 'USD' | 'units';
+export interface PriceProfile {
   input: number;
   output: number;
   read: number;
   write: number;
+  name: string;
+  unit: 'USD' | 'units';
   /**
-   * The list that the prices are from, with its date, or ``given``; empty where that is not known.
+   * The list that the prices are from, with its date; empty where they were given.
    */
   source: string;
   /**
@@ -2655,9 +2692,30 @@ export interface PriceView {
    */
   recorded: boolean;
   /**
-   * Each request is at its own model's price; else all are at these prices.
+   * Each request is at its own price, so that a cost that was recorded stands; else all are at these prices.
    */
   of_session: boolean;
+  /**
+   * A person gave this model's price: it goes before what a list says.
+   */
+  given: boolean;
+  /**
+   * A person gave prices, and none of them is that of a model of the session.
+   */
+  unused: boolean;
+  model_price?: Price;
+  /**
+   * The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly.
+   */
+  writes_hour: boolean;
+  /**
+   * Prices of the session's other models; a request is at the prices of its own.
+   */
+  others: PriceProfile[];
+  /**
+   * Models of the session whose price is not known: their requests are at these prices.
+   */
+  unknown: string[];
 }
 /**
  * A session as recorded, or as a policy would have shown it.
@@ -2690,7 +2748,7 @@ export interface TrackView {
   read: number[];
   output: number[];
   /**
-   * Of each request with its summaries, in the money of ``PriceView``; an estimate.
+   * Of each request with its summaries, in the money of ``PriceProfile``; an estimate.
    */
   cost: number[];
   /**
@@ -2706,8 +2764,8 @@ export interface TrackView {
    */
   taken: number[];
   probe?: ProbeView;
-  figures?: TrackFigures;
-  facts?: TrackFigures;
+  figures?: PolicyFigures;
+  facts?: PolicyFigures;
 }
 /**
  * From ``request`` on ``item`` is shown in another state; in the order of requests.
@@ -2736,32 +2794,78 @@ export interface ProbeView {
   unit: string;
 }
 /**
- * The figures of a track; the columns of a comparison, in the money of ``PriceView``.
+ * One row of a comparison; tokens by the ruler, money by the price profile; None where a recording reports nothing.
  */
-export interface TrackFigures {
+export interface PolicyFigures {
+  name: string;
+  requests: number;
+  /**
+   * Sum of all requests' tokens.
+   */
   input: number;
   peak: number;
   /**
-   * Share of the input, 0 to 1.
+   * Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler.
+   */
+  over?: number;
+  /**
+   * Share of the input that was read from the cache.
    */
   cached: number;
-  breaks: number;
-  break_tokens: number;
-  cost?: number;
   /**
-   * It was recorded; else it is an estimate, also where the tokens were reported.
+   * Requests whose beginning changed while the cache was warm.
    */
-  cost_is_fact: boolean;
+  breaks: number;
+  /**
+   * Tokens that these breaks wrote again, beyond the new ones.
+   */
+  break_tokens: number;
+  /**
+   * Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice.
+   */
+  rewrite: number;
+  /**
+   * With the cache, without the calls for summaries.
+   */
+  cost: number;
+  /**
+   * What the calls for summaries cost.
+   */
   summaries?: number;
+  /**
+   * What fetching again costs, of what was needed and gone.
+   */
   repair?: number;
-  cost_uncached?: number;
+  /**
+   * As if no provider cached anything.
+   */
+  cost_uncached: number;
   repeated?: number;
   retention?: number;
-  fired: number;
+  fired?: number;
+  /**
+   * The first request at which it acted.
+   */
+  first_fired?: number;
+  /**
+   * The highest value of its signal as a share of the threshold; None where it has none.
+   */
+  distance?: number;
   /**
    * How often the rule acted, or why it never did, with numbers.
    */
   verdict: string;
+  facts_until?: number;
+  /**
+   * It was recorded; else it is an estimate, also where the tokens were reported.
+   */
+  cost_is_fact: boolean;
+  /**
+   * Retention of each kind of names, as far as some were used.
+   */
+  retention_by_kind: {
+    [k: string]: number;
+  };
 }
 /**
  * How well the recording itself is reproduced by the replay that every track rests on.
@@ -2783,26 +2887,39 @@ export interface ProofView {
 /**
  * Something that was paid for without use.
  */
-export interface WasteView {
+export interface Waste {
+  /**
+   * In the profile's money.
+   */
   cost: number;
   sentence: string;
+  link: string;
   request: number;
-  item?: number;
+  /**
+   * From reported usage; else an estimate.
+   */
   is_fact: boolean;
   /**
-   * The cost was recorded, or is at recorded prices; of an estimated waste never.
+   * What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported.
    */
   cost_is_fact: boolean;
+  /**
+   * What it is about, from 0; None for a whole request.
+   */
+  item?: number;
 }
 /**
- * All wastes of one kind together.
+ * All wastes of one kind together, also those that are not among the largest.
  */
-export interface WasteKindView {
+export interface WasteKind {
   /**
    * What they are, with their number.
    */
   words: string;
   cost: number;
+  /**
+   * The cost was recorded of all of them, or is at recorded prices.
+   */
   cost_is_fact: boolean;
 }
 /**
@@ -3176,34 +3293,6 @@ export interface PromptAdmitted {
   options: {
     [k: string]: unknown;
   };
-}
-/**
- * A prompt for the agent; ``id`` is the prompt's id too.
- */
-export interface PromptBase {
-  id: string;
-  text: string;
-  /**
-   * None means the notebook's current session.
-   */
-  session?: string;
-  model?: string;
-  variant?: string;
-  agent?: string;
-  system?: string;
-  /**
-   * Only these tools, or a mapping that switches single ones on and off.
-   */
-  tools?:
-    | string[]
-    | {
-        [k: string]: boolean;
-      };
-  max_steps?: number;
-  /**
-   * Files sent with the text, such as those of a prompt that was withdrawn.
-   */
-  files: Attachment[];
 }
 /**
  * A prompt left the inbox and became a message, or was withdrawn.
@@ -3746,19 +3835,6 @@ export interface TellCells {
 export interface TodoUpdated {
   type: 'todo.updated';
   todos: Todo[];
-}
-/**
- * A tool as it is offered to the model.
- */
-export interface ToolSpec {
-  name: string;
-  description: string;
-  /**
-   * JSON schema of the input object.
-   */
-  parameters: {
-    [k: string]: unknown;
-  };
 }
 /**
  * A track that was computed beforehand, for a view without a kernel.

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from tests.store.conformance import begin
-from tests.store.record_builders import OTHER, OWNER, SESSION, assistant, session, text
+from tests.store.record_builders import (
+    OTHER,
+    OWNER,
+    SESSION,
+    assistant,
+    restored_state,
+    session,
+    text,
+)
 from tests.waiting import LAST_RESORT_SECONDS, until
 
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
@@ -277,7 +285,7 @@ def test_closing_writes_a_checkpoint_and_gives_the_session_back(
 
     last = list(store.read(SESSION))[-1].event
     assert isinstance(last, Checkpoint)
-    assert State.from_summary(last.state).session == session()
+    assert restored_state(last.state).session == session()
     store.acquire(SESSION, OTHER)
     with pytest.raises(StorageFailed, match="closed"):
         journal.append(assistant("msg_2"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.store.record_builders import assistant, records, text, tool, user
+from tests.store.record_builders import assistant, records, text, tool, user, whole_state
 from tests.store.session_state.test_state import STATES, events
 
 from palimpsest.store.log_lines import head_of
@@ -142,7 +142,7 @@ def test_an_indexed_window_says_what_its_lines_say(
     assert indexed.newest_message() == (plain.messages() or (None,))[-1]
     name = data.draw(st.sampled_from(["", *NAMES]))
     assert indexed.page(2, name) == page_of(plain.messages(), 2, name)
-    assert indexed.snapshot() == plain.snapshot()
+    assert whole_state(indexed) == whole_state(plain)
 
 
 def spent(state: State) -> object:

@@ -14,12 +14,15 @@ from tests.store.record_builders import (
     MODEL,
     assistant,
     records,
+    restored_state,
     session,
     text,
     tool,
     user,
+    whole_state,
 )
 
+from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts, StepRequest
@@ -146,7 +149,7 @@ def plain(value: Any) -> Any:
 def test_typed_records_and_lines_fold_to_the_same_state() -> None:
     written = records(EVERYTHING)
 
-    assert by_lines(written).snapshot() == fold(written).snapshot()
+    assert whole_state(by_lines(written)) == whole_state(fold(written))
 
 
 def test_knows_everything_that_is_open() -> None:
@@ -197,7 +200,7 @@ def test_a_summary_restores_all_but_the_messages() -> None:
     state = fold(records(EVERYTHING))
     summary = json.loads(json.dumps(state.summary()))
 
-    restored = State.from_summary(summary)
+    restored = restored_state(summary)
     assert restored.summary() == state.summary()
     assert restored.items == state.items
     assert restored.asks == state.asks
@@ -219,11 +222,11 @@ def test_messages_are_built_again_only_when_they_changed() -> None:
 
 def test_a_snapshot_does_not_change_with_the_state() -> None:
     state = fold(records(EVERYTHING))
-    snapshot = state.snapshot()
+    snapshot = Snapshot.of(state)
     reply = PermissionReplied(ask_id="per_1", reply=Reply(answer="once"))
     state.apply(Record(seq=100, ts=1, event=reply))
 
-    assert list(snapshot.asks) == ["per_1"]
+    assert [one.id for one in snapshot.asks] == ["per_1"]
     assert state.asks == {}
 
 
@@ -355,7 +358,7 @@ def test_lines_and_records_agree_wherever_the_reading_stops(
         if number == stop:
             assert lines.messages() == typed.messages()
 
-    assert lines.snapshot() == typed.snapshot()
+    assert whole_state(lines) == whole_state(typed)
 
 
 @settings(deadline=None)
@@ -369,7 +372,7 @@ def test_typed_deltas_after_lines_agree_too(script: list[Event]) -> None:
         else:
             mixed.apply(record)
 
-    assert mixed.snapshot() == fold(written).snapshot()
+    assert whole_state(mixed) == whole_state(fold(written))
 
 
 @settings(deadline=None)

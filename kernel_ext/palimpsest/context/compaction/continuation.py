@@ -60,7 +60,7 @@ def continues(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
 def continuation_text(
     policy: Policy,
     made: CompactionPlan,
-    unanswered: Message | None,
+    question: Message | None,
     left: Work | None = None,
     todos: Sequence[Todo] = (),
     *,
@@ -79,9 +79,19 @@ def continuation_text(
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
-    hidden = next((one for one in made.head if unanswered and one.id == unanswered.id), None)
+    hidden = next((one for one in made.head if question and one.id == question.id), None)
     texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
+
+
+def unanswered(before: Messages) -> Message | None:
+    """Return the newest of the messages before a marker that the user wrote."""
+    for message in reversed(before):
+        if isinstance(message.info, UserMessage) and any(
+            isinstance(part, TextPart) and not part.synthetic for part in message.parts
+        ):
+            return message
+    return None
 
 
 def _speaks(message: Message) -> bool:

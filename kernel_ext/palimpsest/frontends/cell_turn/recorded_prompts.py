@@ -192,18 +192,7 @@ class RecordedPrompts:
         text = request.prompt
         if request.command == "compact":
             text = compaction_prompt(request.argument or None)
-        prompt = CellPrompt(
-            text,
-            PromptOptions(
-                model=options.model,
-                variant=options.variant,
-                agent=options.agent,
-                system=options.system,
-                tools=options.tools,
-                max_steps=options.max_steps,
-            ),
-            place.cell_id,
-        )
+        prompt = CellPrompt(text, PromptOptions.of(options), place.cell_id)
         return self._services.engine.submit(
             workspace.replay.find(
                 prompt,

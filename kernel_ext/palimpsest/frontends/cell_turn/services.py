@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.kernel_session import KernelSession
-from palimpsest.session.interfaces.project_sessions import ProjectSessions
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.workspace import Workspace
 
 
 class FrontendServices(Protocol):
@@ -19,7 +21,7 @@ class FrontendServices(Protocol):
         ...
 
     @property
-    def workspace(self) -> ProjectSessions:
+    def workspace(self) -> "Workspace":
         """The project's sessions."""
         ...
 

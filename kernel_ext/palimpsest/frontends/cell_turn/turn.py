@@ -25,9 +25,9 @@ from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.unattended_refusal import refuse_unattended
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -180,15 +180,9 @@ class CellTurn:
         return await workspace.current(notebook)
 
     def _prompt_options(self) -> PromptOptions:
-        options = self._options
-        return PromptOptions(
-            model=options.model,
-            variant=options.variant,
-            agent=options.agent,
-            system=options.system,
-            tools=options.tools,
-            max_steps=options.max_steps,
-            yes=options.yes,
+        return PromptOptions.of(
+            self._options,
+            yes=self._options.yes,
             origin=self._origin,
             prompt_id=self._feed.prompt_id,
         )

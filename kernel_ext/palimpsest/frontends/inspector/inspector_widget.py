@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import traitlets
 from pydantic import TypeAdapter, ValidationError
@@ -30,7 +30,7 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
@@ -43,23 +43,13 @@ QUERY: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
 _log = logging.getLogger(__name__)
 
 
-class AskSession(Protocol):
-    """Answers a question about the widget's session.
-
-    Contract: called on the engine's loop with the question and who asks.
-    """
-
-    def __call__(self, query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-        """Return the answer, or one sentence."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class InspectedSession:
     """What a widget needs of the session that it shows."""
 
     id: str
-    ask: AskSession
+    ask: Callable[[ViewQuery, str], Coroutine[Any, Any, ViewAnswer]]
+    """Answers a question about it, given who asks; called on the engine's loop."""
     view: Callable[[], TimelineView]
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
     live: KernelSession | None = None

@@ -85,9 +85,9 @@ from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, Rena
 from palimpsest.frontends.protocol.sharing import ImportProgressNotice
 from palimpsest.frontends.protocol.transcript import Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record
@@ -296,13 +296,8 @@ class Channel:
         if isinstance(text, TypedCommand):
             await self._typed(command, text, session)
             return
-        options = PromptOptions(
-            model=command.model,
-            variant=command.variant,
-            agent=command.agent,
-            system=command.system,
-            tools=command.tools,
-            max_steps=command.max_steps,
+        options = PromptOptions.of(
+            command,
             files=command.files,
             delivery="steer" if isinstance(command, Steer) else "queue",
             origin=Origin(kind="panel", notebook=self._notebook()),

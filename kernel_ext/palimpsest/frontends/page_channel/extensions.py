@@ -11,7 +11,7 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
 from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.project import HookRow, ListExtensions, ServerRow
+from palimpsest.frontends.protocol.project import ListExtensions
 
 
 class ExtensionsChannel:
@@ -31,32 +31,11 @@ class ExtensionsChannel:
             await book.load()
         if servers and command.connect:
             await servers.restart()
-        hooks = book.status() if book is not None else ()
-        known = servers.status() if servers else ()
         self._channel.publish(
             OutcomeNotice(
                 id=command.id,
                 remarks=tuple(book.problems) if book is not None else (),
-                hooks=tuple(
-                    HookRow(
-                        name=one.name,
-                        label=one.label,
-                        origin=one.origin,
-                        calls=one.calls,
-                        failures=one.failures,
-                        problem=one.problem,
-                    )
-                    for one in hooks
-                ),
-                servers=tuple(
-                    ServerRow(
-                        name=one.name,
-                        state=one.state,
-                        origin=one.origin,
-                        tools=one.tools,
-                        problem=one.problem,
-                    )
-                    for one in known
-                ),
+                hooks=book.status() if book is not None else (),
+                servers=servers.status() if servers else (),
             )
         )

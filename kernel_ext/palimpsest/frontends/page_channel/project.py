@@ -23,15 +23,15 @@ from palimpsest.frontends.protocol.project import (
 )
 from palimpsest.frontends.subcommands.context import ContextCommands
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.records.retention import SessionTree, session_trees
-from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.visible_text import visible
 
+MEASURED = ("total", "logs", "blobs", "snapshots", "share", "other")
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
 
@@ -78,7 +78,7 @@ class ProjectChannel:
                 self._channel.forget(one)
         found = await weigh_storage(workspace, kept)
         report = StorageReport(
-            **_bytes(found.sizes),
+            **{name: getattr(found.sizes, name) for name in MEASURED},
             sessions=_rows(session_trees(found.sessions, found.sizes)),
             due=_rows(pruned.plan.due),
             spared=_rows(pruned.plan.spared),
@@ -108,17 +108,6 @@ class ProjectChannel:
         if known is None:
             raise NotFound(NO_SESSION)
         return known
-
-
-def _bytes(sizes: DiskUsage) -> dict[str, int]:
-    return {
-        "total": sizes.total,
-        "logs": sizes.logs,
-        "blobs": sizes.blobs,
-        "snapshots": sizes.snapshots,
-        "share": sizes.share,
-        "other": sizes.other,
-    }
 
 
 def _rows(found: Sequence[SessionTree]) -> tuple[StorageRow, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
 from palimpsest.frontends.page_channel.notices import head_of
-from palimpsest.frontends.protocol.branches import BranchColumn, BranchTable, ListBranches
+from palimpsest.frontends.protocol.branches import ListBranches
 from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.sessions import (
@@ -21,7 +21,6 @@ from palimpsest.frontends.protocol.sessions import (
     ListChildren,
     ListSessions,
     Retitle,
-    SessionRow,
 )
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.interface import SessionSummary
@@ -55,14 +54,18 @@ class SessionsChannel:
             cursor=command.cursor,
         )
         found = await self._services.workspace.page(query)
-        rows = tuple(row_of(one) for one in found.sessions)
         self._channel.publish(
-            OutcomeNotice(id=command.id, sessions=rows, total=found.total, cursor=found.cursor)
+            OutcomeNotice(
+                id=command.id,
+                sessions=tuple(found.sessions),
+                total=found.total,
+                cursor=found.cursor,
+            )
         )
 
     async def _children(self, command: ListChildren) -> None:
         found = await self._services.workspace.children(command.session)
-        rows = tuple(row_of(one) for one in found)
+        rows = tuple(found)
         self._channel.publish(OutcomeNotice(id=command.id, sessions=rows, total=len(rows)))
 
     async def _retitle(self, command: Retitle) -> None:
@@ -94,7 +97,7 @@ class SessionsChannel:
             lambda one: submit(workspace.records(one)).result(),
             command.session,
         )
-        self._channel.publish(OutcomeNotice(id=command.id, branches=branch_table(found)))
+        self._channel.publish(OutcomeNotice(id=command.id, branches=found))
 
 
 MOST_ROWS = 100
@@ -108,47 +111,3 @@ def _compared(
     from palimpsest.review.recordings.branch_comparison import compare_branches
 
     return compare_branches(sessions, read, session)
-
-
-def branch_table(found: "BranchComparison") -> BranchTable:
-    """Return branches side by side in the form of the protocol."""
-    columns = (
-        BranchColumn(
-            session=one.session,
-            title=one.title,
-            models=one.models,
-            policy=one.policy,
-            requests=one.requests,
-            usage=one.usage,
-            cost=one.cost,
-            decisions=one.decisions,
-            answer=one.text,
-            sizes=one.sizes,
-            units=one.units,
-            estimates=one.estimates,
-            window=one.window,
-            parent=one.parent or None,
-            parent_title=one.parent_title,
-            forked_after=one.forked_after,
-        )
-        for one in found.branches
-    )
-    return BranchTable(parted_at=found.parted_at, branches=tuple(columns), left_out=found.left_out)
-
-
-def row_of(one: SessionSummary) -> SessionRow:
-    """Return a session's row of the list in the form of the protocol."""
-    return SessionRow(
-        id=one.id,
-        title=one.title,
-        notebook=one.notebook,
-        created=one.created,
-        updated=one.updated,
-        messages=one.messages,
-        archived=one.archived,
-        parent=one.parent_id,
-        forked=one.forked_from is not None or None,
-        shared=one.shared or None,
-        imported_from=one.imported_from or None,
-        about=one.about or None,
-    )

@@ -19,11 +19,9 @@ from palimpsest.frontends.protocol.sharing import (
     Export,
     ExportedFile,
     Import,
-    ImportedRow,
     ImportProgressNotice,
     Share,
     StopImport,
-    UnreadableFile,
     Unshare,
 )
 
@@ -76,15 +74,8 @@ class SharingChannel:
             )
         finally:
             del self._imports[command.id]
-        imported = tuple(
-            ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
-            for one in report.sessions
-        )
-        unreadable = tuple(
-            UnreadableFile(where=one.where, what=one.what) for one in report.problems
-        )
         self._channel.publish(
-            OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable)
+            OutcomeNotice(id=command.id, imported=report.sessions, unreadable=report.problems)
         )
 
     def _progress(self, identifier: str) -> Callable[[int, int], None]:

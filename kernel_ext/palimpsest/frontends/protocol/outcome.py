@@ -2,14 +2,17 @@
 
 from typing import Any, Literal
 
-from palimpsest.frontends.protocol.branches import BranchTable
 from palimpsest.frontends.protocol.choices import Choices
 from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
-from palimpsest.frontends.protocol.project import HookRow, ServerRow, SettingRow, StorageReport
-from palimpsest.frontends.protocol.sessions import SessionRow
-from palimpsest.frontends.protocol.sharing import ExportedFile, ImportedRow, UnreadableFile
+from palimpsest.frontends.protocol.project import SettingRow, StorageReport
+from palimpsest.frontends.protocol.sharing import ExportedFile
+from palimpsest.review.recordings.branch import BranchTable
 from palimpsest.review.timeline_view.view_queries import ViewAnswer
+from palimpsest.session.extensions.hooks import HookStatus
+from palimpsest.store.exchange.importer import Imported
+from palimpsest.store.interface import Problem, SessionSummary
+from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
@@ -23,7 +26,7 @@ class OutcomeNotice(Value):
     error: str | None = None
     """One sentence, when it failed."""
     session: SessionHead | None = None
-    sessions: tuple[SessionRow, ...] | None = None
+    sessions: tuple[SessionSummary, ...] | None = None
     total: int | None = None
     """How many sessions there are in all."""
     cursor: str | None = None
@@ -42,8 +45,8 @@ class OutcomeNotice(Value):
     remarks: tuple[str, ...] | None = None
     """Settings that are wrong, not used yet or wait for trust; and hooks that cannot be loaded."""
     storage: StorageReport | None = None
-    hooks: tuple[HookRow, ...] | None = None
-    servers: tuple[ServerRow, ...] | None = None
+    hooks: tuple[HookStatus, ...] | None = None
+    servers: tuple[McpServerStatus, ...] | None = None
     image: str | None = None
     """A ``data:`` URL, small enough for a page."""
     bundle: dict[str, Any] | None = None
@@ -52,8 +55,8 @@ class OutcomeNotice(Value):
     """The outputs of a turn's cell, as a notebook saves them."""
     file: ExportedFile | None = None
     """What ``share`` or ``export`` wrote."""
-    imported: tuple[ImportedRow, ...] | None = None
-    unreadable: tuple[UnreadableFile, ...] | None = None
+    imported: tuple[Imported, ...] | None = None
+    unreadable: tuple[Problem, ...] | None = None
     revert: RevertPreview | None = None
     """What a revert or unrevert would do, or did."""
     diffs: tuple[FileDiff, ...] | None = None

@@ -70,24 +70,3 @@ class StorageReport(Value):
     """Bytes of texts that no session needs any more, and that may be deleted."""
     gone: tuple[StorageRow, ...] | None = None
     """The sessions that were deleted; None when deleting was not requested."""
-
-
-class HookRow(Value):
-    """A hook as a page lists it."""
-
-    name: str
-    label: str
-    origin: str
-    calls: int
-    failures: int
-    problem: str = ""
-
-
-class ServerRow(Value):
-    """An MCP server as a page lists it."""
-
-    name: str
-    state: Literal["off", "waiting", "connecting", "connected", "failed"]
-    origin: str
-    tools: tuple[str, ...] = ()
-    problem: str = ""

@@ -5,7 +5,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from palimpsest.frontends.protocol.connection import CommandBase
-from palimpsest.transcript.values import Value
 
 
 class ListSessions(CommandBase):
@@ -97,24 +96,3 @@ class Revert(CommandBase):
     """The id of a message or part; none means the newest prompt, and for ``diff`` the whole session."""
     overwrite: tuple[str, ...] = ()
     """Files to overwrite although they were changed outside the session."""
-
-
-class SessionRow(Value):
-    """One line of the session list."""
-
-    id: str
-    title: str
-    notebook: str | None = None
-    created: int
-    updated: int
-    messages: int = 0
-    archived: int | None = None
-    """When it was archived, in milliseconds since 1970."""
-    parent: str | None = None
-    """The session whose ``task`` call began it."""
-    forked: bool | None = None
-    shared: bool | None = None
-    imported_from: str | None = None
-    """The agent whose recording it is; such a session is read and forked, and not gone on with."""
-    about: str | None = None
-    """The beginning of the summary that a model wrote of it."""

@@ -66,19 +66,3 @@ class ExportedFile(Value):
     bytes: int
     content: str | None = None
     """The HTML of a shared page, if it is small enough to be sent."""
-
-
-class ImportedRow(Value):
-    """The result of importing one session."""
-
-    id: str
-    title: str
-    outcome: Literal["new", "same", "updated", "copy"]
-    messages: int
-
-
-class UnreadableFile(Value):
-    """Something that an import could not read."""
-
-    where: str
-    what: str

@@ -6,16 +6,19 @@ Border: parses the arguments of the subcommand and writes the outcome as text;
 
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.render.content.phrases import count, size_text
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.sharing_operations import Exported, Form, SharingOperations
+from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
+
+if TYPE_CHECKING:
+    from palimpsest.session.sharing.sharing_service import SharingService
 
 MOST_PROBLEMS = 10
 """How many problems a cell shows; the Python call returns all of them."""
@@ -49,16 +52,16 @@ def sharing_lines(
             return import_lines(engine, sharing, argument)
 
 
-def share_text(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
+def share_text(engine: EngineThread, sharing: "SharingService", session_id: str) -> str:
     """Share a session and return where the page is."""
-    path: Path = engine.submit(sharing.share(session_id)).result()
+    path = engine.submit(sharing.share(session_id)).result()
     return (
         f"The page of this session is {path} ({size_text(path.stat().st_size)}). It is one file that needs no "
         "network; open it in a browser, look through it, and pass it on. %agent unshare deletes it."
     )
 
 
-def unshare_text(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
+def unshare_text(engine: EngineThread, sharing: "SharingService", session_id: str) -> str:
     """Delete the shared page and return a sentence about it."""
     if engine.submit(sharing.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
@@ -66,11 +69,11 @@ def unshare_text(engine: EngineThread, sharing: SharingOperations, session_id: s
 
 
 def export_text(
-    engine: EngineThread, sharing: SharingOperations, session_id: str, argument: str
+    engine: EngineThread, sharing: "SharingService", session_id: str, argument: str
 ) -> str:
     """Export a session as the argument says, and return where the file is."""
     form, path = export_request(argument)
-    made: Exported = engine.submit(sharing.export(session_id, form, path)).result()
+    made = engine.submit(sharing.export(session_id, form, path)).result()
     words = f"This session is written to {recorded_name(str(made.path))} ({size_text(made.bytes)})."
     if made.form in ("json", "opencode"):
         return f"{words} %agent import brings it into another project."
@@ -97,7 +100,7 @@ def split_words(argument: str) -> list[str]:
         raise UserError("A quote in the path never ends.") from None
 
 
-def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str) -> Sequence[str]:
+def import_lines(engine: EngineThread, sharing: "SharingService", argument: str) -> Sequence[str]:
     """Import the sessions at a path, and return a report in lines."""
     words = split_words(argument)
     if len(words) != 1:
@@ -106,7 +109,7 @@ def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str
         )
     running = engine.submit(sharing.import_sessions(words[0]))
     try:
-        report: ImportReport = running.result()
+        report = running.result()
     except KeyboardInterrupt:
         running.cancel()
         raise

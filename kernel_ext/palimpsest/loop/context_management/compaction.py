@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import usable
-from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
+from palimpsest.context.compaction.continuation import (
+    continuation_text,
+    continues,
+    unanswered,
+    work_left,
+)
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
 from palimpsest.context.compaction.quality_check import (
     RejectedSummary,
@@ -229,26 +234,18 @@ def _go_on(
 ) -> Outcome:
     """Write the synthetic message that continues the turn, where work is left."""
     todos = run_context.log.state.todos
-    left = work_left(messages_before(run_context.log.state.messages(), user.id), todos)
+    before = messages_before(run_context.log.state.messages(), user.id)
+    left = work_left(before, todos)
     if not continues(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
         _say_again(run_context, user, made.replay)
     else:
-        question = _unanswered(run_context, user.id)
-        words = continuation_text(setup.policy, made, question, left, todos, refused=part.overflow)
+        words = continuation_text(
+            setup.policy, made, unanswered(before), left, todos, refused=part.overflow
+        )
         write_engine_message(run_context, user, words, {CONTINUES: True})
     return "continue"
-
-
-def _unanswered(run_context: RunContext, marker_id: str) -> Message | None:
-    """Return the newest message before the marker that the user wrote."""
-    for message in reversed(messages_before(run_context.log.state.messages(), marker_id)):
-        if isinstance(message.info, UserMessage) and any(
-            isinstance(part, TextPart) and not part.synthetic for part in message.parts
-        ):
-            return message
-    return None
 
 
 def _say_again(run_context: RunContext, user: UserMessage, replay: Message) -> None:

@@ -87,7 +87,7 @@ class FitDriver:
         made, _ = request.within_limits()
         if not made:
             return None
-        write_decisions(self._run_context, DecisionBatch(made, refused.record.facts))
+        write_decisions(self._run_context, made, refused.record.facts)
         return self.again(setup, refused)
 
     def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
@@ -151,7 +151,7 @@ class FitDriver:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
         told = resumed(running, outcome)
         while isinstance(told, DecisionBatch):
-            write_decisions(self._run_context, told)
+            write_decisions(self._run_context, told.decisions, told.facts)
             told = resumed(running)
         self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
         match told:
@@ -179,17 +179,16 @@ def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
         return assembly_of(run_context, setup).projection
 
     for told in pruning(_request(run_context, setup, project)):
-        write_decisions(run_context, told)
+        write_decisions(run_context, told.decisions, told.facts)
 
 
 def _request(
     run_context: RunContext, setup: StepSetup, project: Callable[[View], Projection]
 ) -> MessageRequest:
-    request = run_context.log.state.request
     return MessageRequest(
         view=run_context.view(),
         policy=setup.policy,
-        facts=facts_for(run_context, setup, request.tokens if request is not None else 0),
+        facts=facts_for(run_context, setup),
         count=setup.count,
         project=project,
         new_id=functools.partial(run_context.ids.new, "dec"),

@@ -8,7 +8,7 @@ import base64
 import binascii
 
 from palimpsest.context.reduction.picture_limits import SentPicture, ShrunkPicture
-from palimpsest.loop.run_inputs.run_context import Blobs
+from palimpsest.store.interface import Store
 from palimpsest.tools.calls.images import SMALLER_SIDE, smaller_image
 from palimpsest.transcript.errors import StorageFailed
 
@@ -17,7 +17,7 @@ HEAD_CHARS = 40
 
 
 def shrink_picture(
-    blobs: Blobs, picture: SentPicture, side: int, most_bytes: int | None
+    blobs: Store, picture: SentPicture, side: int, most_bytes: int | None
 ) -> ShrunkPicture | None:
     """Return a stored version of a picture that fits; None where none can be made or stored.
 

@@ -28,7 +28,7 @@ def prune_postponed(run_context: RunContext, setup: StepSetup) -> None:
         run_context, setup, run_context.view(), functools.partial(run_context.ids.new, "dec")
     )
     for told in found:
-        write_decisions(run_context, told)
+        write_decisions(run_context, told.decisions, told.facts)
     _put(run_context, "")
 
 
@@ -57,6 +57,5 @@ def postponed_batches(
             count=setup.count,
         )
 
-    request = run_context.log.state.request
-    facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
+    facts = facts_for(run_context, setup)
     yield from pruning(MessageRequest(ended, setup.policy, facts, setup.count, projected, new_id))

@@ -195,8 +195,7 @@ def _request(
     project: Callable[[View], Projection],
     ids: Iterator[str],
 ) -> MessageRequest:
-    before = run_context.log.state.request
-    facts = facts_for(run_context, setup, before.tokens if before is not None else 0)
+    facts = facts_for(run_context, setup)
     return MessageRequest(
         view,
         setup.policy,

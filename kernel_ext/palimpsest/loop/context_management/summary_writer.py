@@ -251,10 +251,7 @@ class SummaryWriter:
         numbers = content()
         self._told = numbers
         decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
-        request = self._run_context.log.state.request
-        facts = facts_for(
-            self._run_context, summary_setup, request.tokens if request is not None else 0
-        )
+        facts = facts_for(self._run_context, summary_setup)
         self._run_context.write(DecisionMade(decision=decision, facts=facts))
         return numbers
 

@@ -16,7 +16,7 @@ from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
+from palimpsest.loop.model_requests.request_builder import Assembled, facts_for, write_decisions
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
@@ -33,7 +33,6 @@ from palimpsest.transcript.context_values.decisions import (
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_removal import redacted_value
-from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.session_record.hook_values import (
     CompactingEvent,
     DecideEvent,
@@ -47,28 +46,19 @@ OPAQUE_KIND = "user"
 
 async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
     """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
-    facts, view = _facts(run_context, setup), run_context.view()
+    facts, view = facts_for(run_context, setup), run_context.view()
     ids = iter(functools.partial(run_context.ids.new, "dec"), None)
     made = await _decided(run_context, setup, view, facts, ids)
     if made:
-        first, *others = made
-        run_context.write(
-            DecisionMade(decision=first, facts=facts),
-            *(DecisionMade(decision=one) for one in others),
-        )
+        write_decisions(run_context, made, facts)
 
 
 async def hook_decisions(
     run_context: RunContext, setup: StepSetup, ids: Iterator[str]
 ) -> list[Decision]:
     """Return what hooks would decide now, with the given ids; nothing is journaled."""
-    facts, view = _facts(run_context, setup), run_context.view()
+    facts, view = facts_for(run_context, setup), run_context.view()
     return await _decided(run_context, setup, view, facts, ids)
-
-
-def _facts(run_context: RunContext, setup: StepSetup) -> Facts:
-    request = run_context.log.state.request
-    return facts_for(run_context, setup, request.tokens if request is not None else 0)
 
 
 async def _decided(

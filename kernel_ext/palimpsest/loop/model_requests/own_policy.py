@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from palimpsest.context.budget.request_tokens import tools_tokens
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.model_requests.request_builder import facts_for
+from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.context_values.decisions import (
@@ -18,21 +18,16 @@ from palimpsest.transcript.context_values.decisions import (
     effective_reductions,
     is_of_own_policy,
 )
-from palimpsest.transcript.session_record.events import DecisionMade
 
 
 async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: PolicyStage) -> None:
     """Let a person's own policy decide what the coming requests show."""
-    facts = _facts(run_context, setup)
+    facts = facts_for(run_context, setup)
     new_id = functools.partial(run_context.ids.new, "dec")
     made = await stage.decide(_moment(run_context, setup, run_context.view(), facts, new_id))
     run_context.requests.policy_notices.extend(stage.told())
     if made:
-        first, *others = made
-        run_context.write(
-            DecisionMade(decision=first, facts=facts),
-            *(DecisionMade(decision=one) for one in others),
-        )
+        write_decisions(run_context, made, facts)
 
 
 async def propose_own_policy(
@@ -42,13 +37,8 @@ async def propose_own_policy(
     stage = run_context.requests.own_policy()
     if stage is None:
         return PolicyProposal()
-    facts = _facts(run_context, setup)
+    facts = facts_for(run_context, setup)
     return await stage.propose(_moment(run_context, setup, view, facts, new_id))
-
-
-def _facts(run_context: RunContext, setup: StepSetup) -> Facts:
-    request = run_context.log.state.request
-    return facts_for(run_context, setup, request.tokens if request is not None else 0)
 
 
 def _moment(

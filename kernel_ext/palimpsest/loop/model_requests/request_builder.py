@@ -14,7 +14,6 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
-from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.request_chunks import (
@@ -24,10 +23,16 @@ from palimpsest.loop.run_inputs.request_chunks import (
     assemble,
     recorded_items,
 )
-from palimpsest.loop.run_inputs.run_context import RunContext, StateView, StepSetup
+from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
-from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
+from palimpsest.transcript.context_values.decisions import (
+    ContextItem,
+    Decision,
+    Facts,
+    Purpose,
+    StepRequest,
+)
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, reported_usage
 from palimpsest.transcript.session_record.events import DecisionMade
@@ -48,9 +53,11 @@ class Assembled:
     """The same before it was converted to the provider's format."""
 
 
-def facts_for(run_context: RunContext, setup: StepSetup, used_tokens: int) -> Facts:
-    """Return the facts that deciders use before a request, given the tokens that it has so far."""
+def facts_for(run_context: RunContext, setup: StepSetup, used_tokens: int | None = None) -> Facts:
+    """Return the facts that deciders use before a request, given its tokens so far: those of the one before by default."""
     state = run_context.log.state
+    if used_tokens is None:
+        used_tokens = state.request.tokens if state.request is not None else 0
     now = run_context.clock()
     return Facts(
         now=now,
@@ -70,7 +77,7 @@ def _cache_age(request: StepRequest | None, info: ModelInfo, now: int) -> float 
     return max(now - request.facts.now, 0) / 1000
 
 
-def calibration(state: StateView, info: ModelInfo) -> float:
+def calibration(state: GuardedState, info: ModelInfo) -> float:
     """Return the ratio of reported to estimated prompt tokens of the newest request, if of the same model."""
     request = state.request
     if request is None or request.model.ref != info.ref or not request.tokens:
@@ -247,10 +254,10 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
     return same
 
 
-def write_decisions(run_context: RunContext, told: DecisionBatch) -> None:
+def write_decisions(run_context: RunContext, decisions: Sequence[Decision], facts: Facts) -> None:
     """Journal what one decider decided at once, the facts with its first decision."""
-    first, *others = told.decisions
+    first, *others = decisions
     run_context.write(
-        DecisionMade(decision=first, facts=told.facts),
+        DecisionMade(decision=first, facts=facts),
         *(DecisionMade(decision=decision) for decision in others),
     )

@@ -5,10 +5,11 @@ layer builds one ``RunContext`` for each run.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
@@ -17,9 +18,11 @@ from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.model.interface import Model, ToolCalled
-from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import (
     Abort,
     AskFunction,
@@ -28,100 +31,99 @@ from palimpsest.tools.tool import (
     PythonRunner,
     ToolContext,
 )
-from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.redaction.secret_removal import scrub
-from palimpsest.transcript.session_record.events import Event, PromptAdmitted
-from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
-from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
+from palimpsest.transcript.session_record.events import Event
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+KEPT_SECONDS = 30.0
+"""How long ``kept`` waits for a disk that does not respond."""
+LOOK_SECONDS = 0.2
+"""How often a wait for a stuck disk checks whether the turn was stopped."""
+
+T = TypeVar("T")
 
 
-class StateView(Protocol):
-    """The state of the session, derived from its events; safe to read from the engine's thread."""
+class _Guarded(Generic[T]):
+    """A value of a state, read under the journal's lock."""
 
-    @property
-    def session(self) -> SessionInfo | None:
-        """The session's own record."""
-        ...
+    def __init__(self, read: Callable[[State], T]) -> None:
+        self._read = read
 
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        """All decisions so far."""
-        ...
+    def __get__(self, state: "GuardedState", _owner: type) -> T:
+        return state.read(self._read)
 
-    @property
-    def request(self) -> StepRequest | None:
-        """The newest model request."""
-        ...
 
-    @property
-    def items(self) -> tuple[ContextItem, ...]:
-        """All items of the newest request."""
-        ...
+class GuardedState:
+    """The folded state of a session; ``State`` says what each value is."""
 
-    @property
-    def inbox(self) -> dict[str, PromptAdmitted]:
-        """Prompts that wait, in order."""
-        ...
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
 
-    @property
-    def todos(self) -> tuple[Todo, ...]:
-        """The todo list."""
-        ...
+    session = _Guarded(lambda state: state.session)
+    decisions = _Guarded(lambda state: state.decisions)
+    request = _Guarded(lambda state: state.request)
+    items = _Guarded(lambda state: state.items)
+    inbox = _Guarded(lambda state: dict(state.inbox))
+    todos = _Guarded(lambda state: state.todos)
+    diff = _Guarded(lambda state: state.diff)
+    seq = _Guarded(lambda state: state.seq)
 
-    @property
-    def diff(self) -> tuple[dict[str, Any], ...]:
-        """The files that the session changed."""
-        ...
-
-    @property
-    def seq(self) -> int:
-        """The highest sequence number."""
-        ...
+    def read(self, read: Callable[[State], T]) -> T:
+        """Return what is read of the state as it is; words of a part that are not journaled yet wait on."""
+        with self.journal.lock:
+            return read(self.journal.state)
 
     def messages(self) -> Messages:
         """Return the messages in order."""
-        ...
+        return self.read(lambda state: state.messages())
 
     def newest_message(self) -> Message | None:
         """Return the newest message; no other is read."""
-        ...
+        return self.read(lambda state: state.newest_message())
 
     def holding(self, kind: str) -> Messages:
         """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        ...
+        return self.read(lambda state: state.holding(kind))
 
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
-        ...
+        return self.read(lambda state: state.message(message_id))
 
 
-class Log(Recorder, Protocol):
-    """The journal as the loop sees it: what can be written, and the state that follows."""
+class SessionLog:
+    """Writes events and deltas into the journal for the loop, the questions and the runner."""
 
-    @property
-    def state(self) -> StateView:
-        """The state that follows from everything written so far."""
-        ...
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.state = GuardedState(journal)
 
-    async def kept(self, ended: Callable[[], bool] = ...) -> str:
-        """Return when all that was appended is on disk; a sentence where that takes too long."""
-        ...
+    def append(self, *events: Event, sync: bool = False) -> int:
+        """Append events to the journal."""
+        return self.journal.append(*events, sync=sync)
 
+    async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
+        """Wait until everything appended is written; returns one sentence if that takes too long, else "".
 
-class Blobs(Protocol):
-    """Content by hash, as the store keeps it."""
+        Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
+        """
+        stall = self.journal.stall
+        written = asyncio.ensure_future(self.journal.flush())
+        while not written.done():
+            await asyncio.wait({written}, timeout=LOOK_SECONDS)
+            words = stall.words
+            if ended() or (words and time.monotonic() - stall.since > KEPT_SECONDS):
+                written.cancel()
+                return words
+        return ""
 
-    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Store content."""
-        ...
-
-    def get_blob(self, sha256: str) -> bytes:
-        """Return content; raises NotFound."""
-        ...
+    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
+        """Append text to a string field of a part."""
+        self.journal.delta(message_id, part_id, field, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +251,8 @@ class RunContext:
     """Everything one run of the loop works with: the session's record, and services by who uses them."""
 
     session_id: str
-    log: Log
-    blobs: Blobs
+    log: SessionLog
+    blobs: Store
     ids: Ids
     clock: Callable[[], int]
     """Milliseconds since 1970."""

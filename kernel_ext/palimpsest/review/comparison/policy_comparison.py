@@ -8,8 +8,9 @@ from typing import Any
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import cache_breaks
+from palimpsest.review.comparison.figures import PolicyFigures
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
+from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.references import References
 from palimpsest.review.comparison.request_totals import request_totals
@@ -133,11 +134,12 @@ class PolicyComparison(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The comparison as a table for any renderer; its first row has the reported facts, where there are some."""
-        reported = reported_row(self.timeline, self.ruler, self.price)
+        facts = reported_figures(self.timeline, self.ruler, self.price)
+        reported = () if facts is None else (facts,)
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=(*reported, *(_row(one) for one in self.figures)),
+            rows=tuple(_row(one) for one in (*reported, *self.figures)),
             notes=self._notes(),
             links=(
                 *(link_to(self.timeline.session) for _ in reported),
@@ -260,10 +262,8 @@ def compare_policies(
     )
 
 
-def reported_row(
-    timeline: Timeline, ruler: Ruler, price: PriceProfile
-) -> tuple[tuple[Cell, ...], ...]:
-    """Return what the session reported as a row of the same columns; nothing where it reported no usage."""
+def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> PolicyFigures | None:
+    """Return the figures that the session reported; None where it reported no usage."""
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
     usage = grown.of(
         timeline.requests,
@@ -288,33 +288,35 @@ def reported_row(
     )
     total = sum(usage["prompt"])
     if not total:
-        return ()
+        return None
     peak = max(usage["prompt"])
     read = sum(usage["read"])
     breaks = timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price))
     totals = request_totals(timeline, ruler, price)
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
-    return (
-        (
-            REPORTED,
-            total,
-            peak,
-            None,
-            read / total,
-            len(breaks),
-            sum(one.loss for one in breaks),
-            # Where the provider reports no writes, all that it did not read is what it may have written.
-            (sum(usage["written"]) or total - read) / peak,
-            totals.cost,
-            None,
-            None,
-            sum(usage["uncached"]),
-            None,
-            None,
-            None,
-            None,
-            f"Facts of {some(sum(usage['known']), 'request')} with reported usage{end}",
-        ),
+    return PolicyFigures(
+        name=REPORTED,
+        requests=sum(usage["known"]),
+        input=total,
+        peak=peak,
+        over=None,
+        cached=read / total,
+        breaks=len(breaks),
+        break_tokens=sum(one.loss for one in breaks),
+        # Where the provider reports no writes, all that it did not read is what it may have written.
+        rewrite=(sum(usage["written"]) or total - read) / peak,
+        cost=totals.cost,
+        cost_is_fact=totals.cost_is_fact,
+        summaries=None,
+        repair=None,
+        cost_uncached=sum(usage["uncached"]),
+        repeated=None,
+        retention=None,
+        fired=None,
+        first_fired=None,
+        distance=None,
+        verdict=f"Facts of {some(sum(usage['known']), 'request')} with reported usage{end}",
+        facts_until=None,
     )
 
 

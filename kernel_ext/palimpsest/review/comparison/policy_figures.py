@@ -1,10 +1,10 @@
 """The figures of one policy over one session: size, cache, money, forgetting, and how often it acted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from palimpsest.render.content.phrases import some
+from palimpsest.review.comparison.figures import PolicyFigures
 from palimpsest.review.comparison.forgetting import forgotten, repair_cost
 from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
@@ -19,56 +19,6 @@ from palimpsest.transcript.timeline import Timeline
 
 MOST_DIGITS = 3
 """Digits behind the point that tell a value from its threshold."""
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyFigures:
-    """One row of a comparison; tokens by the ruler, money by the price profile."""
-
-    name: str
-    requests: int
-    input: float
-    """Sum of all requests' tokens."""
-    peak: float
-    over: int
-    """Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler."""
-    cached: float
-    """Share of the input that was read from the cache."""
-    breaks: int
-    """Requests whose beginning changed while the cache was warm."""
-    break_tokens: float
-    """Tokens that these breaks wrote again, beyond the new ones."""
-    rewrite: float
-    """Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice."""
-    cost: float
-    """With the cache, without the calls for summaries."""
-    summaries: float
-    """What the calls for summaries cost."""
-    repair: float
-    """What fetching again costs, of what was needed and gone."""
-    cost_uncached: float
-    """As if no provider cached anything."""
-    repeated: int
-    retention: float | None
-    fired: int
-    first_fired: int | None
-    """The first request at which it acted."""
-    distance: float | None
-    """The highest value of its signal as a share of the threshold; None where it has none."""
-    verdict: str
-    facts_until: int | None
-    retention_by_kind: Mapping[str, float] = field(default_factory=dict)
-    """Retention of each kind of names, as far as some were used."""
-
-    @property
-    def fits(self) -> bool:
-        """Every request would fit its window, as far as that is known."""
-        return not self.over
-
-    @property
-    def cost_with_repair(self) -> float:
-        """Everything: requests, summaries, and fetching again."""
-        return self.cost + self.summaries + self.repair
 
 
 def policy_figures(

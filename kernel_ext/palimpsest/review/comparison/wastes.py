@@ -12,6 +12,7 @@ from itertools import compress
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
+from palimpsest.review.comparison.figures import Waste, WasteKind
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
 from palimpsest.review.comparison.subagents import SubagentRun
@@ -24,32 +25,6 @@ LARGE_TOKENS = 8_000
 """A result over so many tokens is called large, as in context-lens."""
 LEAST_TOKENS = 500
 """Smaller results are no waste that is worth a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Waste:
-    """Something that was paid for without use."""
-
-    cost: float
-    """In the profile's money."""
-    sentence: str
-    link: str
-    request: int
-    is_fact: bool
-    """From reported usage; else an estimate."""
-    cost_is_fact: bool
-    """What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class WasteKind:
-    """All wastes of one kind together, also those that are not among the largest."""
-
-    words: str
-    """What they are, with their number."""
-    cost: float
-    cost_is_fact: bool
-    """The cost was recorded of all of them, or is at recorded prices."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +235,13 @@ def _results(
     def waste(item: TimelineItem, cost: float, end: str) -> Waste:
         link = link_to(timeline.session, item.entered, item.index)
         return Waste(
-            cost, f"{_what(item)} {end}", link, item.entered, is_fact=False, cost_is_fact=False
+            cost,
+            f"{_what(item)} {end}",
+            link,
+            item.entered,
+            is_fact=False,
+            cost_is_fact=False,
+            item=item.index,
         )
 
     def priced(item: TimelineItem, read: float, written: float) -> float:

@@ -7,7 +7,12 @@ enough to count later requests and what they share, and shows nothing about what
 from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
+from palimpsest.context.compaction.continuation import (
+    continuation_text,
+    continues,
+    unanswered,
+    work_left,
+)
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.transcript.context_values.policies import Policy
@@ -133,20 +138,8 @@ def _goes_on(
     if made.replay is not None:
         again = [_again(info, name, part) for part in made.replay.parts]
         return Message(info=said, parts=tuple(part for part in again if part is not None))
-    words = continuation_text(
-        policy, made, _unanswered(before), left, todos, refused=asked.overflow
-    )
+    words = continuation_text(policy, made, unanswered(before), left, todos, refused=asked.overflow)
     return Message(info=said, parts=(_text(info, name, words, {CONTINUES: True}),))
-
-
-def _unanswered(before: Messages) -> Message | None:
-    """Return the newest message that the user wrote."""
-    for message in reversed(before):
-        if isinstance(message.info, UserMessage) and any(
-            isinstance(part, TextPart) and not part.synthetic for part in message.parts
-        ):
-            return message
-    return None
 
 
 def _again(info: UserMessage, name: str, part: Part) -> Part | None:

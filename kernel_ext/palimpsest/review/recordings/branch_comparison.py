@@ -6,13 +6,14 @@ and what each did after it is compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from palimpsest.render.content.phrases import count, money
 from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.recordings.branch import Branch, BranchFigure, BranchTable
 from palimpsest.review.replay.ruler import UNITS, money_words
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
@@ -46,71 +47,18 @@ NONE = (
 
 
 @dataclass(frozen=True)
-class Branch:
-    """What one branch did after the point where the branches part."""
+class BranchComparison(BranchTable, ShownAsTable):
+    """Branches side by side, shown as a table."""
 
-    session: str
-    title: str
-    models: tuple[str, ...]
-    policy: str
-    """The policy that was chosen for the session; empty for the configured one."""
-    requests: int
-    usage: Usage
-    cost: float | None
-    """US dollars; None where a request has no known price."""
-    units: float | None
-    """What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
-    tokens. It is an estimate."""
-    largest: int
-    """Tokens of the largest request: reported where the provider did, else estimated."""
-    last: int
-    """The same of the newest request."""
-    decisions: int
-    answer: str
-    """The beginning of the newest answer on one line; empty where there is none."""
-    text: str = ""
-    """The same with its lines, and more of it."""
-    sizes: tuple[int, ...] = ()
-    """Tokens of each request, in order: reported where the provider did, else estimated."""
-    window: int = 0
-    """Tokens that the newest request's model takes; 0 where it has no limit."""
-    estimates: int = 0
-    """How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens."""
-    parent: str = ""
-    """The branch that it was forked from; empty for the first of all."""
-    parent_title: str = ""
-    forked_after: int = 0
-    """Requests that it shares with that branch."""
-
-
-@dataclass(frozen=True)
-class BranchComparison(ShownAsTable):
-    """Branches side by side."""
-
-    parted_at: int
-    """Requests that all branches share."""
-    branches: tuple[Branch, ...]
-    left_out: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> ReportTable:
         """One row a figure, one column a branch."""
-        shown: list[tuple[str, Callable[[Branch], Cell]]] = [
-            ("forked from", lambda one: _forked_from(one) or None),
-            ("model", lambda one: ", ".join(one.models) or None),
-            ("policy", lambda one: one.policy or "configured"),
-            ("requests since", lambda one: count(one.requests)),
-            ("input tokens", lambda one: count(one.usage.prompt)),
-            ("of these from the cache", lambda one: count(one.usage.cache_read)),
-            ("output tokens", lambda one: count(one.usage.output + one.usage.reasoning)),
-            ("cost", _cost_text),
-            ("largest request", lambda one: count(one.largest)),
-            ("newest request", lambda one: count(one.last)),
-            ("context decisions", lambda one: count(one.decisions)),
-            ("newest answer", lambda one: one.answer or None),
+        rows: list[tuple[Cell, ...]] = [
+            (one.name, *(value or None for value in one.values)) for one in self.figures
         ]
-        rows = [(name, *(value(one) for one in self.branches)) for name, value in shown]
+        rows.append(("newest answer", *(one.answer or None for one in self.branches)))
         heads = [one_line(one.title or one.session, HEAD_CHARS) for one in self.branches]
         columns = (
             TableColumn("figure", "figure"),
@@ -180,7 +128,8 @@ def compare_branches(
         made = _branch(read(one.id), one.id, seq, at)
         parted_at = made.shared
         found.append(replace(made.branch, parent=parent, parent_title=titles.get(parent, "")))
-    return BranchComparison(parted_at, tuple(found), len(tree.branches) - len(found))
+    left_out = len(tree.branches) - len(found)
+    return BranchComparison(parted_at, tuple(found), left_out, tuple(_in_words(found)))
 
 
 _Origins = dict[str, ForkedFrom | None]
@@ -308,6 +257,30 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _
     return _ReadBranch(replace(made, forked_after=forked_after), shared)
 
 
+FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
+    ("forked from", lambda one: _forked_from(one)),
+    ("model", lambda one: ", ".join(one.models)),
+    ("policy", lambda one: one.policy or "configured"),
+    ("requests since", lambda one: count(one.requests)),
+    ("input tokens", lambda one: count(one.usage.prompt)),
+    ("of these from the cache", lambda one: count(one.usage.cache_read)),
+    ("output tokens", lambda one: count(one.usage.output + one.usage.reasoning)),
+    ("cost", lambda one: _cost_text(one)),
+    ("largest request", lambda one: count(one.largest)),
+    ("newest request", lambda one: count(one.last)),
+    ("context decisions", lambda one: count(one.decisions)),
+)
+
+
+def _in_words(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
+    for name, value in FIGURES:
+        values = tuple(value(one) for one in branches)
+        # Where a branch was forked from is no figure, and one that sent nothing yet has no other model.
+        compared = values if name != "model" else filter(None, values)
+        differ = name != "forked from" and len({*compared}) > 1
+        yield BranchFigure(name, values, differ)
+
+
 def _forked_from(one: Branch) -> str:
     if not one.parent:
         return ""
@@ -316,10 +289,10 @@ def _forked_from(one: Branch) -> str:
     )
 
 
-def _cost_text(one: Branch) -> str | None:
+def _cost_text(one: Branch) -> str:
     if one.cost is not None:
         return money(one.cost)
-    return money_words(one.units, "units", "estimate") if one.units is not None else None
+    return money_words(one.units, "units", "estimate") if one.units is not None else ""
 
 
 def _estimates(one: Branch) -> str:
@@ -379,8 +352,6 @@ def _figures(
         usage=usage,
         cost=cost if is_priced else None,
         units=None if is_priced else _units(usage),
-        largest=max(sizes, default=0),
-        last=sizes[-1] if sizes else 0,
         decisions=decisions,
         answer=one_line(said, ANSWER_CHARS),
         text=said if len(said) <= TEXT_CHARS else f"{said[: TEXT_CHARS - 1]}…",

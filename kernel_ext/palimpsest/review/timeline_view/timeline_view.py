@@ -6,7 +6,6 @@ from itertools import compress
 from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.break_avoidance import avoided_by
 from palimpsest.review.comparison.cache_breaks import CacheBreak
-from palimpsest.review.comparison.links import parse_link
 from palimpsest.review.comparison.problem_sentences import problem_sentences
 from palimpsest.review.comparison.recorded_words import recorded_words
 from palimpsest.review.comparison.request_totals import (
@@ -29,15 +28,12 @@ from palimpsest.review.timeline_view.view_values import (
     ComingColumns,
     EventView,
     ItemColumns,
-    PriceView,
     ProofView,
     RequestColumns,
     RulerView,
     SubagentView,
     TimelineView,
     TrackView,
-    WasteKindView,
-    WasteView,
 )
 from palimpsest.transcript.growing_lists import GrownColumns, GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -102,37 +98,14 @@ def timeline_view(
             measured=ruler.measured,
             words=ruler.words,
         ),
-        price=PriceView(
-            name=profile.name,
-            unit=profile.unit,
-            input=profile.input,
-            output=profile.output,
-            read=profile.read,
-            write=profile.write,
-            source=profile.source,
-            recorded=profile.recorded,
-            of_session=profile.of_session,
-        ),
+        price=profile,
         recorded=track,
         proof=_proof(review.proof(price, engine=False)),
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
-        wastes=tuple(
-            WasteView(
-                cost=one.cost,
-                sentence=one.sentence,
-                request=one.request,
-                item=parse_link(one.link)[2],
-                is_fact=one.is_fact,
-                cost_is_fact=one.cost_is_fact,
-            )
-            for one in wastes
-        ),
-        waste_kinds=tuple(
-            WasteKindView(words=one.words, cost=one.cost, cost_is_fact=one.cost_is_fact)
-            for one in wastes.kinds
-        ),
+        wastes=wastes.wastes,
+        waste_kinds=wastes.kinds,
         used=review.references.used_by(len(timeline.requests)),
         subagents=tuple(_subagents(subagents)),
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),

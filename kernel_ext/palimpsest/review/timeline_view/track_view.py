@@ -4,20 +4,18 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.render.reports.table import Cell
 from palimpsest.review.comparison.explanation import transition_words
-from palimpsest.review.comparison.policy_comparison import columns, reported_row
-from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
-from palimpsest.review.comparison.request_totals import request_totals
+from palimpsest.review.comparison.figures import PolicyFigures
+from palimpsest.review.comparison.policy_comparison import reported_figures
+from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.fit import recorded
-from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.timeline_view.view_values import (
     ProbeView,
-    TrackFigures,
     TrackView,
     TransitionColumns,
 )
@@ -28,7 +26,7 @@ from palimpsest.transcript.timeline import Timeline, Transition
 def recorded_track(review: SessionReview, price: PriceLike) -> TrackView:
     """Return the recording as a track, its figures estimated like a policy's, and beside them what was reported."""
     simulation = recorded(review.timeline, review.ruler_at(price))
-    facts = _reported(review.timeline, review.ruler, review.price(price))
+    facts = reported_figures(review.timeline, review.ruler, review.price(price))
     return track_of(review, simulation, review.replay_price(price), facts)
 
 
@@ -36,13 +34,12 @@ def track_of(
     review: SessionReview,
     simulation: Simulation,
     price: PriceProfile,
-    facts: TrackFigures | None = None,
+    facts: PolicyFigures | None = None,
 ) -> TrackView:
     """Return a replay as a track; ``facts`` are figures that were reported."""
     timeline, sizes = simulation.timeline, simulation.sizes
     told = _told(review, simulation)
     words = {one: place for place, one in enumerate(dict.fromkeys(told))}
-    figures = policy_figures(simulation, review.references, price) if sizes else None
     grown: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
     return TrackView.model_construct(
         policy=simulation.policy,
@@ -54,7 +51,7 @@ def track_of(
         fired=simulation.fired,
         taken=tuple(at for at, one in enumerate(sizes) if at and one.is_taken),
         probe=_probe(simulation),
-        figures=None if figures is None else _figures(figures),
+        figures=policy_figures(simulation, review.references, price) if sizes else None,
         facts=facts,
         **grown.of(
             sizes,
@@ -138,36 +135,4 @@ def _probe(simulation: Simulation) -> ProbeView | None:
         value=last.probe.value,
         threshold=last.probe.threshold,
         unit=last.probe.unit,
-    )
-
-
-def _figures(one: PolicyFigures) -> TrackFigures:
-    return TrackFigures(
-        input=round(one.input),
-        peak=round(one.peak),
-        cached=one.cached,
-        breaks=one.breaks,
-        break_tokens=round(one.break_tokens),
-        cost=one.cost,
-        summaries=one.summaries,
-        repair=one.repair,
-        cost_uncached=one.cost_uncached,
-        repeated=one.repeated,
-        retention=one.retention,
-        fired=one.fired,
-        verdict=one.verdict,
-    )
-
-
-def _reported(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> TrackFigures | None:
-    rows = reported_row(timeline, ruler, price)
-    if not rows:
-        return None
-    cells: dict[str, Cell] = dict(
-        zip((one.key for one in columns(price.unit)), rows[0], strict=True)
-    )
-    known = {name: cells[name] for name in TrackFigures.model_fields if name in cells}
-    is_fact = request_totals(timeline, ruler, price).cost_is_fact
-    return TrackFigures.model_validate(
-        {**known, "fired": len(timeline.transitions), "cost_is_fact": is_fact}
     )

@@ -5,8 +5,8 @@ not stored as a table: an item is whole from the request at which it entered unt
 says otherwise. Tokens are by the ruler's estimator; a reader multiplies by its factor. Texts are fetched apart.
 """
 
-from typing import Literal
-
+from palimpsest.review.comparison.figures import PolicyFigures, Waste, WasteKind
+from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.timeline import EventKind, ItemState, RequestStatus, Seen
 from palimpsest.transcript.values import Value
 
@@ -68,7 +68,7 @@ class RequestColumns(Value):
     output: tuple[int | None, ...]
     """With reasoning."""
     cost: tuple[float | None, ...]
-    """In the money of ``PriceView``: as recorded, else the usage at its prices; what the session cost is their sum."""
+    """In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum."""
     listed: tuple[bool, ...] = ()
     """The cost was not recorded, and so is an estimate."""
 
@@ -102,28 +102,6 @@ class ProbeView(Value):
     unit: str
 
 
-class TrackFigures(Value):
-    """The figures of a track; the columns of a comparison, in the money of ``PriceView``."""
-
-    input: int
-    peak: int
-    cached: float
-    """Share of the input, 0 to 1."""
-    breaks: int
-    break_tokens: int
-    cost: float | None = None
-    cost_is_fact: bool = False
-    """It was recorded; else it is an estimate, also where the tokens were reported."""
-    summaries: float | None = None
-    repair: float | None = None
-    cost_uncached: float | None = None
-    repeated: int | None = None
-    retention: float | None = None
-    fired: int
-    verdict: str
-    """How often the rule acted, or why it never did, with numbers."""
-
-
 class TrackView(Value):
     """A session as recorded, or as a policy would have shown it."""
 
@@ -142,7 +120,7 @@ class TrackView(Value):
     """Of these what a cache held; scaled."""
     output: tuple[int, ...] = ()
     cost: tuple[float, ...] = ()
-    """Of each request with its summaries, in the money of ``PriceView``; an estimate."""
+    """Of each request with its summaries, in the money of ``PriceProfile``; an estimate."""
     fired: tuple[int, ...] = ()
     """The requests at which the rule acted."""
     first_changed: tuple[int, ...] = ()
@@ -150,8 +128,8 @@ class TrackView(Value):
     taken: tuple[int, ...] = ()
     """The requests at which the cache is lost as in the recording, where nothing explains it."""
     probe: ProbeView | None = None
-    figures: TrackFigures | None = None
-    facts: TrackFigures | None = None
+    figures: PolicyFigures | None = None
+    facts: PolicyFigures | None = None
     """Of the recording: what was reported."""
 
 
@@ -176,23 +154,6 @@ class ProofView(Value):
     """Too little is reproduced, so that what rests on it is pale and marked."""
 
 
-class PriceView(Value):
-    """Prices per million tokens, in US dollars or in units of one uncached input token."""
-
-    name: str
-    unit: Literal["USD", "units"]
-    input: float
-    output: float
-    read: float
-    write: float
-    source: str = ""
-    """The list that the prices are from, with its date, or ``given``; empty where that is not known."""
-    recorded: bool = False
-    """The costs that the session recorded are at these prices; else every amount at them is an estimate."""
-    of_session: bool = False
-    """Each request is at its own model's price; else all are at these prices."""
-
-
 class EventView(Value):
     """Something that happened to the context as a whole."""
 
@@ -214,27 +175,6 @@ class BreakView(Value):
     cost: float
     avoided_by: str = ""
     """What would have avoided it, in words with a number; empty where nothing is known to."""
-
-
-class WasteView(Value):
-    """Something that was paid for without use."""
-
-    cost: float
-    sentence: str
-    request: int
-    item: int | None = None
-    is_fact: bool = False
-    cost_is_fact: bool = False
-    """The cost was recorded, or is at recorded prices; of an estimated waste never."""
-
-
-class WasteKindView(Value):
-    """All wastes of one kind together."""
-
-    words: str
-    """What they are, with their number."""
-    cost: float
-    cost_is_fact: bool = False
 
 
 class SliderView(Value):
@@ -294,15 +234,15 @@ class TimelineView(Value):
     items: ItemColumns
     requests: RequestColumns
     ruler: RulerView
-    price: PriceView
+    price: PriceProfile
     recorded: TrackView
     proof: ProofView | None = None
     """None where no request reported its usage."""
     events: tuple[EventView, ...] = ()
     breaks: tuple[BreakView, ...] = ()
     break_notes: tuple[str, ...] = ()
-    wastes: tuple[WasteView, ...] = ()
-    waste_kinds: tuple[WasteKindView, ...] = ()
+    wastes: tuple[Waste, ...] = ()
+    waste_kinds: tuple[WasteKind, ...] = ()
     used: tuple[tuple[int, ...], ...] = ()
     """Of each request the items that hold a name which its answer used, ascending."""
     subagents: tuple[SubagentView, ...] = ()

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import Approval, EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims

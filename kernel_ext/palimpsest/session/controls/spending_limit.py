@@ -8,8 +8,8 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 
 from collections.abc import Callable
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import count, money
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from palimpsest.loop.run_inputs.run_context import Log
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
@@ -35,7 +35,7 @@ class UserQuestions:
     Responsibilities: journal questions and answers; wake the calls that wait; the first answer counts.
     """
 
-    def __init__(self, log: Log, ids: Ids) -> None:
+    def __init__(self, log: SessionLog, ids: Ids) -> None:
         self._log = log
         self._ids = ids
         self._lock = threading.Lock()
@@ -134,7 +134,7 @@ def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
 class JournaledTodos:
     """The todo list of a session, journaled when its tool replaces it."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: SessionLog) -> None:
         self._log = log
 
     def replace(self, todos: tuple[Todo, ...]) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import StateView
+from palimpsest.loop.run_inputs.run_context import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.tools.mcp.content import instructions, names_told
@@ -141,7 +140,7 @@ class TurnExtensions:
         return PartUpdated(part=part)
 
 
-def _waiting(state: StateView) -> tuple[Message, ...]:
+def _waiting(state: GuardedState) -> tuple[Message, ...]:
     """Return the user's prompts at the end of the transcript, which no request has contained yet."""
     found: list[Message] = []
     for message in reversed(state.messages()):

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.session.engine import Run, SessionLog
-from palimpsest.session.interfaces.kernel_session import RecordsCallback
+from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.session.engine import RecordsCallback, Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.permissions.asks import Asks

@@ -10,6 +10,8 @@ from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Usage
 
 Delivery = Literal["steer", "queue"]
+CHOSEN = ("model", "variant", "agent", "system", "tools", "max_steps")
+"""The options that a person chooses by name in a cell or on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,11 @@ class PromptOptions:
     origin: Origin = field(default_factory=Origin)
     prompt_id: str | None = None
     """Set by the sender, so that sending the same prompt twice has no effect."""
+
+    @classmethod
+    def of(cls, given: Any, **others: Any) -> "PromptOptions":
+        """Return what a cell or page chose for a prompt, with other options by name."""
+        return cls(**{name: getattr(given, name) for name in CHOSEN}, **others)
 
 
 @dataclass(frozen=True, slots=True)

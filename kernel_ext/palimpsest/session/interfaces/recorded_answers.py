@@ -1,14 +1,11 @@
-"""Recorded answers of cells: what a cell asks, what is found for it, and the operations that find it."""
+"""Recorded answers of cells: what a cell asks, and what is found for it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolPart
-from palimpsest.transcript.session_record.events import Record
 
 Unanswered = Literal["new", "changed", "moved", "unfinished"]
 """Why no recorded answer holds: the cell never asked; its prompt is another one than it asked; its starting
@@ -84,53 +81,3 @@ class RecordedCall:
     def code(self) -> str:
         """The code."""
         return str(self.part.state.input["code"])
-
-
-class ReplayOperations(Protocol):
-    """Finds recorded answers, and what of them may run again; implemented by ``RecordedAnswers``."""
-
-    def mode(self, notebook: str | None) -> ReplayMode:
-        """Return whether the notebook's cells show recorded answers."""
-        ...
-
-    def switch(self, notebook: str | None, *, on: bool) -> None:
-        """Let the notebook's cells show their recorded answers, or have them ask each time, from now on."""
-        ...
-
-    async def find(
-        self,
-        prompt: CellPrompt,
-        notebook: str | None,
-        *,
-        current: str,
-        anew: bool,
-        only_this: bool,
-        reached: Mapping[str, int],
-        began: int,
-    ) -> FoundAnswer:
-        """Return the recorded answer of a prompt, or why none holds."""
-        ...
-
-    async def calls(self, turn: RecordedTurn) -> tuple[RecordedCall, ...]:
-        """Return the Python that a turn and its tasks ran to its end, in order."""
-        ...
-
-    async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
-        """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
-        ...
-
-    async def may_run(self, call: RecordedCall, agent: str, *, yes: bool) -> MayRun:
-        """Return whether a recorded call may run again."""
-        ...
-
-    def approved_texts(self, call: RecordedCall) -> tuple[str, ...]:
-        """Return the newest code of the call's session that the user approved on this machine, without keys."""
-        ...
-
-    def approve(self, call: RecordedCall) -> None:
-        """Record that the user approved a recorded call on this machine."""
-        ...
-
-    async def costs_nothing(self, model: str | None, session_id: str) -> bool:
-        """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
-        ...

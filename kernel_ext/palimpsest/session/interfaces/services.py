@@ -15,10 +15,9 @@ from palimpsest.session.definitions.project_definitions import ProjectDefinition
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
-from palimpsest.session.interfaces.sharing_operations import SessionImporter
 from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.exchange.importer import ImportControl, ImportReport, import_sessions
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers
@@ -138,7 +137,9 @@ class SessionServices:
     """When a session's page is written: after every turn, on request, or never."""
     snapshots: Snapshots | None = None
     """Stores earlier states of the project's files; None where that is off or impossible."""
-    import_sessions: SessionImporter = import_sessions
+    import_sessions: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport] = (
+        import_sessions
+    )
     """Imports the sessions at a path; ``app`` gives one that knows other agents' recordings too."""
     spending_limits: dict[str, Any] = field(default_factory=dict)
     """The spending limits of the sessions that this kernel writes, by session id."""

@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
@@ -20,12 +20,11 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
-from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback
+from palimpsest.session.engine import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.revert.operations import ReadOnlyReverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -41,6 +40,9 @@ from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Reply
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 LOG = logging.getLogger(__name__)
 
@@ -66,7 +68,7 @@ class FollowedSession:
         state: State,
         reason: str,
         snapshots: Snapshots | None = None,
-        reopen: Callable[[], Awaitable[KernelSession]] | None = None,
+        reopen: Callable[[], Awaitable["KernelSession"]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._id = session_id
@@ -150,7 +152,7 @@ class FollowedSession:
         return self._alive.held if self._alive is not None else ()
 
     @property
-    def mentions(self) -> PromptMentions:
+    def mentions(self) -> MentionPreviews:
         """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
         return self._at_once().mentions
 
@@ -320,7 +322,7 @@ class FollowedSession:
 
     # Continuing it here
 
-    async def _here(self) -> KernelSession:
+    async def _here(self) -> "KernelSession":
         """Return the session as this kernel writes it, taking it over; raises SessionHeld while another one does."""
         if self._alive is None:
             if self._reopen is None:
@@ -328,7 +330,7 @@ class FollowedSession:
             self._alive = await self._reopen()
         return self._alive
 
-    def _at_once(self) -> KernelSession:
+    def _at_once(self) -> "KernelSession":
         """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
         if self._alive is not None:
             return self._alive
@@ -348,7 +350,7 @@ class FollowedSession:
             for callback in self._subscribers:
                 self._moved[id(callback)] = journal.subscribe(callback)
 
-    def go_on(self, live: KernelSession) -> None:
+    def go_on(self, live: "KernelSession") -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.interfaces.project_sessions import ProjectSessions
+from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
 from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
@@ -40,7 +40,7 @@ class Pruned:
     texts_gone: tuple[UnneededBlob, ...] | None = None
 
 
-async def weigh_storage(workspace: ProjectSessions, kept: RetentionSettings) -> StorageUse:
+async def weigh_storage(workspace: Workspace, kept: RetentionSettings) -> StorageUse:
     """Measure the folder; raises UserError where sessions are in memory only."""
     sizes, sessions = await workspace.storage()
     found, _ = await workspace.sweep(kept.texts)
@@ -48,7 +48,7 @@ async def weigh_storage(workspace: ProjectSessions, kept: RetentionSettings) -> 
 
 
 async def prune_storage(
-    workspace: ProjectSessions,
+    workspace: Workspace,
     kept: RetentionSettings,
     *,
     days: float | None = None,

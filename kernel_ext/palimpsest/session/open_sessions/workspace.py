@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest import __version__
-from palimpsest.session.interfaces.kernel_session import KernelSession as LiveSessionProtocol
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
 from palimpsest.session.open_sessions.notebook_recognition import (
     NotebookRecognition,
@@ -128,7 +128,7 @@ class Workspace:
         self.sharing = SharingService(services, self._settled, self._note_share)
         self.replay = RecordedAnswers(services, self._settled, self._held)
 
-    async def current(self, notebook: str | None) -> LiveSessionProtocol:
+    async def current(self, notebook: str | None) -> KernelSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
             name = self._name(notebook)
@@ -139,7 +139,7 @@ class Workspace:
         async with self._lock:
             await self._recognise(self._name(notebook))
 
-    async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
+    async def known(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
         async with self._lock:
             return await self._found(self._name(notebook))
@@ -151,7 +151,7 @@ class Workspace:
         title: str | None = None,
         parent: str | None = None,
         permission: Mapping[str, Any] | str | None = None,
-    ) -> LiveSessionProtocol:
+    ) -> KernelSession:
         """Create a new session for the notebook and make it current.
 
         ``title`` is kept instead of one that a model writes. ``permission`` are rules in the form of the settings,
@@ -174,7 +174,7 @@ class Workspace:
                 return await self._begun_below(self._full_id(parent), title, rules)
             return await self._created(self._name(notebook), title, rules)
 
-    async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
+    async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
         """Open a session by its id, or a piece that names only it, and make it current."""
         async with self._lock:
             found = await self._opened(self._full_id(session_id), self._name(notebook))
@@ -200,7 +200,7 @@ class Workspace:
         request: int | str | None = None,
         model: str | None = None,
         notebook: str | None = None,
-    ) -> LiveSessionProtocol:
+    ) -> KernelSession:
         """Create a fork: a new session with what came before a message or a request, or with all of it.
 
         It belongs to the notebook that is named, else to the parent's, and becomes its current one. ``model`` is to

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from palimpsest.loop.run_inputs.run_context import Log
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
@@ -161,7 +161,11 @@ class Asks:
     """
 
     def __init__(
-        self, session_id: str, log: Log, ids: Ids, effective_rules: EffectiveRules | None = None
+        self,
+        session_id: str,
+        log: SessionLog,
+        ids: Ids,
+        effective_rules: EffectiveRules | None = None,
     ) -> None:
         self.session_id = session_id
         self._permitting = effective_rules or EffectiveRules()

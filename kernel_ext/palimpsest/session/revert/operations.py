@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles
+from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,
@@ -19,7 +19,6 @@ from palimpsest.loop.step_snapshots import (
     write_session_changes,
 )
 from palimpsest.render.content.phrases import subject
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (

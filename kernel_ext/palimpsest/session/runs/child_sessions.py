@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 from palimpsest import __version__
 from palimpsest.context.visible_messages import messages_after
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine import Run, SessionLog
+from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.child_session import ChildSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services

@@ -16,7 +16,7 @@ from palimpsest.context.visible_messages import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.run_context import Log, RunContext
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog
 from palimpsest.loop.turn import (
     journal_end,
     newest_user,
@@ -91,7 +91,7 @@ class Runner:
     def __init__(
         self,
         session_id: str,
-        log: Log,
+        log: SessionLog,
         ids: Ids,
         clock: Callable[[], int],
         run_context: Callable[[Run], RunContext],

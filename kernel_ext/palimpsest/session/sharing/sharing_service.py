@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form, Progress
 from palimpsest.session.sharing.exports import export_session

@@ -14,7 +14,7 @@ from palimpsest.context.visible_messages import View, marker_of, policy_after_un
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
 from palimpsest.loop.model_requests.request_builder import calibration
-from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
+from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
 from palimpsest.session.config.context_policy import (
     ConfiguredPolicy,
@@ -23,7 +23,7 @@ from palimpsest.session.config.context_policy import (
     without_task,
 )
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine import RedactedSpecs, SessionLog
+from palimpsest.session.engine import RedactedSpecs
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES

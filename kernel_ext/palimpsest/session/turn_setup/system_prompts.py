@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Protocol
 
 from palimpsest.context.engine_text.system_prompt import system_prompt
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
-from palimpsest.session.engine import SessionLog, off_loop
+from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from palimpsest.store.interface import (
-    ABOUT_CHARS,
-    IMPORTED_FROM_CHARS,
     Owner,
     Problem,
     SessionSummary,
@@ -235,18 +233,5 @@ def _summary(session_id: str, state: State) -> SessionSummary | None:
     session = state.session
     if session is None:
         return None
-    return SessionSummary(
-        id=session_id,
-        title=session.title,
-        notebook=session.notebook,
-        created=session.time.created,
-        updated=session.time.updated,
-        parent_id=session.parent_id,
-        forked_from=session.forked_from,
-        messages=state.older + len(state.slots()),
-        deleted=state.deleted,
-        archived=session.time.archived,
-        shared=session.shared,
-        imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
-        about=session.about[:ABOUT_CHARS],
-    )
+    messages = state.older + len(state.slots())
+    return SessionSummary.of(session_id, session, messages=messages, deleted=state.deleted)

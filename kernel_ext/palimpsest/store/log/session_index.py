@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from palimpsest.store.disk import read_small, write_atomically
-from palimpsest.store.interface import ABOUT_CHARS, IMPORTED_FROM_CHARS, SessionSummary
+from palimpsest.store.interface import SessionSummary, possible_time
 from palimpsest.store.log.segments import (
     SEGMENT_NAME,
     SegmentRange,
@@ -42,9 +42,6 @@ PASS_SECONDS = 1.0
 
 LARGEST_BYTES = 256 << 20
 """About half a million sessions; a larger file was not written by us and is rebuilt."""
-
-LAST_MS = 253_402_300_799_000
-"""The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
 
 Stamp = tuple[str, int, int]
 
@@ -191,21 +188,8 @@ class Index:
             return None
         if session.forked_from is not None and not tail.done:
             tail.read(self._segments.until(session.forked_from, {session_id}), left)
-        return SessionSummary(
-            id=session_id,
-            title=session.title,
-            notebook=session.notebook,
-            created=_moment(session.time.created),
-            updated=_moment(session.time.updated),
-            parent_id=session.parent_id,
-            forked_from=session.forked_from,
-            messages=tail.messages + len(tail.seen),
-            deleted=deleted,
-            archived=None if session.time.archived is None else _moment(session.time.archived),
-            shared=session.shared,
-            imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
-            about=session.about[:ABOUT_CHARS],
-        )
+        messages = tail.messages + len(tail.seen)
+        return SessionSummary.of(session_id, session, messages=messages, deleted=deleted)
 
 
 def _entries(content: bytes) -> dict[str, IndexEntry]:
@@ -216,14 +200,9 @@ def _entries(content: bytes) -> dict[str, IndexEntry]:
     return _ENTRIES.validate_json(sessions[:-1])
 
 
-def _moment(milliseconds: int) -> int:
-    """Return a time limited to what can be formatted, whatever the log says."""
-    return min(max(milliseconds, 0), LAST_MS)
-
-
 def _is_possible(name: str, summary: SessionSummary) -> bool:
     moments = (summary.created, summary.updated, summary.archived or 0)
-    return summary.id == name and all(one == _moment(one) for one in moments)
+    return summary.id == name and all(one == possible_time(one) for one in moments)
 
 
 def _fields(summary: SessionSummary | None) -> dict[str, Any] | None:

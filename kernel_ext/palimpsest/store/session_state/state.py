@@ -5,8 +5,7 @@ share their fixtures (tests/fixtures/fold). Applying never fails: record types o
 skipped, deltas for an unknown part are ignored, and a record that was applied before changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never
 
 from palimpsest.store.log_lines import (
@@ -28,7 +27,7 @@ from palimpsest.store.session_state.message_list import (
     MessageSlot,
     event_of,
 )
-from palimpsest.store.session_state.state_values import StateSnapshot, Summary
+from palimpsest.store.session_state.state_values import Summary
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
@@ -213,24 +212,6 @@ class State(RecordNumbering):
         """Begin the window with the messages of an index; False where it was not made of these bytes."""
         return self._messages.open_with(index, content, window_seq)
 
-    def snapshot(self) -> StateSnapshot:
-        """Return the whole state as one immutable value."""
-        return StateSnapshot(
-            session=self.session,
-            status=self.status,
-            messages=self.messages(),
-            todos=self.todos,
-            asks=MappingProxyType(dict(self.asks)),
-            questions=MappingProxyType(dict(self.questions)),
-            inbox=MappingProxyType(dict(self.inbox)),
-            decisions=self.decisions,
-            request=self.request,
-            items=self.items,
-            diff=self.diff,
-            deleted=self.deleted,
-            seq=self.seq,
-        )
-
     def summary(self) -> dict[str, Any]:
         """Return everything but the messages as JSON values."""
         return Summary(
@@ -248,13 +229,6 @@ class State(RecordNumbering):
             deleted=self.deleted,
             seq=self.seq,
         ).model_dump(mode="json", exclude_none=True)
-
-    @classmethod
-    def from_summary(cls, summary: Mapping[str, Any]) -> "State":
-        """Build a state without messages from what ``summary`` returned."""
-        state = cls()
-        state.restore(Summary.model_validate(summary))
-        return state
 
     def restore(self, fields: Summary) -> None:
         """Set everything from a summary: all but the messages, of which it has only kept ones."""

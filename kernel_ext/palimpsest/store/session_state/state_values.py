@@ -1,12 +1,10 @@
-"""Immutable values of a session's state: a checkpoint's summary, and a snapshot for other threads."""
+"""Immutable values of a session's state, as a checkpoint stores it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.store.session_state.message_index import MessageIndex
-from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.context_values.decisions import Decision, StepRequest
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo, Value
@@ -49,22 +47,3 @@ class Summary(Value):
     """None when the window holds every message."""
     index: MessageIndex | None = None
     """Where the lines of the window's messages are; None where there are few, and in checkpoints of older versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class StateSnapshot:
-    """The state at one moment, for other threads."""
-
-    session: SessionInfo | None
-    status: Status
-    messages: Messages
-    todos: tuple[Todo, ...]
-    asks: Mapping[str, Ask]
-    questions: Mapping[str, QuestionAsked]
-    inbox: Mapping[str, PromptAdmitted]
-    decisions: tuple[Decision, ...]
-    request: StepRequest | None
-    items: tuple[ContextItem, ...]
-    diff: tuple[dict[str, Any], ...]
-    deleted: bool
-    seq: int

@@ -9,7 +9,7 @@ purpose: they check what is written here.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from palimpsest.transcript.provider_profile.provider_table import (
@@ -20,15 +20,13 @@ from palimpsest.transcript.provider_profile.provider_table import (
     PROVIDERS,
     SERVED,
     WIRES,
-    CacheMarks,
     Family,
     Guidance,
     IdRule,
-    LeadingRole,
     MediaInResults,
-    SchemaSubset,
     TurnOrder,
     Wire,
+    WireProfileRow,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
 from palimpsest.transcript.provider_profile.request_limits import (
@@ -46,62 +44,29 @@ NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderProfile:
-    """What holds for requests to one model."""
+class ProviderProfile(WireProfileRow):
+    """What holds for requests to one model: the row of its server, overlaid by that of its family."""
 
     wire: Wire
     family: Family
-    id_rule: IdRule
-    turn_order: TurnOrder
-    leading_role: LeadingRole
-    media_in_results: MediaInResults
-    thinking_field: str | None
-    """The field beside the text in which the server wants an answer's thinking back."""
-    keeps_signatures: bool
-    """Signed thinking is sent back with its signatures; else none is."""
-    cache_marks: CacheMarks
-    max_tools: int | None
-    """A request that offers more tools is refused; None where no limit is known."""
-    schema_subset: SchemaSubset
     guidance: Guidance
     """Which paragraph of the system prompt is for this model."""
-    answers_results: bool
-    """A user message may not directly follow a tool result: an assistant message is put between them."""
-    thinks_before_calls: bool
-    """Thinking cannot be enabled while calls are answered that came without thinking."""
-    letter_first: bool
-    plain_properties: bool
-    """A tool's name begins with a letter or an underscore."""
-    pictures: frozenset[str]
-    documents: frozenset[str]
-    """Types of files that may stand in a user's message."""
-    results_named: bool
-    """A result carries the name of its tool."""
-    results_parsed: bool
-    """The adapter parses JSON and ``data:`` urls in a result's text as values before it sends them."""
     equal_calls_once: bool
     """Identical calls of one answer arrive as one call, so they are put into separate steps."""
-    ids_sign: bool
-    """A call's id holds the signature of the thinking before it, and is sent back whole."""
-    openai_client: bool
-    """The adapter uses OpenAI's client library."""
-    caches_by_session: bool
-    """A key routes the requests of a session to the server that has their beginning in its cache."""
-    window_asked: bool
-    """The server silently cuts a long prompt unless the request sets the size of the window."""
-    limits_apart: bool
-    """The table of models gives the part of the window that OpenAI allows for input, not the window."""
-    cache_lifetimes: tuple[tuple[str, tuple[float, float]], ...]
-    """Seconds that a prompt stays cached, at least and at most, by what its mark asks for; empty where that is not documented."""
     recorded: RecordedRules
     """What the recorded agents would do, for the presets that follow them."""
+
+    @property
+    def keeps_signatures(self) -> bool:
+        """Whether signed thinking is sent back with its signatures; else none is."""
+        return self.family in self.signed_by
 
     def cache_lifetime(self, marked_for: str = "") -> tuple[float, float] | None:
         """Return for how many seconds a prompt stays cached, at least and at most; None where that is not known.
 
         ``marked_for`` is the time that the cache marks ask for.
         """
-        return dict(self.cache_lifetimes).get(marked_for)
+        return self.cache_lifetimes.get(self.family, {}).get(marked_for)
 
     @property
     def merges_answers(self) -> bool:
@@ -140,34 +105,26 @@ def _profile(provider: str, name: str) -> ProviderProfile:
     wire = _wire(provider, whose)
     row, template = WIRES[wire], FAMILIES[whose]
     several = row.leading_role == template.leading_role == "systems"
+    overlaid = {
+        "id_rule": stricter_id_rule(row.id_rule, template.id_rule),
+        "turn_order": max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
+        "leading_role": "systems" if several else "system",
+        "media_in_results": min(row.media_in_results, template.media_in_results, key=MEDIA.index),
+        "cache_marks": "none" if template.cache_marks == "none" else row.cache_marks,
+        "schema_subset": "json_schema" if row.translates_schemas else template.schema_subset,
+        "answers_results": row.answers_results or template.answers_results,
+        "thinks_before_calls": template.thinks_before_calls,
+        "letter_first": row.letter_first or template.letter_first,
+        "plain_properties": row.plain_properties or template.plain_properties,
+        "pictures": row.pictures & template.pictures,
+        "documents": row.documents & template.documents,
+    }
     return ProviderProfile(
+        **{one.name: overlaid.get(one.name, getattr(row, one.name)) for one in fields(row)},
         wire=wire,
         family=whose,
-        id_rule=stricter_id_rule(row.id_rule, template.id_rule),
-        turn_order=max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
-        leading_role="systems" if several else "system",
-        media_in_results=min(row.media_in_results, template.media_in_results, key=MEDIA.index),
-        thinking_field=row.thinking_field,
-        keeps_signatures=whose in row.signed_by,
-        cache_marks="none" if template.cache_marks == "none" else row.cache_marks,
-        max_tools=row.max_tools,
-        schema_subset="json_schema" if row.translates_schemas else template.schema_subset,
         guidance=guidance_of(f"{provider}/{name}"),
-        answers_results=row.answers_results or template.answers_results,
-        thinks_before_calls=template.thinks_before_calls,
-        letter_first=row.letter_first or template.letter_first,
-        plain_properties=row.plain_properties or template.plain_properties,
-        pictures=row.pictures & template.pictures,
-        documents=row.documents & template.documents,
-        results_named=row.results_named,
-        results_parsed=row.results_parsed,
         equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
-        ids_sign=row.ids_sign,
-        openai_client=row.openai_client,
-        caches_by_session=row.caches_by_session,
-        window_asked=row.window_asked,
-        limits_apart=row.limits_apart,
-        cache_lifetimes=tuple(row.cache_lifetimes.get(whose, {}).items()),
         recorded=recorded_rules(provider, name),
     )
 

@@ -54,7 +54,7 @@ IDLE_LIFETIMES: CacheLifetimes = {"": (300.0, 600.0)}
 """What OpenAI documents: usually five to ten minutes without use."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRow:
     """What a wire, or a family, demands and accepts."""
 
@@ -64,17 +64,22 @@ class ProfileRow:
     media_in_results: MediaInResults = "none"
     cache_marks: CacheMarks = "none"
     max_tools: int | None = None
+    """A request that offers more tools is refused; None where no limit is known."""
     schema_subset: SchemaSubset = "json_schema"
     answers_results: bool = False
+    """A user message may not directly follow a tool result: an assistant message is put between them."""
     letter_first: bool = False
+    """A tool's name begins with a letter or an underscore."""
     plain_properties: bool = False
     """Properties of a tool's input may have only letters, digits, dots, dashes and underscores in their names."""
     pictures: frozenset[str] = USUAL_PICTURES
     documents: frozenset[str] = frozenset({PDF})
+    """Types of files that may stand in a user's message."""
     thinks_before_calls: bool = False
+    """Thinking cannot be enabled while calls are answered that came without thinking."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WireProfileRow(ProfileRow):
     """What depends on the server, or on the adapter on the way to it, and not on the model."""
 
@@ -83,17 +88,25 @@ class WireProfileRow(ProfileRow):
     signed_by: frozenset[Family] = frozenset()
     """Families whose signatures the server accepts back."""
     thinking_field: str | None = None
+    """The field beside the text in which the server wants an answer's thinking back."""
     translates_schemas: bool = False
     """The adapter writes schemas in the subset itself."""
     results_named: bool = False
+    """A result carries the name of its tool."""
     results_parsed: bool = False
+    """The adapter parses JSON and ``data:`` urls in a result's text as values before it sends them."""
     once_before: int | None = None
     """Before this version of the model, identical calls of one answer arrive as one."""
     ids_sign: bool = False
+    """A call's id holds the signature of the thinking before it, and is sent back whole."""
     openai_client: bool = False
+    """The adapter uses OpenAI's client library."""
     caches_by_session: bool = False
+    """A key routes the requests of a session to the server that has their beginning in its cache."""
     window_asked: bool = False
+    """The server silently cuts a long prompt unless the request sets the size of the window."""
     limits_apart: bool = False
+    """The table of models gives the part of the window that OpenAI allows for input, not the window."""
 
 
 WIRES: dict[Wire, WireProfileRow] = {

@@ -27,7 +27,7 @@ export function count(value: number): string {
 /** Formats the size of a context window: "200k", "1M". */
 export function short(value: number): string {
   if (value < 1000) {
-    return String(value);
+    return String(Math.round(value));
   }
   const [unit, of] = value < 1_000_000 ? ['k', 1000] : ['M', 1_000_000];
   return `${Number((value / of).toPrecision(3))}${unit}`;

@@ -1,5 +1,5 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
-import type { PriceView, TimelineView } from '../../protocol/generated';
+import type { PriceProfile, TimelineView } from '../../protocol/generated';
 import { count } from '../display/numberFormat';
 import { oneLine } from '../display/oneLine';
 
@@ -87,7 +87,7 @@ export function usdDigits(value: number): number {
  */
 export function money(
   value: number,
-  unit: PriceView['unit'],
+  unit: PriceProfile['unit'],
   isFact: boolean,
   digits = 0
 ): string {

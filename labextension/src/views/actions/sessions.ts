@@ -1,7 +1,7 @@
 /**
  * Actions on sessions.
  */
-import type { BranchTable, SessionRow } from '../../protocol/generated';
+import type { BranchTable, SessionSummary } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
 export interface ISessionOpener {
@@ -27,7 +27,7 @@ interface ISessionQuery {
 
 /** One page of search results. */
 export interface ISessionPage {
-  rows: readonly SessionRow[];
+  rows: readonly SessionSummary[];
   /** The number of all results. */
   total: number;
   cursor?: string;

@@ -4,8 +4,8 @@
 import type {
   Export,
   ExportedFile,
-  ImportedRow,
-  UnreadableFile
+  Imported,
+  Problem
 } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
@@ -20,9 +20,9 @@ interface IFileOutcome {
 /** The result of an import. */
 export interface IImportResult {
   error?: string;
-  imported?: readonly ImportedRow[];
+  imported?: readonly Imported[];
   /** Files that could not be read, with the reasons. */
-  unreadable?: readonly UnreadableFile[];
+  unreadable?: readonly Problem[];
 }
 
 /** How far an import is. */

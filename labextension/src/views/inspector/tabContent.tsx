@@ -108,14 +108,7 @@ function TimelineTab(props: ITabContentProps) {
       <ShownTrackChoice />
       <DeferredCursor>
         <div className="plm-Inspector-columns">
-          <div className="plm-Inspector-card">
-            <div className="plm-Inspector-head">
-              <h3>{words.__('Items by requests')}</h3>
-              <GridLegend />
-            </div>
-            <ItemGrid height={440} />
-            <ItemCard />
-          </div>
+          <ItemsCard height={440} />
           <div className="plm-Inspector-stack">
             <div className="plm-Inspector-card">
               <DifferenceView />
@@ -131,18 +124,24 @@ function TimelineTab(props: ITabContentProps) {
   );
 }
 
-function ItemsTab() {
+function ItemsCard({ height }: { height: number }) {
   const { words } = useHost();
   return (
-    <div className="plm-Inspector-columns">
-      <div className="plm-Inspector-card">
-        <div className="plm-Inspector-head">
-          <h3>{words.__('Items by requests')}</h3>
-          <GridLegend />
-        </div>
-        <ItemGrid height={560} />
-        <ItemCard />
+    <div className="plm-Inspector-card">
+      <div className="plm-Inspector-head">
+        <h3>{words.__('Items by requests')}</h3>
+        <GridLegend />
       </div>
+      <ItemGrid height={height} />
+      <ItemCard />
+    </div>
+  );
+}
+
+function ItemsTab() {
+  return (
+    <div className="plm-Inspector-columns">
+      <ItemsCard height={560} />
       <div className="plm-Inspector-card">
         <WindowTable />
       </div>

@@ -1,7 +1,7 @@
 /**
  * The size of each request of a branch, as bars under the model's limit.
  */
-import type { BranchColumn } from '../../protocol/generated';
+import type { Branch } from '../../protocol/generated';
 import { short } from '../../state/display/numberFormat';
 import { useHost } from '../host';
 
@@ -14,7 +14,7 @@ export function BranchSizes({
   branch,
   most
 }: {
-  branch: BranchColumn;
+  branch: Branch;
   most: number;
 }) {
   const { words } = useHost();

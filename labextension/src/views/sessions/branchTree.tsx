@@ -1,12 +1,12 @@
 /**
  * Which branch was forked from which, and where, as a nested list.
  */
-import type { BranchColumn } from '../../protocol/generated';
+import type { Branch } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 import { sessionTitle } from './sessionLabels';
 
 interface IBranchTreeProps {
-  branches: readonly BranchColumn[];
+  branches: readonly Branch[];
   /** The session that was asked about. */
   session: string;
 }
@@ -15,7 +15,7 @@ interface IBranchTreeProps {
 export function BranchTree({ branches, session }: IBranchTreeProps) {
   const { words } = useHost();
   const shown = new Set(branches.map(one => one.session));
-  const first = branches.filter(one => !shown.has(one.parent ?? ''));
+  const first = branches.filter(one => !shown.has(one.parent));
   return (
     <div
       className="plm-Branches-tree"
@@ -32,8 +32,8 @@ function Level({
   level,
   session
 }: {
-  among: readonly BranchColumn[];
-  level: readonly BranchColumn[];
+  among: readonly Branch[];
+  level: readonly Branch[];
   session: string;
 }) {
   const { words } = useHost();
@@ -62,10 +62,10 @@ function Level({
 
 /** Returns where a branch parts from its own; empty for the first of all. */
 function forkedAfter(
-  { forked_after: after, parent }: BranchColumn,
+  { forked_after: after, parent }: Branch,
   words: IWords
 ): string {
-  if (parent === undefined) {
+  if (parent === '') {
     return '';
   }
   return after === 0

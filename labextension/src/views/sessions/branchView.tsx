@@ -2,8 +2,7 @@
  * The branches of a session side by side, from the point where they part.
  */
 import { useEffect, useRef, useState } from 'react';
-import type { BranchColumn, BranchTable } from '../../protocol/generated';
-import { branchRows } from '../../state/display/branchRows';
+import type { Branch, BranchTable } from '../../protocol/generated';
 import { lineDiff } from '../../state/display/lineDiff';
 import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
@@ -70,7 +69,6 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
   const [first, ...others] = branches;
   const compared = others.map(one => ({
     one,
-    // An older kernel does not say from which it was forked.
     before: branches.find(other => other.session === one.parent) ?? first
   }));
   return (
@@ -111,26 +109,28 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
               {branches.map(one => (
                 <td key={one.session}>
                   <div className="plm-Branches-answer" dir="auto">
-                    {one.answer === '' ? words.__('none yet') : one.answer}
+                    {one.text === '' ? words.__('none yet') : one.text}
                   </div>
                 </td>
               ))}
             </tr>
-            {branchRows(branches, words).map(({ name, values, differ }) => (
-              <tr key={name} data-differ={differ || undefined}>
-                <th scope="row">
-                  {name}{' '}
-                  {differ && (
-                    <span className="plm-Branches-differ">
-                      {words.__('differs')}
-                    </span>
-                  )}
-                </th>
-                {values.map((value, index) => (
-                  <td key={branches[index]?.session}>{value}</td>
-                ))}
-              </tr>
-            ))}
+            {table.figures
+              .filter(({ values }) => values.some(one => one !== ''))
+              .map(({ name, values, differ }) => (
+                <tr key={name} data-differ={differ || undefined}>
+                  <th scope="row">
+                    {name}{' '}
+                    {differ && (
+                      <span className="plm-Branches-differ">
+                        {words.__('differs')}
+                      </span>
+                    )}
+                  </th>
+                  {values.map((value, index) => (
+                    <td key={branches[index]?.session}>{value || '–'}</td>
+                  ))}
+                </tr>
+              ))}
             <tr>
               <th scope="row">{words.__('context by request')}</th>
               {branches.map(one => (
@@ -173,12 +173,12 @@ function BranchHead({
   name,
   with: first
 }: {
-  branch: BranchColumn;
+  branch: Branch;
   name: string;
   /** Whether it is the session that was asked about. */
   asked: boolean;
   /** The branch that it is compared with in the inspector. */
-  with: BranchColumn | undefined;
+  with: Branch | undefined;
 }) {
   const { words } = useHost();
   const inspector = useInspectorOpener();
@@ -224,13 +224,13 @@ function AnswerDifference({
   now
 }: {
   head: string;
-  before: BranchColumn;
-  now: BranchColumn;
+  before: Branch;
+  now: Branch;
 }) {
   const { words } = useHost();
   return (
     <Disclosure className="plm-Branches-difference" head={head}>
-      <Difference text={lineDiff(before.answer, now.answer)} words={words} />
+      <Difference text={lineDiff(before.text, now.text)} words={words} />
     </Disclosure>
   );
 }

@@ -2,7 +2,7 @@
  * Dialogs that export a session to a file, and import sessions from files.
  */
 import { useEffect, useRef, useState } from 'react';
-import type { ExportedFile, ImportedRow } from '../../protocol/generated';
+import type { ExportedFile, Imported } from '../../protocol/generated';
 import { size } from '../../state/display/numberFormat';
 import {
   useSharingActions,
@@ -234,11 +234,11 @@ function ImportResult({ brought }: { brought: IImportResult }) {
 }
 
 /** Returns the text about how many sessions were imported in which way. */
-function counted(imported: readonly ImportedRow[], words: IWords): string {
+function counted(imported: readonly Imported[], words: IWords): string {
   if (imported.length === 0) {
     return words.__('No session was found there.');
   }
-  const many = (wanted: ImportedRow['outcome']) =>
+  const many = (wanted: Imported['outcome']) =>
     imported.filter(({ outcome }) => outcome === wanted).length;
   const ways: readonly [number, string][] = [
     [many('new'), words.__('new')],

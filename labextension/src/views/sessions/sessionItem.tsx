@@ -2,7 +2,7 @@
  * One session in the list, with its actions.
  */
 import { useEffect, useId, useRef, useState } from 'react';
-import type { SessionRow } from '../../protocol/generated';
+import type { SessionSummary } from '../../protocol/generated';
 import { useHost } from '../host';
 import { BranchView } from './branchView';
 import { ExportDialog } from './importExport';
@@ -13,7 +13,7 @@ import { sessionSummary, sessionTitle } from './sessionLabels';
 import { SharePage } from './sharePage';
 
 interface ISessionItemProps {
-  row: SessionRow;
+  row: SessionSummary;
   isCurrent: boolean;
   /** Called when the user switched to another session. */
   onChosen: () => void;
@@ -84,7 +84,7 @@ export function SessionItem({
           }}
         >
           <span className="plm-Sessions-title">{title}</span>{' '}
-          {row.about !== undefined && (
+          {row.about !== '' && (
             <span className="plm-Muted plm-Sessions-about" title={row.about}>
               {row.about}
             </span>
@@ -194,7 +194,7 @@ export function SessionItem({
         {doing === 'sharing' && sharing !== null && (
           <SharePage
             session={row.id}
-            shared={row.shared ?? false}
+            shared={row.shared}
             onBack={back}
             onChanged={onChanged}
           />

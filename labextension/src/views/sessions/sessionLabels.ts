@@ -1,11 +1,11 @@
 /**
  * Titles and summaries of sessions.
  */
-import type { SessionRow } from '../../protocol/generated';
+import type { SessionSummary } from '../../protocol/generated';
 import type { IWords } from '../host';
 
 /** Returns details that distinguish sessions with the same title. */
-export function sessionSummary(row: SessionRow, words: IWords): string {
+export function sessionSummary(row: SessionSummary, words: IWords): string {
   const { messages } = row;
   return [
     moment(new Date(row.updated)),

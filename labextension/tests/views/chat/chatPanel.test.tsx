@@ -400,7 +400,11 @@ describe('the panel', () => {
       title: `Title ${id}`,
       created: 0,
       updated: 0,
-      messages: 2
+      messages: 2,
+      deleted: false,
+      shared: false,
+      imported_from: '',
+      about: ''
     }));
     const actions = doing();
     actions.sessions.list.mockResolvedValue({ rows, total: 2 });
@@ -420,7 +424,11 @@ describe('the list of sessions', () => {
     title: `Title ${id}`,
     created: 0,
     updated: 0,
-    messages: 2
+    messages: 2,
+    deleted: false,
+    shared: false,
+    imported_from: '',
+    about: ''
   }));
 
   async function listed(

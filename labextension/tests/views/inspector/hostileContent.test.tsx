@@ -122,6 +122,7 @@ function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
       {
         cost: 1,
         sentence: pick(texts, 8),
+        link: 'palimpsest:ses_1/2',
         request: 1,
         is_fact: true,
         cost_is_fact: true

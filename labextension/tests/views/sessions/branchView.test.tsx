@@ -9,10 +9,7 @@ import {
   within
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type {
-  BranchColumn,
-  BranchTable
-} from '../../../src/protocol/generated';
+import type { Branch, BranchTable } from '../../../src/protocol/generated';
 import { InspectorOpenerProvider } from '../../../src/views/actions/inspector';
 import {
   SessionActionsProvider,
@@ -25,7 +22,7 @@ import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
 
-const FIRST: BranchColumn = {
+const FIRST: Branch = {
   session: 'ses_1',
   title: 'Count <b>rows</b>',
   models: ['test/model'],
@@ -41,20 +38,22 @@ const FIRST: BranchColumn = {
   },
   cost: 0.25,
   decisions: 0,
-  answer: 'There are 344.\nAll of them.',
+  answer: 'There are 344. All of them.',
+  text: 'There are 344.\nAll of them.',
   sizes: [900, 1_000],
   estimates: 0,
   window: 10_000,
+  parent: '',
   parent_title: '',
   forked_after: 0
 };
-const SECOND: BranchColumn = {
+const SECOND: Branch = {
   ...FIRST,
   session: 'ses_2',
   title: 'Count (fork #1)',
   policy: 'opencode-1.18',
   cost: undefined,
-  answer: 'There are 333.\nAll of them.',
+  text: 'There are 333.\nAll of them.',
   sizes: [800],
   estimates: 1,
   parent: 'ses_1',
@@ -90,7 +89,13 @@ async function draw(
 const TABLE: BranchTable = {
   parted_at: 3,
   branches: [FIRST, SECOND],
-  left_out: 0
+  left_out: 0,
+  figures: [
+    { name: 'forked from', values: ['', ''], differ: false },
+    { name: 'cost', values: ['$0.250', ''], differ: true },
+    { name: 'policy', values: ['configured', 'opencode-1.18'], differ: true },
+    { name: 'model', values: ['test/model', 'test/model'], differ: false }
+  ]
 };
 
 function cells(name: RegExp): string[] {
@@ -107,7 +112,8 @@ describe('branches', () => {
     expect(
       screen.getByText('Branches that part after request 3')
     ).toBeDefined();
-    expect(cells(/^cost/)).toEqual(['$0.250', 'unknown']);
+    expect(cells(/^cost differs/)).toEqual(['$0.250', '–']);
+    expect(screen.queryByRole('row', { name: /^forked from/ })).toBeNull();
     expect(cells(/^policy differs/)).toEqual(['configured', 'opencode-1.18']);
     expect(cells(/^model/)).toEqual(['test/model', 'test/model']);
     expect(
@@ -119,19 +125,14 @@ describe('branches', () => {
     ]);
   });
 
-  it('name a cost without a price in units, and how many sizes are estimates', async () => {
+  it('say how many sizes are estimates', async () => {
     const third = {
       ...SECOND,
-      units: 4_321.4,
       sizes: [700, 800],
       estimates: 1
     };
     await draw({ ...TABLE, branches: [FIRST, third] });
 
-    expect(cells(/^cost/)).toEqual([
-      '$0.250',
-      'about 4,321 units (no known price)'
-    ]);
     expect(cells(/^context by request/)[1]).toBe(
       '700 to 800 tokens, at most 8.0 % of 10k (1 of 2 estimated)'
     );
@@ -154,7 +155,7 @@ describe('branches', () => {
   });
 
   it('of branches stand within those that they were forked from, and answers beside theirs', async () => {
-    const third: BranchColumn = {
+    const third: Branch = {
       ...SECOND,
       session: 'ses_3',
       title: 'Count (fork #2)',
@@ -174,11 +175,6 @@ describe('branches', () => {
     expect(tree.querySelector('[aria-current]')?.textContent).toBe(
       'Count (fork #1)'
     );
-    expect(cells(/^forked from/)).toEqual([
-      '–',
-      'Count <b>rows</b>, after request 1',
-      'Count (fork #1), after request 2'
-    ]);
     expect(
       screen.getByRole('button', {
         name: 'How the answer of Count (fork #2) differs from that of Count (fork #1)'

@@ -106,7 +106,8 @@ describe('Importing', () => {
     id,
     title: id,
     outcome,
-    messages: 1
+    messages: 1,
+    read_only: false
   });
 
   it('brings in what is named, and counts what came', async () => {

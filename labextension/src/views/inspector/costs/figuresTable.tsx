@@ -1,6 +1,6 @@
 /** The figures of the recording and of the policy beside each other. */
 import { memo } from 'react';
-import type { TrackFigures } from '../../../protocol/generated';
+import type { PolicyFigures } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import {
   DOUBTFUL,
@@ -23,7 +23,7 @@ export const FiguresTable = memo(function FiguresTable() {
   const doubt = isDoubtful(view) ? DOUBTFUL : '';
   const columns: {
     name: string;
-    figures: TrackFigures;
+    figures: PolicyFigures;
     isFact: boolean;
   }[] = [
     {
@@ -51,7 +51,7 @@ export const FiguresTable = memo(function FiguresTable() {
     told: (value: number) => string
   ) => (typeof value === 'number' ? told(value) : '–');
   const price = (value: number) => money(value, unit, false);
-  const rows: [string, (one: TrackFigures) => string][] = [
+  const rows: [string, (one: PolicyFigures) => string][] = [
     [words.__('tokens in'), one => count(one.input)],
     [words.__('largest request'), one => count(one.peak)],
     [words.__('from the cache'), one => percent(one.cached)],

@@ -1,5 +1,5 @@
 /** What a request cost and why, in words: for the sentence below the tracks, and for a screen reader. */
-import type { PriceView } from '../../../protocol/generated';
+import type { PriceProfile } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { money } from '../../../state/inspector/labels';
 import type { IRequestCost } from '../../../state/inspector/requestCost';
@@ -17,7 +17,7 @@ export interface ICostWords {
 /** Returns the words about a request. */
 export function costWords(
   found: IRequestCost,
-  { unit, recorded: isFact }: Pick<PriceView, 'unit' | 'recorded'>,
+  { unit, recorded: isFact }: Pick<PriceProfile, 'unit' | 'recorded'>,
   words: IWords
 ): ICostWords {
   const { broken, warm } = found;
@@ -57,7 +57,7 @@ export function costText({ amount, anew, rest }: ICostWords): string {
 
 function amountOf(
   found: IRequestCost,
-  unit: PriceView['unit'],
+  unit: PriceProfile['unit'],
   words: IWords
 ): string {
   const tokens = `${found.isReported ? '' : '~'}${count(found.tokens)}`;

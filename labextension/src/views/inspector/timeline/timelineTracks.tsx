@@ -1,6 +1,6 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
 import { memo, useId, useMemo, useRef } from 'react';
-import type { TimelineView, TrackFigures } from '../../../protocol/generated';
+import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
 import { limitsOf } from '../../../state/inspector/limits';
 import {
@@ -243,7 +243,7 @@ function headline(
 }
 
 /** Returns what a track cost with its summaries, and with fetching again what was lost and needed. */
-function whole(told: TrackFigures): number {
+function whole(told: PolicyFigures): number {
   return (told.cost ?? 0) + (told.summaries ?? 0) + (told.repair ?? 0);
 }
 

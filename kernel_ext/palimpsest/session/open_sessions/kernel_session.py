@@ -1,0 +1,10 @@
+"""A session that this kernel has open: one that it writes, or one that another kernel writes and it follows.
+
+Border: everything of both may be called from any thread unless it is a coroutine; coroutines run
+on the engine thread (``EngineThread.submit``).
+"""
+
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import LiveSession
+
+KernelSession = LiveSession | FollowedSession
