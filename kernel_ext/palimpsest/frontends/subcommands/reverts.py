@@ -12,7 +12,7 @@ from palimpsest.frontends.protocol.sessions import Revert
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.revert_operations import RevertOperations
+from palimpsest.session.revert.operations import Reverts
 from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
@@ -38,9 +38,7 @@ MarkdownAndText = tuple[str, str]
 """Markdown and plain text."""
 
 
-def run_revert_command(
-    name: str, text: str, reverts: RevertOperations, submit: Submit
-) -> MarkdownAndText:
+def run_revert_command(name: str, text: str, reverts: Reverts, submit: Submit) -> MarkdownAndText:
     """Run one of these subcommands; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
@@ -59,7 +57,7 @@ def run_revert_command(
             return diff_text(submit(reverts.diff(target)), target)
 
 
-async def answer_revert_command(command: Revert, reverts: RevertOperations) -> OutcomeNotice:
+async def answer_revert_command(command: Revert, reverts: Reverts) -> OutcomeNotice:
     """Carry out a page's revert command and return its outcome."""
     match command.action:
         case "preview":

@@ -22,11 +22,10 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.records.message_pages import message_page
-from palimpsest.session.revert.operations import ReadOnlyReverts
+from palimpsest.session.revert.operations import ReadOnlyReverts, Reverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.journal import Journal
@@ -114,7 +113,7 @@ class FollowedSession:
         return getattr(self._alive, "journal", None)
 
     @property
-    def reverts(self) -> RevertOperations:
+    def reverts(self) -> Reverts:
         """The revert operations; read-only until this kernel writes the session."""
         return self._reverts if self._alive is None else self._alive.reverts
 

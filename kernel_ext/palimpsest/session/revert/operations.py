@@ -81,7 +81,7 @@ class LiveReverts:
         self._lock = asyncio.Lock()
 
     async def preview(self, name: str = "") -> RevertPreview:
-        """Return what a revert would do."""
+        """Return what a revert would do; a name is an id, the beginning or end of one, or ``last``."""
         async with self._lock:
             messages, revert, plan = await self._planned(name)
             files: tuple[RevertedFile, ...] = ()
@@ -93,7 +93,7 @@ class LiveReverts:
             return self._told(messages, plan, files)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
-        """Revert a message or part and what follows."""
+        """Hide a message or part and what follows, and restore files; ``overwrite`` names files with conflicts."""
         async with self._lock:
             self._idle()
             messages, revert, plan = await self._planned(name)
@@ -359,3 +359,7 @@ def _excerpt(message: Message) -> RevertedMessage:
             words = f"{part.tool} {subject(part.state.input)}".strip()
             return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
     return RevertedMessage(id=message.id, role=role)
+
+
+Reverts = LiveReverts | ReadOnlyReverts
+"""Of a session that this kernel writes, or follows: both raise UserError with a sentence for what is impossible."""
