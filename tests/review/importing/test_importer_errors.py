@@ -1,5 +1,6 @@
 """An importer's own error stands with its traceback in the project's log, and one sentence says where."""
 
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
@@ -145,6 +146,61 @@ def test_without_a_project_the_log_lies_in_a_folder_of_its_own(
 
     [log] = tmp_path.glob("palimpsest-errors-*/errors.log")
     assert str(log) in problem.what
+
+
+class _LongWinded(Told):
+    title = "Long\n\x1b[31m"
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
+        raise ValueError("x" * 1_000_000)
+
+
+def test_a_message_of_any_length_leaves_the_line_and_a_title_stays_one_line(
+    project: Path, tmp_path: Path
+) -> None:
+    [problem] = bring(_LongWinded([]), JsonlStore(prepare(project)), tmp_path).problems
+
+    logged = (project / ".palimpsest" / "errors.log").read_text(encoding="utf-8")
+    assert 'raise ValueError("x" * 1_000_000)' in logged
+    assert len(logged) < importer_errors.MOST_CHARS
+    assert problem.what.isprintable()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(project: Path, tmp_path: Path) -> None:
+    store = JsonlStore(prepare(project))
+    os.mkfifo(project / ".palimpsest" / "errors.log")
+
+    [problem] = bring(_BrokenReader([BEGIN]), store, tmp_path).problems
+
+    assert "could not be written to" in problem.what
+
+
+def test_what_the_system_refuses_is_said_as_such(project: Path, tmp_path: Path) -> None:
+    class Unread(Told):
+        def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
+            yield BEGIN
+            raise TimeoutError
+
+    [problem] = bring(Unread([]), JsonlStore(prepare(project)), tmp_path).problems
+
+    assert problem.what == "Nothing more of it can be read: TimeoutError."
+
+
+def test_in_a_folder_a_broken_importer_is_logged_once_and_the_others_read_on(
+    project: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder := tmp_path / "recordings").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        (folder / name).write_text("told")
+    registry = ImporterRegistry(
+        [_BrokenRecogniser([]), Told([BEGIN, user("u1", "Hello")])], no_others
+    )
+
+    report = registry.import_from(JsonlStore(prepare(project)), folder, lambda: NOW)
+
+    assert [one.messages for one in report.sessions] == [1]
+    assert [one.exc_info is not None for one in caplog.records] == [True]
 
 
 LINES, DOCUMENT, ARCHIVE = "chat.jsonl", "run.traj.json", "run.eval"

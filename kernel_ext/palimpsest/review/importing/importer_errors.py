@@ -1,6 +1,8 @@
 """Write an importer's own errors with their tracebacks into the project's log of errors, and say where that is."""
 
+import errno
 import os
+import stat
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -14,13 +16,17 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import FOLDER, find_project, foreign_folder_reason
 from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible, visible_line
 
 FILE = "errors.log"
 MOST_BYTES = 1_000_000
 """A log beyond this is kept as ``errors.log.1``, and a new one begun."""
 MOST_CHARS = 20_000
 """The end of one error's traceback."""
+LINE_CHARS = 2_000
+TITLE_CHARS = 80
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+"""A pipe in the place of the log must not be waited for."""
 HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
 SENTENCE = "the importer of {title} has an error of its own ({kind}), and its traceback {where}."
 
@@ -44,8 +50,10 @@ def log_importer_error(
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:
             path.replace(path.with_name(f"{FILE}.1"))
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "It is no file")
             write_fully(fd, _entry(importer, source, error).encode("utf-8", "replace"))
         finally:
             os.close(fd)
@@ -56,11 +64,12 @@ def log_importer_error(
 
 
 def _named(importer: Recogniser) -> str:
-    return str(getattr(importer, "title", type(importer).__name__))
+    return visible_line(str(getattr(importer, "title", type(importer).__name__)), TITLE_CHARS)
 
 
 def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     head = HEAD.format(at=at, version=__version__, name=_named(importer), path=str(source))
-    lines = "".join(traceback.format_exception(error))
+    # A message of any length must not push the lines of the code out.
+    lines = "".join(one[:LINE_CHARS] for one in traceback.format_exception(error))
     return visible(scrub(f"{head}{lines[-MOST_CHARS:]}\n"))

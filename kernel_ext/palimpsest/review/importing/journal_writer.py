@@ -182,7 +182,8 @@ class _Recording:
                 raise
             raise UserError(f"{error} {self._early[0][1]}") from error
         except OSError as error:
-            self._report("", f"Nothing more of it can be read: {error.strerror or error}.")
+            words = error.strerror or str(error) or type(error).__name__
+            self._report("", f"Nothing more of it can be read: {words}.")
             return None
         except Exception as error:  # noqa: BLE001 - an importer may be anybody's
             words = self._log.failed(self._importer, self._path, error)

@@ -35,10 +35,6 @@ LOG = logging.getLogger(__name__)
 Failed = Callable[[AnyImporter, Exception], None]
 
 
-def _passed_over(_importer: AnyImporter, _error: Exception) -> None:
-    """Leave an importer's own error to the import, which logs it."""
-
-
 class ImporterRegistry:
     """The importers, in the order in which they are asked."""
 
@@ -50,15 +46,23 @@ class ImporterRegistry:
         """``others`` returns the importers of installed distributions; tests give their own."""
         self._built_in = tuple(built_in)
         self._others = installed_importers if others is None else others
+        self._broken: set[int] = set()
+        """Importers whose own error was logged while a folder was looked through."""
 
-    def recognise(self, path: Path, failed: Failed = _passed_over) -> AnyImporter | None:
+    def recognise(self, path: Path, failed: Failed | None = None) -> AnyImporter | None:
         """Return the importer of a file or folder; None where no format is recognised.
 
-        ``failed`` is called with an importer that raised instead of saying whether it knows the format.
+        ``failed`` is called with an importer that raised instead of saying whether it knows the format; without it
+        that is logged once for each importer.
         """
-        head = head_of(path)
+        head, failed = head_of(path), failed or self._log_once
         found = _first(self._built_in, head, failed)
         return found if found is not None else _first(self._others(), head, failed)
+
+    def _log_once(self, importer: AnyImporter, error: Exception) -> None:
+        if id(importer) not in self._broken:
+            self._broken.add(id(importer))
+            LOG.warning("The importer %r cannot recognise files.", importer, exc_info=error)
 
     def known(self) -> str:
         """Return the titles of all formats, in one line."""
@@ -77,8 +81,8 @@ class ImporterRegistry:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
         A folder that is no recording itself is looked through for recordings. With ``alone`` a recording's
-        subagents that are recordings of their own are not looked for; so it is with those of a folder. ``errors_in`` returns the
-        folder in whose ``errors.log`` an importer's own error is written, else that of the store's project.
+        subagents that are recordings of their own are not looked for; so it is with those of a folder. ``errors_in``
+        returns the folder in whose ``errors.log`` an importer's own error is written, else that of the store's project.
         """
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
@@ -86,13 +90,14 @@ class ImporterRegistry:
             raise UserError(f"{str(path)!r} is empty: it holds no session.")
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_failed, log, path))
+        failed = bool(log.problems)
         if importer is not None:
             _import_with(importer, store, path, clock, log, control, alone=alone)
-        elif log.problems:
-            return log.told()
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(store, path, clock, log, control):
+            if failed:
+                return log.told()
             packed = next(self.compressed(path), None)
             if packed is not None:
                 raise UserError(
