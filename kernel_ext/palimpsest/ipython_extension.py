@@ -8,6 +8,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,6 +199,8 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     from palimpsest.app.wiring import App
     from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+    from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
+    from palimpsest.frontends.kernel.quiet_reader import QuietReader
     from palimpsest.frontends.magic.agent_magics import current_notebook
     from palimpsest.frontends.process_guard.agent_pieces import PIECE
     from palimpsest.session.engine import EngineThread
@@ -208,9 +211,9 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),
         kernel_id=_kernel_id(shell),
-        python=main_thread.runner,
-        namespace=main_thread.runner,
-        quiet_namespace=main_thread.quiet_reader,
+        python=partial(KernelPythonRunner, main_thread),
+        namespace=partial(KernelPythonRunner, main_thread),
+        quiet_namespace=partial(QuietReader, main_thread),
         notebook_runs=recorder,
         engine=engine,
         notebook=lambda: current_notebook(shell),

@@ -6,6 +6,7 @@ In a test kernel: ``from tests.frontends.foreign_logs import load; load(get_ipyt
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
@@ -59,8 +61,8 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
         app = App(
             start=Path.cwd(),
             kernel_id=f"kernel-{os.getpid()}-{time.monotonic_ns()}",
-            python=main_thread.runner,
-            namespace=main_thread.runner,
+            python=partial(KernelPythonRunner, main_thread),
+            namespace=partial(KernelPythonRunner, main_thread),
             engine=engine,
             notebook=lambda: current_notebook(shell),
             model=lambda _info: model,

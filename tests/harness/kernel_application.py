@@ -4,6 +4,7 @@ In a test kernel: ``from tests.harness.kernel_application import load; harness =
 ``harness`` it is the application itself: a store on disk, settings, the library, hooks and servers.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
@@ -57,8 +59,8 @@ def load(shell: Any) -> ApplicationHarness:
         app = App(
             start=Path.cwd(),
             overrides=SETTINGS,
-            python=main_thread.runner,
-            namespace=main_thread.runner,
+            python=partial(KernelPythonRunner, main_thread),
+            namespace=partial(KernelPythonRunner, main_thread),
             engine=engine,
             model=lambda _info: harness.model,
         )

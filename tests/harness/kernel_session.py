@@ -8,6 +8,7 @@ import random
 import secrets
 import socket
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from palimpsest.frontends.frontend import Frontend
 from palimpsest.frontends.inspector.inspections import Inspections
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
+from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.definitions.agents import known_agents
@@ -72,9 +75,9 @@ class KernelHarness:
             default_agent="build",
             base=DEFAULT_RULES if rules is None else rules,
             policy=preset_policy("palimpsest"),
-            python=self.main_thread.runner,
-            namespace=self.main_thread.runner,
-            quiet_namespace=self.main_thread.quiet_reader,
+            python=partial(KernelPythonRunner, self.main_thread),
+            namespace=partial(KernelPythonRunner, self.main_thread),
+            quiet_namespace=partial(QuietReader, self.main_thread),
             snapshots=make_snapshots(root) if snapshots else None,
             notebook=recorder,
         )

@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.app.wiring import App
-from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 if TYPE_CHECKING:
     from palimpsest.review.comparison.price_file import PriceWords
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
+    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 
 class SessionInspection:
     """Shows one session of the project."""
 
-    def __init__(self, app: App, session: KernelSession) -> None:
+    def __init__(self, app: App, session: "KernelSession") -> None:
         self._app = app
         self._session = session
 

@@ -3,15 +3,17 @@
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from palimpsest.app.wiring import App
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.sharing_operations import FORMS, Form
-from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.transcript.errors import UserError
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
 
@@ -19,7 +21,7 @@ T = TypeVar("T")
 class SessionLifecycle:
     """Renames, archives, shares, exports and deletes one session, lists its children; each call blocks."""
 
-    def __init__(self, holder: App, session: KernelSession) -> None:
+    def __init__(self, holder: App, session: "KernelSession") -> None:
         self._holder = holder
         self._session = session
 

@@ -21,7 +21,6 @@ from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from palimpsest.review.reconstruction.requests import Rebuilt
     from palimpsest.review.recordings.branch_comparison import BranchComparison
     from palimpsest.review.recordings.session_answers import SessionReviews
+    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 
 def _runs_of(session: "Session") -> SessionRuns:
@@ -72,7 +72,7 @@ def _review_class() -> "type[SessionReview]":
 class Session:
     """A session of the agent: send it prompts, read its transcript, inspect what the model saw."""
 
-    def __init__(self, app: App, live: KernelSession) -> None:
+    def __init__(self, app: App, live: "KernelSession") -> None:
         self._app = app
         self._live = live
         self._runs = SessionRuns(app, live)

@@ -7,14 +7,13 @@ same as coroutines, for scripts that have an event loop of their own.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.record_listener import RecordListener
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import (
     PROGRAM_SECONDS,
     has_terminal,
@@ -24,6 +23,9 @@ from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, op
 from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
 
@@ -38,7 +40,7 @@ NOT_IN_A_CELL = (
 class SessionRuns:
     """Sends prompts and controls the turns of one session."""
 
-    def __init__(self, holder: App, session: KernelSession) -> None:
+    def __init__(self, holder: App, session: "KernelSession") -> None:
         self.holder = holder
         self.session = session
         self._listeners: tuple[RecordListener, ...] = ()

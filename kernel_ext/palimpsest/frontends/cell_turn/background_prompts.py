@@ -22,7 +22,7 @@ from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin

@@ -11,7 +11,7 @@ from palimpsest.frontends.magic.line_parser import policy_words
 from palimpsest.frontends.magic.permission_arguments import amounts
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.context_edits import ContextEditAction
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
 

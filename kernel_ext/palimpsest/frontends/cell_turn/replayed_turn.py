@@ -18,12 +18,13 @@ from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
 from palimpsest.frontends.kernel.code_execution import flush_figures
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
+from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.turn_output.mime_bundle import status_line
 from palimpsest.frontends.turn_output.restored_outputs import ShownCall, ShownSegment, turn_pieces
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.replay.recorded_turns import answer_of
 from palimpsest.tools.execution.python import first_line, outcome_text
 from palimpsest.tools.tool import Abort, PythonOutcome
@@ -151,7 +152,7 @@ class ReplayedTurn:
         """Run one call; None when the code was stopped, or one before it fails now."""
         if self._abort.is_set() or self._failed:
             return None
-        runner = self._main_thread.runner(self._turn.session_id)
+        runner = KernelPythonRunner(self._main_thread, self._turn.session_id)
         outcome = await runner.run(
             call.code,
             call_id=call.part.call_id,

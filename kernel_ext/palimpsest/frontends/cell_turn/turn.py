@@ -26,7 +26,7 @@ from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin

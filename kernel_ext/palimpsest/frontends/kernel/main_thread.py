@@ -23,10 +23,10 @@ from palimpsest.frontends.kernel.interrupts import (
     Interrupts,
 )
 from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
-from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPythonRunner
-from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.transcript.errors import UserError
 
+STUCK_SECONDS = 2.0
+"""Code that has not stopped by then is inside C code that checks for no signal; the person is told so."""
 TICK_SECONDS = 0.03
 """How often a waiting cell checks for work. An awaiting cell that nothing wakes would notice an
 interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
@@ -151,14 +151,6 @@ class MainThread:
     def waiting(self) -> bool:
         """Whether a cell waits for an answer; such a cell asks questions itself."""
         return bool(self._waits)
-
-    def runner(self, session_id: str) -> KernelPythonRunner:
-        """Return what runs Python and reads variables for one session."""
-        return KernelPythonRunner(self, session_id)
-
-    def quiet_reader(self, session_id: str) -> QuietReader:
-        """Return what reads variables for one session while a prompt is typed."""
-        return QuietReader(self, session_id)
 
     @property
     def free(self) -> bool:

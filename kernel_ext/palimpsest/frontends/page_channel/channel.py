@@ -86,7 +86,7 @@ from palimpsest.frontends.protocol.sharing import ImportProgressNotice
 from palimpsest.frontends.protocol.transcript import Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.sharing import ImportProgressNotice
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 
 
 class ChannelContext(Protocol):

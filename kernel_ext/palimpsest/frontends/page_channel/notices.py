@@ -21,7 +21,7 @@ from palimpsest.frontends.protocol.page_records import (
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import ConfigError

@@ -18,7 +18,7 @@ from palimpsest.frontends.protocol.permissions import (
 )
 from palimpsest.frontends.subcommands.permissions import approvals_of, rules_of
 from palimpsest.session.controls.step_mode import StepMode
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 
 PermissionCommand = (
     SetMode

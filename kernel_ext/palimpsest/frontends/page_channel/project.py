@@ -23,7 +23,7 @@ from palimpsest.frontends.protocol.project import (
 )
 from palimpsest.frontends.subcommands.context import ContextCommands
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.records.retention import SessionTree, session_trees

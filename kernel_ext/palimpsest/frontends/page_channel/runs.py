@@ -12,7 +12,7 @@ from palimpsest.frontends.protocol.context import Compact, UsePolicy
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.prompts import Join
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin
 
 Find = Callable[[str | None], Awaitable[KernelSession]]

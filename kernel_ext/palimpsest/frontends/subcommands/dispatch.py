@@ -29,7 +29,7 @@ from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG

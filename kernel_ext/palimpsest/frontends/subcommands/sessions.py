@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.subcommands.policy import PolicySection
 from palimpsest.render.content.phrases import count
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError

@@ -5,7 +5,7 @@ Border: calls a session's ``StepMode`` and returns lines of text; ``frontends/su
 
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.step_mode import NO_NEW_SUMMARY, NONE_PUT_ASIDE
-from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.followed_session import KernelSession
 
 ON = (
     "Step mode is on in this session: each request is held, and shown with its cost, until you let it go. "

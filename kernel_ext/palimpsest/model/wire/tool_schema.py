@@ -35,9 +35,14 @@ ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
 def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     """Return the definition of a tool in OpenAI's format, as far as this provider accepts it.
 
-    It is kept for the next request with the same spec, so it must not be changed.
+    Its parameters are kept for the next request with the same spec, so they must not be changed.
     """
-    return _definition(SameSpec(spec), target)
+    function = {
+        "name": tool_name(spec.name, target),
+        "description": spec.description,
+        "parameters": _parameters(SameSpec(spec), target.schema_subset, target.plain_properties),
+    }
+    return {"type": "function", "function": function}
 
 
 class SameSpec:
@@ -56,19 +61,8 @@ class SameSpec:
 
 
 @lru_cache(maxsize=512)
-def _definition(same: SameSpec, target: ProviderProfile) -> dict[str, Any]:
-    spec = same.spec
-    parameters = in_subset(
-        copy.deepcopy(spec.parameters),
-        target.schema_subset,
-        plain_names=target.plain_properties,
-    )
-    function = {
-        "name": tool_name(spec.name, target),
-        "description": spec.description,
-        "parameters": parameters,
-    }
-    return {"type": "function", "function": function}
+def _parameters(same: SameSpec, subset: SchemaSubset, plain_names: bool) -> dict[str, Any]:  # noqa: FBT001
+    return in_subset(copy.deepcopy(same.spec.parameters), subset, plain_names=plain_names)
 
 
 def in_subset(

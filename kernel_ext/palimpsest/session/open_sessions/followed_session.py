@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
@@ -22,6 +22,7 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.records.message_pages import message_page
@@ -39,9 +40,6 @@ from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Reply
-
-if TYPE_CHECKING:
-    from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 LOG = logging.getLogger(__name__)
 
@@ -403,3 +401,7 @@ def _on(loop: asyncio.AbstractEventLoop) -> bool:
         return asyncio.get_running_loop() is loop
     except RuntimeError:
         return False
+
+
+KernelSession = LiveSession | FollowedSession
+"""A session that this kernel has open: one that it writes, or one that another kernel writes and it follows."""

@@ -5,16 +5,18 @@ it. Nothing is deleted without ``delete``.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
 from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.workspace import Workspace
 
 MOST_DAYS = 100_000
 
@@ -40,7 +42,7 @@ class Pruned:
     texts_gone: tuple[UnneededBlob, ...] | None = None
 
 
-async def weigh_storage(workspace: Workspace, kept: RetentionSettings) -> StorageUse:
+async def weigh_storage(workspace: "Workspace", kept: RetentionSettings) -> StorageUse:
     """Measure the folder; raises UserError where sessions are in memory only."""
     sizes, sessions = await workspace.storage()
     found, _ = await workspace.sweep(kept.texts)
@@ -48,7 +50,7 @@ async def weigh_storage(workspace: Workspace, kept: RetentionSettings) -> Storag
 
 
 async def prune_storage(
-    workspace: Workspace,
+    workspace: "Workspace",
     kept: RetentionSettings,
     *,
     days: float | None = None,

@@ -7,9 +7,12 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.values import Reply
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 AWAY_SECONDS = 600.0
 """How long a question waits for a user who was present and left: a closed lid, a lunch break."""
@@ -29,7 +32,7 @@ def has_terminal() -> bool:
 
 
 async def refuse_unattended(
-    session: KernelSession, attended: Callable[[], bool], patience_seconds: float
+    session: "KernelSession", attended: Callable[[], bool], patience_seconds: float
 ) -> None:
     """Reject a session's open questions once no user has been present for ``patience_seconds``.
 
