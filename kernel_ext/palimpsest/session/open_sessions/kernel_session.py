@@ -4,7 +4,9 @@ Border: everything of both may be called from any thread unless it is a coroutin
 on the engine thread (``EngineThread.submit``).
 """
 
+from typing import TypeAlias
+
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 
-KernelSession = LiveSession | FollowedSession
+KernelSession: TypeAlias = LiveSession | FollowedSession
