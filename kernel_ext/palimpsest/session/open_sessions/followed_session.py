@@ -65,7 +65,7 @@ class FollowedSession:
         state: State,
         reason: str,
         snapshots: Snapshots | None = None,
-        reopen: Callable[[], Awaitable["KernelSession"]] | None = None,
+        reopen: Callable[[], Awaitable[LiveSession]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._id = session_id
@@ -76,7 +76,7 @@ class FollowedSession:
         self._state = state
         self._reopen = reopen
         self._loop = loop
-        self._alive: KernelSession | None = None
+        self._alive: LiveSession | None = None
         """The same session as this kernel writes it, after it was taken over."""
         self._free = False
         """No kernel writes it, as of the last check."""
@@ -319,7 +319,7 @@ class FollowedSession:
 
     # Continuing it here
 
-    async def _here(self) -> "KernelSession":
+    async def _here(self) -> LiveSession:
         """Return the session as this kernel writes it, taking it over; raises SessionHeld while another one does."""
         if self._alive is None:
             if self._reopen is None:
@@ -327,7 +327,7 @@ class FollowedSession:
             self._alive = await self._reopen()
         return self._alive
 
-    def _at_once(self) -> "KernelSession":
+    def _at_once(self) -> LiveSession:
         """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
         if self._alive is not None:
             return self._alive
@@ -347,7 +347,7 @@ class FollowedSession:
             for callback in self._subscribers:
                 self._moved[id(callback)] = journal.subscribe(callback)
 
-    def go_on(self, live: "KernelSession") -> None:
+    def go_on(self, live: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live
