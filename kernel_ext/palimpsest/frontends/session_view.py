@@ -15,12 +15,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.frontends.cell_widget import CellWidget
-from palimpsest.frontends.page_channel.notices import (
-    head_of,
-    in_batches,
-    records_since,
-    session_states,
-)
+from palimpsest.frontends.operation_text.session_head import head_of
+from palimpsest.frontends.page_channel.notices import in_batches, records_since, session_states
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.protocol.page_records import page_record

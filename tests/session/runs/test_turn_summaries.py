@@ -12,9 +12,8 @@ from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.page_channel.sessions import row_of
-from palimpsest.frontends.subcommands.policy import PolicySection
-from palimpsest.frontends.subcommands.sessions import list_lines
+from palimpsest.frontends.operation_text.command_output import PolicySection
+from palimpsest.frontends.operation_text.session_list import list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
@@ -459,7 +458,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     assert section.head[-1] == "about"
     assert section.rows[0][-1].startswith("All about C. All about C.")
     assert len(section.rows[0][-1]) <= 80
-    assert row_of(found.sessions[0]).about == ("All about C. " * 20)[:200]
+    assert found.sessions[0].about == ("All about C. " * 20)[:200]
 
 
 def test_the_rehearsal_model_notes_turns_too() -> None:

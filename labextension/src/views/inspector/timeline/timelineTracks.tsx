@@ -203,10 +203,7 @@ function headline(
   }
   const isFact = isRecorded && (facts ?? null) !== null;
   const about = isFact ? '' : ESTIMATED;
-  const cost =
-    (told.cost ?? null) === null
-      ? words.__('cost unknown')
-      : money(whole(told), view.price.unit, isFact && told.cost_is_fact);
+  const cost = money(whole(told), view.price.unit, isFact && told.cost_is_fact);
   const estimate = view.recorded.figures ?? null;
   // What a policy saves is told by the same estimate: the recording paid for breaks that no policy causes or mends.
   const beside =
@@ -244,7 +241,7 @@ function headline(
 
 /** Returns what a track cost with its summaries, and with fetching again what was lost and needed. */
 function whole(told: PolicyFigures): number {
-  return (told.cost ?? 0) + (told.summaries ?? 0) + (told.repair ?? 0);
+  return told.cost + (told.summaries ?? 0) + (told.repair ?? 0);
 }
 
 function sentence(
