@@ -1,7 +1,7 @@
 """Generate the front end's TypeScript types from the pydantic models, or check that they are current.
 
-The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, with the dataclasses that they hold, from
-which json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
+The models of ``transcript`` and of ``frontends/protocol``, the operations and their answers become one JSON schema, with the
+dataclasses that they hold, from which json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
 a field that may be None is optional in TypeScript.
 """
 
@@ -38,30 +38,46 @@ MODULES = (
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.view_queries",
-    "palimpsest.frontends.protocol.branches",
-    "palimpsest.frontends.protocol.connection",
-    "palimpsest.frontends.protocol.prompts",
-    "palimpsest.frontends.protocol.choices",
-    "palimpsest.frontends.protocol.mentions",
-    "palimpsest.frontends.protocol.context",
-    "palimpsest.frontends.protocol.transcript",
-    "palimpsest.frontends.protocol.segments",
-    "palimpsest.frontends.protocol.sessions",
-    "palimpsest.frontends.protocol.sharing",
-    "palimpsest.frontends.protocol.permissions",
-    "palimpsest.frontends.protocol.project",
-    "palimpsest.frontends.protocol.inspector",
-    "palimpsest.frontends.protocol.outcome",
-    "palimpsest.frontends.protocol.commands",
+    *(
+        f"palimpsest.frontends.protocol.{name}"
+        for name in (
+            *("connection", "choices", "context", "transcript", "segments"),
+            *("sessions", "sharing", "permissions", "project"),
+        )
+    ),
 )
-OMITTED = {"Value", "PartBase", "Record", "CommandBase", "PromptBase", "ToolSpec"}
+OMITTED = {
+    *("Value", "PartBase", "Record", "CommandBase", "PromptBase", "TurnSegment", "ToolSpec"),
+}
 """Base classes, and the record, whose form on the wire is the notice."""
+TABLE = "palimpsest.frontends.operation_table"
+CHANNEL = "palimpsest.frontends.page_channel.channel"
 REFERENCE = "#/$defs/"
 
 
 def modules() -> list[ModuleType]:
     """Import the modules whose models a front end receives."""
     return [importlib.import_module(name) for name in MODULES if importlib.util.find_spec(name)]
+
+
+def commands() -> dict[str, type[BaseModel]]:
+    """Return what a page may send, by its types: operations, and what is about its connection."""
+    connection = importlib.import_module(CHANNEL).CONNECTION_COMMANDS
+    return {**connection, **importlib.import_module(TABLE).TABLE.in_page}
+
+
+def answers() -> dict[str, type[BaseModel]]:
+    """Return the values that operations answer to a page, by the operations' types."""
+    found = importlib.import_module(TABLE).TABLE.in_page.items()
+    return {name: seen_by_a_page(get_type_hints(one.run)["return"]) for name, one in found}
+
+
+def seen_by_a_page(answer: type[BaseModel]) -> type[BaseModel]:
+    """Return the value that an answer is for a page: fields for the kernel alone make no type of its own."""
+    (base, *_) = answer.__bases__
+    added = {*answer.model_fields} - {*getattr(base, "model_fields", {})}
+    is_same = added and all(answer.model_fields[name].exclude for name in added)
+    return base if is_same and base.model_fields else answer
 
 
 def models(sources: list[ModuleType]) -> list[type[BaseModel]]:
@@ -123,16 +139,29 @@ def field_docs(model: type[Any]) -> dict[str, str]:
 def schema() -> dict[str, Any]:
     """Return one JSON schema with every model and every union by its name."""
     sources = modules()
-    found = models(sources)
+    found = list(dict.fromkeys([*models(sources), *commands().values(), *answers().values()]))
     _, combined = models_json_schema([(model, "serialization") for model in found])
     names = unions(sources)
     definitions: dict[str, Any] = combined["$defs"]
-    for model in with_dataclasses(found):
-        for name, text in field_docs(model).items():
-            definitions[model.__name__]["properties"][name]["description"] = text
+    for described in with_dataclasses(found):
+        fields = definitions.get(described.__name__, {}).get("properties", {})
+        for name, text in field_docs(described).items():
+            if name in fields:  # some are for the kernel alone
+                fields[name]["description"] = text
     definitions = {name: tidy(value, names) for name, value in definitions.items()}
     for members, name in names.items():
         definitions[name] = {"anyOf": [{"$ref": REFERENCE + member} for member in sorted(members)]}
+    definitions["Command"] = {
+        "anyOf": [{"$ref": REFERENCE + one.__name__} for one in commands().values()]
+    }
+    told = {name: one for name, one in answers().items() if one.__name__ != "Done"}
+    definitions["Answers"] = {
+        "description": "What operations answer, by their types; all others answer `Done`.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"$ref": REFERENCE + one.__name__} for name, one in told.items()},
+        "required": list(told),
+    }
     definitions["Notice"] = notice()
     return {"$defs": definitions, "anyOf": [{"$ref": REFERENCE + name} for name in definitions]}
 

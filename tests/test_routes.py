@@ -11,8 +11,9 @@ from tests.doc_tables import DOCS, names, not_shown, table
 import palimpsest
 from palimpsest import project
 from palimpsest.app.wiring import App
-from palimpsest.frontends.magic.line_parser import COMMANDS, OPTIONS
-from palimpsest.frontends.protocol import commands
+from palimpsest.frontends.magic.line_parser import OPTIONS
+from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.page_channel.channel import CONNECTION_COMMANDS
 from palimpsest.public.session_object import Session
 from palimpsest.transcript.session_record import events
 
@@ -44,7 +45,7 @@ def own_fields(model: type[BaseModel]) -> tuple[set[str], set[str]]:
     return needed, set(model.model_fields) - needed - BASE
 
 
-COMMAND_MODELS = tagged(commands.Command)
+COMMAND_MODELS = {**CONNECTION_COMMANDS, **TABLE.in_page}
 EVENT_MODELS = tagged(events.Event)
 ROUTES = table(PAGE, "OpenCode's route")
 EVENTS = table(PAGE, "OpenCode's event")
@@ -64,7 +65,7 @@ def test_each_route_has_a_command_a_method_and_a_word(row: list[str]) -> None:
     assert python == "none" or names(python)
     options = {option.long for option in OPTIONS}
     for word in names(magic):
-        assert word in COMMANDS or word in options, word
+        assert word in TABLE.forms or word in options, word
     assert magic in TYPED or names(magic)
 
 
@@ -101,7 +102,7 @@ def test_no_subcommand_and_no_method_is_left_out() -> None:
         if inspect.isfunction(one) and one.__module__ == project.__name__ and name[0] != "_"
     }
 
-    assert set(COMMANDS) - words == {"help"}
+    assert set(TABLE.forms) - words == {"help"}
     assert (methods | functions) - page == set()
 
 

@@ -20,5 +20,9 @@ const text = await compile(schema, 'Protocol', {
   style: { singleQuote: true, trailingComma: 'none', arrowParens: 'avoid' },
   unreachableDefinitions: false
 });
-// The union of everything only served to reach every definition.
-process.stdout.write(text.replace(/export type Protocol =[^;]*;\n/, ''));
+process.stdout.write(
+  text
+    // The union of everything only served to reach every definition.
+    .replace(/export type Protocol =[^;]*;\n/, '')
+    .replace(/\/\*\*\n *\* (.{1,110})\n *\*\/\n/g, '/** $1 */\n')
+);

@@ -125,84 +125,42 @@ def test_a_compaction_is_undone(interfaces: ThreeInterfaces, way: str) -> None:
     assert "walrus" in next_request(interfaces)
 
 
-@each_way
-def test_a_prompt_is_taken_back_with_its_file_and_comes_again(
-    interfaces: ThreeInterfaces, way: str
-) -> None:
-    name = f"new-{way}.txt"
+def test_a_prompt_is_taken_back_with_its_file_and_comes_again(interfaces: ThreeInterfaces) -> None:
+    name = "new-protocol.txt"
     interfaces.begin(WRITES.format(name=name), "says('Written.')")
     interfaces.says("Write it.")
     file = interfaces.folder / name
 
-    match way:
-        case "command":
-            assert "Would revert 3 messages" in interfaces.says("revert --preview")
-            assert file.exists()
-            interfaces.says("revert")
-        case "Python":
-            assert interfaces.look("len(now().preview().messages)") == 3
-            assert file.exists()
-            interfaces.cell("now().revert()")
-        case _:
-            looked = interfaces.sends(type="revert", action="preview")["revert"]
-            assert (len(looked["messages"]), looked["done"], file.exists()) == (3, False, True)
-            assert interfaces.sends(type="revert", action="revert")["revert"]["done"] is True
+    looked = interfaces.sends(type="revert", action="preview")["revert"]
+    assert (len(looked["messages"]), looked["done"], file.exists()) == (3, False, True)
+    assert interfaces.sends(type="revert", action="revert")["revert"]["done"] is True
     gone = not file.exists()
     standing = interfaces.look(
         "now().snapshot.session.revert['message_id'] == now().messages[0].id"
     )
-    match way:
-        case "command":
-            assert "are here again" in interfaces.says("unrevert")
-        case "Python":
-            interfaces.cell("now().unrevert()")
-        case _:
-            interfaces.sends(type="revert", action="unrevert")
+    interfaces.sends(type="revert", action="unrevert")
 
     assert (gone, standing) == (True, True)
     assert file.read_text() == "one\ntwo\n"
     assert interfaces.look("now().snapshot.session.revert") is None
 
 
-@each_way
-def test_what_is_taken_back_is_removed_for_good(interfaces: ThreeInterfaces, way: str) -> None:
+def test_what_is_taken_back_is_removed_for_good(interfaces: ThreeInterfaces) -> None:
     said(interfaces)
     first, second = interfaces.look("[m.id for m in now().messages]")
     interfaces.sends(type="revert", action="revert", target=first)
 
-    match way:
-        case "command":
-            assert "Removed 2 messages" in interfaces.says("cleanup")
-        case "Python":
-            interfaces.cell("gone = now().cleanup()")
-            assert interfaces.look("gone") == 2
-        case _:
-            interfaces.sends(type="revert", action="cleanup")
+    interfaces.sends(type="revert", action="cleanup")
 
     assert interfaces.told("message.removed", message_id=first)
     assert interfaces.told("message.removed", message_id=second)
     assert interfaces.look("len(now().messages)") == 0
 
 
-@each_way
-def test_settings_are_listed_with_where_they_come_from(
-    interfaces: ThreeInterfaces, way: str
-) -> None:
-    match way:
-        case "command":
-            words = interfaces.says("config")
-            (row,) = [line for line in words.splitlines() if "`max_steps`" in line]
-            assert "| 40 |" in row.replace("`40`", "40")
-            assert "palimpsest.toml" in row
-            assert "Waits until you trust this project" in words
-        case "Python":
-            rows = interfaces.look("[r for r in palimpsest.config().rows() if r[0] == 'max_steps']")
-            ((_, value, origin),) = rows
-            assert (value, "palimpsest.toml" in origin) == ("40", True)
-        case _:
-            found = interfaces.sends(type="config")
-            row = {one["key"]: one for one in found["settings"]}["max_steps"]
-            assert (row["value"], "palimpsest.toml" in row["origin"]) == ("40", True)
+def test_settings_are_listed_with_where_they_come_from(interfaces: ThreeInterfaces) -> None:
+    found = interfaces.sends(type="config")
+    row = {one["key"]: one for one in found["settings"]}["max_steps"]
+    assert (row["value"], "palimpsest.toml" in row["origin"]) == ("40", True)
 
 
 @each_way
@@ -214,7 +172,7 @@ def test_models_are_listed(interfaces: ThreeInterfaces, way: str) -> None:
             rows = interfaces.look("palimpsest.models()")
             assert ("scripted/model", "200,000") in [row[:2] for row in rows]
         case _:
-            rows = interfaces.sends(type="choices")["choices"]["models"]
+            rows = interfaces.sends(type="choices")["models"]
             assert ("scripted/model", "200,000") in [(one["id"], one["window"]) for one in rows]
 
 
@@ -239,71 +197,36 @@ def test_what_a_prompt_can_name_is_listed(
             rows = interfaces.look(f"[(one.name, one.description) for one in palimpsest.{what}()]")
             assert (name, words) in rows
         case _:
-            rows = interfaces.sends(type="choices")["choices"][what]
+            rows = interfaces.sends(type="choices")[what]
             assert {"name": name, "description": words} in rows
 
 
-@each_way
-def test_mcp_servers_are_tried_again_and_listed(interfaces: ThreeInterfaces, way: str) -> None:
+def test_mcp_servers_are_tried_again_and_listed(interfaces: ThreeInterfaces) -> None:
     def found() -> tuple[str, bool]:
-        match way:
-            case "command":
-                (row,) = [line for line in interfaces.says("mcp").splitlines() if "`gone`" in line]
-                return "failed" if "failed" in row else "", NO_PROGRAM in row
-            case "Python":
-                ((state, problem),) = interfaces.look(
-                    "[(s.state, s.problem) for s in now().servers]"
-                )
-                return state, NO_PROGRAM in problem
-            case _:
-                (told,) = interfaces.sends(type="extensions")["servers"]
-                return told["state"], NO_PROGRAM in told.get("problem", "")
+        (told,) = interfaces.sends(type="extensions")["servers"]
+        return told["state"], NO_PROGRAM in told.get("problem", "")
 
-    match way:
-        case "command":
-            interfaces.says("mcp connect")
-        case "Python":
-            interfaces.cell("now().connect_servers()")
-        case _:
-            interfaces.sends(type="extensions", connect=True)
+    interfaces.sends(type="extensions", connect=True)
 
     eventually(lambda: found() == ("failed", True))
 
 
-@each_way
-def test_hooks_are_listed_with_what_they_did(interfaces: ThreeInterfaces, way: str) -> None:
+def test_hooks_are_listed_with_what_they_did(interfaces: ThreeInterfaces) -> None:
     interfaces.cell(
         "@palimpsest.hook('prompt')\ndef look(event):\n    return None\n", store_history=False
     )
     interfaces.begin("says('Hi.')")
     interfaces.says("Hello.")
 
-    match way:
-        case "command":
-            assert "look" in interfaces.says("hooks")
-        case "Python":
-            assert interfaces.look("[(h.name, h.failures, h.calls > 0) for h in now().hooks]") == [
-                ("prompt", 0, True)
-            ]
-        case _:
-            (row,) = interfaces.sends(type="extensions")["hooks"]
-            assert (row["name"], row["failures"], row["calls"] > 0) == ("prompt", 0, True)
+    (row,) = interfaces.sends(type="extensions")["hooks"]
+    assert (row["name"], row["failures"], row["calls"] > 0) == ("prompt", 0, True)
     interfaces.cell("palimpsest.unhook(look)")
 
 
-@each_way
-def test_another_policy_holds_from_the_next_request_on(
-    interfaces: ThreeInterfaces, way: str
-) -> None:
+def test_another_policy_holds_from_the_next_request_on(interfaces: ThreeInterfaces) -> None:
     interfaces.begin("says('Hi.')")
 
-    match way:
-        case "command":
-            interfaces.says("policy opencode-1.18 prune.protect_tokens=9000")
-        case "Python":
-            interfaces.cell("now().use_policy('opencode-1.18', 'prune.protect_tokens=9000')")
-        case _:
-            interfaces.sends(type="policy", words=["opencode-1.18", "prune.protect_tokens=9000"])
+    interfaces.sends(type="policy", words=["opencode-1.18", "prune.protect_tokens=9000"])
 
     assert interfaces.look("(now().policy.name, now().policy.prune.protect_tokens)") == (
         "opencode-1.18",
@@ -368,27 +291,13 @@ def test_what_fills_the_window_is_shown(interfaces: ThreeInterfaces, way: str) -
     assert "200,000" in words
 
 
-@each_way
-def test_what_the_folder_takes_is_weighed_and_old_sessions_go(
-    interfaces: ThreeInterfaces, way: str
-) -> None:
+def test_what_the_folder_takes_is_weighed_and_old_sessions_go(interfaces: ThreeInterfaces) -> None:
     said(interfaces)
     used = interfaces.look("now().id")
 
-    match way:
-        case "command":
-            assert "| `sessions` |" in interfaces.says("storage")
-            assert "in use" in interfaces.says("storage prune --days 0")
-        case "Python":
-            assert interfaces.look("palimpsest.storage().sizes.total") > 0
-            spared = interfaces.look(
-                "[(s.ids[-1], s.stays) for s in palimpsest.prune(0).plan.spared]"
-            )
-            assert (used, "in use") in spared
-        case _:
-            report = interfaces.sends(type="storage", days=0)["storage"]
-            assert report["total"] >= report["logs"] > 0
-            assert (used, "in use") in [(one["id"], one["why"]) for one in report["spared"]]
+    report = interfaces.sends(type="storage", days=0)
+    assert report["total"] >= report["logs"] > 0
+    assert (used, "in use") in [(one["id"], one["why"]) for one in report["spared"]]
 
 
 @each_way

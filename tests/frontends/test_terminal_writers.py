@@ -22,7 +22,7 @@ from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.cell_questions import permission_question
 from palimpsest.frontends.cell_turn.model_questions import interview_text
 from palimpsest.frontends.command_line.main import main
-from palimpsest.frontends.subcommands.dispatch import CommandOutput, sentence, table
+from palimpsest.frontends.operation_text.command_output import CommandOutput, sentence, table
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.formats.text import render_message, render_session

@@ -161,7 +161,7 @@ def test_who_joins_the_run_gets_its_final_answer(interfaces: ThreeInterfaces, wa
         case _:
             joined = interfaces.posts(type="loop")
             interfaces.sends(type="reply", ask_id=ask, answer="once")
-            assert interfaces.outcome(joined)["session"]["status"] == {"type": "idle"}
+            assert interfaces.outcome(joined)["answer"]["session"]["status"] == {"type": "idle"}
             assert interfaces.look("now().messages[-1].parts[1].text") == "It is 42."
 
 

@@ -61,10 +61,11 @@ class ThreeInterfaces:
         return self.cell(f"%agent {line}").markdown()
 
     def sends(self, **command: Any) -> Message:
-        """Send a page's command and return its outcome, which must not be an error."""
+        """Send a page's command and return its answer, which must not be an error."""
         found = self.outcome(self.posts(**command))
         assert "error" not in found, found
-        return found
+        answer: Message = found["answer"]
+        return answer
 
     def posts(self, **command: Any) -> str:
         """Send a page's command without waiting; return its id."""

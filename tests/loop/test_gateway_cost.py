@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.http_session import HttpSessionHarness
 
-from palimpsest.frontends.subcommands.dispatch import _cost
+from palimpsest.frontends.operations.status import _cost
 from palimpsest.render.content.phrases import step_text
 from palimpsest.testing import FaultServer, says
 from palimpsest.transcript.parts import StepFinishPart

@@ -18,7 +18,7 @@ from tests.harness.kernel import Kernel
 from tests.harness.process_forks import APPLICATION, forked_python
 from traitlets.config.loader import PyFileConfigLoader
 
-from palimpsest.frontends.magic.line_parser import COMMANDS
+from palimpsest.frontends.operation_table import TABLE
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 
 ROOT = Path(__file__).parents[2]
@@ -230,7 +230,9 @@ def test_each_command_that_a_page_names_is_one() -> None:
         for word in re.findall(r"`%agent ([a-z]\w*)", text)
     }
 
-    assert {(page, word) for page, word in named if word not in {*COMMANDS, *PLACEHOLDERS}} == set()
+    assert {
+        (page, word) for page, word in named if word not in {*TABLE.forms, *PLACEHOLDERS}
+    } == set()
 
 
 @pytest.mark.slow

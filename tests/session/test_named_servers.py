@@ -9,7 +9,7 @@ import pytest
 from tests.model.model_list_server import listing_server
 
 from palimpsest.app.wiring import SERVER, App
-from palimpsest.frontends.page_channel.notices import choices_of
+from palimpsest.frontends.operations.definitions import choices_of
 from palimpsest.model.catalog import local_servers
 from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import FaultServer, says

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, until
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.model.script import says

@@ -15,22 +15,27 @@ from palimpsest.frontends.cell_turn.background_prompts import (
     await_background_prompt,
     send_background_prompt,
 )
+from palimpsest.frontends.cell_turn.cell_batches import CellBatches
+from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sending
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.kernel.variables import list_variables
-from palimpsest.frontends.magic.cell_batches import CellBatches
-from palimpsest.frontends.magic.line_parser import MagicLine
+from palimpsest.frontends.operation_text.command_output import shown
+from palimpsest.frontends.operation_text.control_text import waiting_text
+from palimpsest.frontends.operation_text.part_list import part_rows
+from palimpsest.frontends.operations.operation import Desk, Operation
+from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
-from palimpsest.frontends.subcommands.dispatch import Subcommands
-from palimpsest.frontends.subcommands.parts import part_rows
-from palimpsest.frontends.subcommands.permissions import waiting_text
 from palimpsest.frontends.usage_errors import usage_error
+from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
+from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import NotebookReader, ShownVariables
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import StepRequested
 
 NESTED = (
@@ -68,23 +73,31 @@ class Frontend:
         self._recorded = RecordedPrompts(services, main_thread, self.channel, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until
-        self._commands = Subcommands(services, self.channel)
         self._warned = False
 
-    def ask(self, request: MagicLine, place: CellPlace) -> AgentAnswer | Background | None:
+    def ask(
+        self, request: MagicLine | Operation, place: CellPlace
+    ) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
         given = self.services, self.main_thread, self.channel
-        if request.command == "wait":
-            self._begin(request)
-            return await_background_prompt(*given, place)
-        if request.command == "retry":
-            self._begin(request)
-            self._recorded.refuse_sending(place)
-            CellTurn(*self._parts(request, place)).run()
-            return None
-        if request.command not in (None, "compact"):
-            self._command(request, place)
-            return None
+        match request:
+            case Join():
+                self._begin(MagicLine(request=request))
+                return await_background_prompt(*given, place)
+            case Retry():
+                line = MagicLine(request=request)
+                self._begin(line)
+                self._recorded.refuse_sending(place)
+                CellTurn(*self._parts(line, place)).run()
+                return None
+            case Compact():
+                text = compaction_prompt(request.focus)
+                request = MagicLine(MagicOptions(model=request.model), text, request)
+            case Operation():
+                self._operate(request, place)
+                return None
+            case _:
+                pass
         found = self._look(request, place)
         if isinstance(found, ReplayedTurn):
             answer = found.run()
@@ -165,8 +178,29 @@ class Frontend:
             if sentence:
                 terminal.write_error(sentence)
 
-    def _command(self, request: MagicLine, place: CellPlace) -> None:
-        text = self._commands.run(request, place)
+    def _operate(self, operation: Operation, place: CellPlace) -> None:
+        """Run an operation and show its answer; raises UsageError with one sentence."""
+        workspace, notebook = self.services.workspace, place.notebook
+
+        async def find(identifier: str | None) -> KernelSession:
+            if identifier is None:
+                return await workspace.current(notebook)
+            return await workspace.open(identifier, notebook)
+
+        pages = self.channel
+        desk = Desk(
+            self.services, find, notebook, in_cell=True, adopt=pages.adopt, forget=pages.forget
+        )
+        running = self.services.engine.submit(operation.run(desk))
+        try:
+            answer = running.result()
+        except UserError as error:
+            raise usage_error(error) from None
+        except KeyboardInterrupt:
+            if operation.ends_with_cell:
+                running.cancel()
+            raise
+        text = shown(operation.output(answer))
         self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
 
     def known(self, field: str) -> Sequence[str]:
@@ -229,7 +263,7 @@ def _apart(request: MagicLine) -> bool:
 
 def _none_of(request: MagicLine, answer: AgentAnswer) -> AgentAnswer | None:
     """Return an answer, or None for that of a subcommand, which is only shown."""
-    return answer if request.command is None else None
+    return answer if request.request is None else None
 
 
 async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.frontends.cell_widget import CellWidget
+from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.page_channel.notices import (
-    head_of,
     new_records,
     records_since,
     session_states,

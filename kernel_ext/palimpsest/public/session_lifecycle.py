@@ -31,7 +31,7 @@ class SessionLifecycle:
         >>> session.retitle("Penguins")
         'Penguins'
         """
-        return self._awaited(self._holder.workspace.retitle(self._session.id, title))
+        return str(self.run("title", title=title).title)
 
     def archive(self, *, archived: bool = True) -> None:
         """Archive the session, or unarchive it: an archived one keeps its content and is not listed.
@@ -39,7 +39,7 @@ class SessionLifecycle:
         >>> session.archive()
         >>> session.archive(archived=False)
         """
-        self._awaited(self._holder.workspace.archive(self._session.id, archived=archived))
+        self.run("archive", archived=archived)
 
     def delete(self) -> tuple[str, ...]:
         """Delete the session and its children for good; returns their ids.
@@ -49,7 +49,7 @@ class SessionLifecycle:
         >>> session.fork().delete()[-1] != session.id
         True
         """
-        return tuple(self._awaited(self._holder.workspace.delete(self._session.id)))
+        return tuple(self.run("delete").ids)
 
     def children(self) -> Sequence[SessionSummary]:
         """List the sessions that ``task`` calls of this one began, oldest first.
@@ -57,7 +57,7 @@ class SessionLifecycle:
         >>> list(session.children())
         []
         """
-        return tuple(self._awaited(self._holder.workspace.children(self._session.id)))
+        return tuple(self.run("children").sessions)
 
     def problems(self) -> Sequence[Problem]:
         """Return what of the session's log cannot be read, and where; it is skipped, not deleted.
@@ -76,7 +76,7 @@ class SessionLifecycle:
         >>> session.share().suffix
         '.html'
         """
-        return self._awaited(self._holder.workspace.sharing.share(self._session.id))
+        return Path(self.run("share").path)
 
     def unshare(self) -> bool:
         """Delete the session's page; false when there was none.
@@ -84,7 +84,7 @@ class SessionLifecycle:
         >>> session.unshare()
         False
         """
-        return self._awaited(self._holder.workspace.sharing.unshare(self._session.id))
+        return not self.run("unshare").late
 
     def export(
         self,
@@ -101,9 +101,36 @@ class SessionLifecycle:
         >>> session.export("md").suffix
         '.md'
         """
-        chosen = checked_form(form)
-        sharing = self._holder.workspace.sharing
-        return self._awaited(sharing.export(self._session.id, chosen, path, prompts=prompts)).path
+        named = None if path is None else str(path)
+        made = self.run("export", form=checked_form(form), path=named, prompts=prompts)
+        return Path(made.path)
+
+    def run(self, operation: str, /, **arguments: Any) -> Any:
+        """Carry out an operation by the name that pages call it by, with this session for its own; returns its answer.
+
+        It is what ``%agent`` and the panel carry out, too (docs/routes.md lists the names and arguments). Raises
+        UserError.
+
+        >>> session.run("title", title="Penguins").title
+        'Penguins'
+        """
+        from palimpsest.frontends.operation_table import TABLE
+        from palimpsest.frontends.operations.operation import Desk
+
+        kind = TABLE.by_type.get(operation)
+        if kind is None:
+            raise UserError(
+                f"There is no operation {operation!r}; there are {', '.join(TABLE.by_type)}."
+            )
+        if "session" in kind.model_fields:
+            arguments.setdefault("session", self._session.id)
+        desk = Desk(self._holder, self._found)
+        return self._awaited(kind.of(**arguments).run(desk))
+
+    async def _found(self, identifier: str | None) -> "KernelSession":
+        if identifier in (None, self._session.id):
+            return self._session
+        return await self._holder.workspace.open(str(identifier))
 
     def _awaited(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = self._holder.engine.submit(work)

@@ -238,6 +238,7 @@ class Session:
     share = forwarded(_lifecycle_of, SessionLifecycle.share)
     unshare = forwarded(_lifecycle_of, SessionLifecycle.unshare)
     export = forwarded(_lifecycle_of, SessionLifecycle.export)
+    run = forwarded(_lifecycle_of, SessionLifecycle.run)
 
     def pin(self, name: str) -> ContextEdit:
         """Keep a part, or a whole message, in every request from the next one on.
@@ -297,7 +298,8 @@ class Session:
         >>> len(session.preview("last").messages) > 0
         True
         """
-        return self._app.engine.submit(self._live.reverts.preview(name)).result()
+        would: RevertPreview = self.run("revert", action="preview", target=name).revert
+        return would
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Revert the newest prompt, or everything from a message or part on, and restore its files.
@@ -312,7 +314,10 @@ class Session:
         >>> len(session.messages) == before
         True
         """
-        return self._app.engine.submit(self._live.reverts.revert(name, overwrite)).result()
+        files = tuple(overwrite)
+        made = self.run("revert", action="revert", target=name, overwrite=files)
+        done: RevertPreview = made.revert
+        return done
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect.
@@ -322,7 +327,9 @@ class Session:
         >>> session.snapshot.session.revert is None
         True
         """
-        return self._app.engine.submit(self._live.reverts.unrevert(overwrite)).result()
+        made = self.run("revert", action="unrevert", overwrite=tuple(overwrite))
+        done: RevertPreview = made.revert
+        return done
 
     def cleanup(self) -> int:
         """Remove what is reverted, for good; returns how many messages were removed.
@@ -330,7 +337,7 @@ class Session:
         >>> session.cleanup()
         0
         """
-        return self._app.engine.submit(self._live.reverts.cleanup()).result()
+        return int(self.run("revert", action="cleanup").removed)
 
     def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return the session's file changes, or those of one turn, by its id or ``last``.
@@ -338,7 +345,7 @@ class Session:
         >>> session.diff()
         ()
         """
-        return self._app.engine.submit(self._live.reverts.diff(name)).result()
+        return tuple(self.run("revert", action="diff", target=name).diffs)
 
     @property
     def hooks(self) -> tuple[HookStatus, ...]:
@@ -359,7 +366,7 @@ class Session:
 
     def connect_servers(self) -> tuple[McpServerStatus, ...]:
         """Connect the MCP servers that are not connected, and wait a moment for them."""
-        return self._app.engine.submit(self._app.servers.restart()).result()
+        return tuple(self.run("extensions", connect=True, kind="mcp").servers)
 
     @property
     def control(self) -> SessionControls:
@@ -578,8 +585,8 @@ class Session:
         1
         """
         self._flush()
-        forking = self._app.workspace.fork(self.id, message_id, request=request, model=model)
-        return Session(self._app, self._app.engine.submit(forking).result())
+        forked = self.run("fork", message=message_id, request=request, model=model)
+        return Session(self._app, forked.live)
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.
@@ -593,11 +600,9 @@ class Session:
         >>> [one.requests for one in branch.branches().branches][-1] > 0
         True
         """
-        from palimpsest.review.recordings.branch_comparison import compare_branches
-
         self._flush()
-        store = self._app.services.store
-        return compare_branches(store.list(), store.read, self.id)
+        found: BranchComparison = self.run("branches").branches
+        return found
 
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.

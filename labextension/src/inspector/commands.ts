@@ -115,7 +115,9 @@ export function addInspectorCommands(
       const panel = notebooks?.find(({ context }) => context.path === notebook);
       const link = panel && links.get(panel.sessionContext);
       const listed = await link?.outcome('sessions', { words: '' });
-      const rows = (listed?.sessions ?? []).filter(({ id }) => id !== session);
+      const rows = (listed?.answer?.sessions ?? []).filter(
+        ({ id }) => id !== session
+      );
       if (rows.length === 0) {
         Notification.info(
           words.__('There is no other session here: fork this one to compare.')

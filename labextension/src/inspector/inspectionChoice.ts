@@ -79,7 +79,7 @@ export class InspectionChoice {
       }
       const current = link.store.getSnapshot().current;
       const listed = await link.outcome('sessions', { words: '' });
-      for (const { id, title } of listed.sessions ?? []) {
+      for (const { id, title } of listed.answer?.sessions ?? []) {
         if (!known.has(id) || id === current) {
           const name = `${title || id} · ${nameOf(notebook)} · ${id}`;
           known.set(id, { name, target: { notebook, session: id } });

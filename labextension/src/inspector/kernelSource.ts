@@ -1,12 +1,8 @@
 /**
  * An inspector's answers from a kernel, over the channel that is served while a cell runs.
  */
-import { NO_ANSWER } from '../kernel/kernelLink';
-import type {
-  OutcomeNotice,
-  ViewAnswer,
-  ViewQuery
-} from '../protocol/generated';
+import { NO_ANSWER, type IOutcome } from '../kernel/kernelLink';
+import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import type { IInspectorSource } from '../state/inspector/source';
 import type { ITranscript } from '../state/store/transcript';
 import type { IInspectedKernel } from './kernels/inspectedKernel';
@@ -23,8 +19,6 @@ export const LOOK_MS = 3000;
 
 const WAITS = 'It is read once the kernel answers again.';
 const GONE = 'The kernel does not answer. Start it again to see its sessions.';
-
-type IAnswered = Pick<OutcomeNotice, 'error' | 'inspection'>;
 
 /**
  * The source of a tab.
@@ -97,7 +91,7 @@ export class KernelSource implements IInspectorSource {
       this._count(-1);
     }
     return (
-      outcome.inspection ?? {
+      outcome.answer ?? {
         error: outcome.error ?? GONE,
         unchanged: false,
         milliseconds: 0
@@ -123,17 +117,17 @@ export class KernelSource implements IInspectorSource {
     });
   }
 
-  private async _outcome(query: ViewQuery): Promise<IAnswered> {
+  private async _outcome(query: ViewQuery): Promise<IOutcome<'inspect'>> {
     const { link, path } = this._kernel;
     const asked = { session: this._session, path, query };
     return (await link?.outcome('inspect', asked)) ?? { error: GONE };
   }
 
   /** Returns whether a question went with its kernel, or to one that is held up, as by a library's long call. */
-  private _isLost({ error, inspection }: IAnswered): boolean {
+  private _isLost({ error, answer }: IOutcome<'inspect'>): boolean {
     return (
       !this._isDisposed &&
-      !inspection &&
+      !answer &&
       (this._kernel.state !== 'ready' || error === NO_ANSWER)
     );
   }

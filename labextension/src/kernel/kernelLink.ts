@@ -2,12 +2,13 @@
  * The link between a page and one kernel: sends commands, receives notices, and fills one store.
  */
 import type {
+  Answers,
   CellsRequestNotice,
   Command,
   CommandReply,
+  Done,
   ImportProgressNotice,
   InsertCellsNotice,
-  OutcomeNotice,
   ContextFill,
   SessionStateNotice
 } from '../protocol/generated';
@@ -37,6 +38,12 @@ export type CommandFields<T extends Command['type']> = {
     Extract<Command, { type: T }>[K] | undefined;
 };
 
+/** What an operation answers, or one sentence about why it failed. */
+export interface IOutcome<T extends Command['type']> {
+  error?: string;
+  answer?: T extends keyof Answers ? Answers[T] : Done;
+}
+
 export type OnProgress = (notice: ImportProgressNotice) => void;
 
 /** The interface of a link for views and panels. */
@@ -60,7 +67,7 @@ export interface ILink {
     type: T,
     fields?: CommandFields<T>,
     onProgress?: OnProgress
-  ): Promise<OutcomeNotice>;
+  ): Promise<IOutcome<T>>;
   /** Watches the kernel: it sends notices to this page until the returned function is called. */
   watch(): () => void;
   /** Called when the kernel has this page insert cells; set by the notebook. */
@@ -96,7 +103,7 @@ export class KernelLink implements ILink {
   private _answered = '';
   private readonly _outcomes = new Map<
     string,
-    (outcome: OutcomeNotice) => void
+    (outcome: IOutcome<never>) => void
   >();
   private readonly _progress = new Map<string, OnProgress>();
   private _greeting = 0;
@@ -125,7 +132,7 @@ export class KernelLink implements ILink {
       if (notice.kind === 'outcome') {
         // Earlier notices must be in the store before the caller gets the outcome.
         this.store.flush();
-        this._settle(notice);
+        this._settle(notice.id, notice);
       } else if (notice.kind === 'insert-cells') {
         if (notice.client === this._client) {
           this.onInsertCells?.(notice);
@@ -162,7 +169,7 @@ export class KernelLink implements ILink {
     type: T,
     fields: CommandFields<T> = {},
     onProgress?: OnProgress
-  ): Promise<OutcomeNotice> {
+  ): Promise<IOutcome<T>> {
     const id = this._newId();
     return new Promise(resolve => {
       this._outcomes.set(id, resolve);
@@ -172,7 +179,7 @@ export class KernelLink implements ILink {
       void this._send(id, type, fields).then(reply => {
         if (reply.status !== 'ok') {
           const error = reply.error ?? NO_ANSWER;
-          this._settle({ kind: 'outcome', id, error, late: false });
+          this._settle(id, { error });
         }
       });
     });
@@ -410,16 +417,16 @@ export class KernelLink implements ILink {
     ]);
   }
 
-  private _settle(outcome: OutcomeNotice): void {
-    const settle = this._outcomes.get(outcome.id);
-    this._outcomes.delete(outcome.id);
-    this._progress.delete(outcome.id);
+  private _settle(id: string, outcome: object): void {
+    const settle = this._outcomes.get(id);
+    this._outcomes.delete(id);
+    this._progress.delete(id);
     settle?.(outcome);
   }
 
   private _loseOutcomes(): void {
     [...this._outcomes.keys()].forEach(id => {
-      this._settle({ kind: 'outcome', id, error: NO_ANSWER, late: false });
+      this._settle(id, { error: NO_ANSWER });
     });
   }
 }

@@ -127,12 +127,7 @@ class NotebookLink implements ILink {
   ) {
     return (
       this._link?.outcome(type, fields, onProgress) ??
-      Promise.resolve({
-        kind: 'outcome' as const,
-        id: '',
-        error: NO_KERNEL,
-        late: false
-      })
+      Promise.resolve({ error: NO_KERNEL })
     );
   }
 

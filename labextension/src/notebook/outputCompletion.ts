@@ -72,7 +72,7 @@ export function completeOutputs(
 async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
   for (const saved of [...stale(panel, link)]) {
     const { segment } = saved;
-    const { bundle } = await link.outcome('close', {
+    const { answer } = await link.outcome('close', {
       session: segment.session,
       turn: segment.turn,
       start: segment.start,
@@ -80,8 +80,8 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
       first_step: segment.first_step,
       first_seq: segment.seq[0]
     });
-    if (bundle !== undefined && !isBusy(link)) {
-      put(saved, bundle as Record<string, PartialJSONValue>);
+    if (answer !== undefined && !isBusy(link)) {
+      put(saved, answer.bundle as Record<string, PartialJSONValue>);
     }
   }
 }

@@ -56,12 +56,12 @@ export class MissingAnswerTracker {
     if (panel === null || link === null || missing === undefined) {
       return '';
     }
-    const { error, outputs } = await link.outcome('recreate-outputs', {
+    const { error, answer } = await link.outcome('recreate-outputs', {
       session,
       turn
     });
-    if (outputs !== undefined && !panel.isDisposed) {
-      insertOutputs(panel, missing, outputs as unknown as IOutput[]);
+    if (answer !== undefined && !panel.isDisposed) {
+      insertOutputs(panel, missing, answer.outputs as unknown as IOutput[]);
     }
     return error ?? '';
   }

@@ -12,7 +12,7 @@ export function permissionActions(target: ICommandTarget): IPermissionActions {
       revoke: revoke && [...revoke]
     });
     target.report(outcome ?? {});
-    return outcome?.approvals ?? [];
+    return outcome?.answer?.approvals ?? [];
   };
   return {
     setMode: mode => {

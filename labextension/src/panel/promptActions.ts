@@ -19,9 +19,7 @@ export function promptActions(
     const { link, session } = target;
     const outcome = await link?.outcome('withdraw', { session, prompt_id });
     target.report(outcome ?? {});
-    return (
-      outcome !== undefined && outcome.error === undefined && !outcome.late
-    );
+    return outcome?.answer?.late === false;
   };
   const sendNow = async (prompt: PromptAdmitted) => {
     const { link, session } = target;
@@ -65,15 +63,15 @@ export function promptActions(
     },
     withdraw,
     choices: async () =>
-      (await target.link?.outcome('choices'))?.choices ?? null,
+      (await target.link?.outcome('choices'))?.answer ?? null,
     mentions: async (query, agent) => {
       const fields = { session: target.session, query, agent };
-      return (await target.link?.outcome('mentions', fields))?.mentions ?? null;
+      return (await target.link?.outcome('mentions', fields))?.answer ?? null;
     },
     previews: async (text, agent) => {
       const fields = { session: target.session, text, agent };
       const found = await target.link?.outcome('mention-preview', fields);
-      return found?.previews ?? [];
+      return found?.answer?.previews ?? [];
     }
   };
 }

@@ -48,9 +48,8 @@ export function sessionActions(
     list: async query => {
       const outcome = await target.link?.outcome('sessions', { ...query });
       target.report(outcome ?? {});
-      const rows = outcome?.sessions ?? [];
-      const total = outcome?.total ?? rows.length;
-      return { rows, total, cursor: outcome?.cursor };
+      const { sessions: rows = [], total = 0, cursor } = outcome?.answer ?? {};
+      return { rows, total, cursor };
     },
     create: () => {
       follow(target.link?.outcome('new'), target, switches);
@@ -61,7 +60,7 @@ export function sessionActions(
     },
     branches: async session => {
       const outcome = await target.link?.outcome('branches', { session });
-      return outcome?.branches ?? outcome?.error ?? '';
+      return outcome?.answer?.branches ?? outcome?.error ?? '';
     },
     rename: (session, title) => change('title', { session, title }),
     archive: (session, archived) => change('archive', { session, archived }),

@@ -1,6 +1,4 @@
-/**
- * The protocol's values, written by `make protocol` from the pydantic ones. Do not edit.
- */
+/** The protocol's values, written by `make protocol` from the pydantic ones. Do not edit. */
 
 export type ErrorValue =
   | AbortedError
@@ -54,85 +52,77 @@ export type Event =
   | StepRequested
   | TodoUpdated;
 export type Command =
-  | AnnounceRun
-  | AnswerAsk
-  | AnswerQuestion
-  | ApplyContextEdit
-  | Archive
-  | AskForAnotherSummary
-  | Cancel
-  | CloseSegment
-  | Compact
-  | Delete
-  | Export
-  | Fork
   | Hello
-  | Import
-  | Inspect
-  | Join
-  | ListApprovals
-  | ListBranches
-  | ListChildren
-  | ListChoices
-  | ListExtensions
-  | ListMentions
-  | ListSessions
+  | Watch
+  | Unwatch
+  | AnnounceRun
+  | TellCells
+  | Resync
+  | RenameNotebook
   | ListSettings
-  | NewSession
+  | ListSessions
+  | ListChildren
   | OpenSession
-  | PreviewMentions
+  | NewSession
+  | Retitle
+  | Archive
+  | Delete
+  | Fork
+  | ListBranches
   | Prompt
   | Queue
-  | RecreateOutputs
-  | ReleaseRequest
-  | RenameNotebook
-  | Resync
-  | Retitle
-  | Retry
-  | Revert
-  | SetBudget
-  | SetMode
-  | SetStepMode
-  | Share
-  | ShowContext
-  | ShowImage
-  | ShowStorage
   | Steer
-  | StopImport
-  | TellCells
-  | TrustProject
-  | Unshare
-  | Unwatch
-  | UseOlderSummary
+  | Cancel
+  | Join
+  | Retry
+  | Withdraw
+  | Compact
+  | AnswerAsk
+  | AnswerQuestion
+  | ShowContext
+  | ApplyContextEdit
   | UsePolicy
-  | Watch
-  | Withdraw;
-/**
- * One journal record as a front end is told it: an event and its place.
- */
+  | Revert
+  | SetMode
+  | ListApprovals
+  | SetBudget
+  | TrustProject
+  | SetStepMode
+  | ReleaseRequest
+  | AskForAnotherSummary
+  | UseOlderSummary
+  | ListChoices
+  | ListExtensions
+  | ShowStorage
+  | Share
+  | Unshare
+  | Export
+  | Import
+  | StopImport
+  | ShowImage
+  | CloseSegment
+  | RecreateOutputs
+  | ListMentions
+  | PreviewMentions
+  | Inspect;
+/** One journal record as a front end is told it: an event and its place. */
 export type Notice = {
   v: number;
   seq: number;
   ts: number;
 } & Event;
 
-/**
- * The turn was stopped by a person or by the end of the kernel.
- */
+/** The turn was stopped by a person or by the end of the kernel. */
 export interface AbortedError {
   type: 'aborted';
   message: string;
 }
-/**
- * An agent that can answer here.
- */
+/** An agent that can answer here. */
 export interface AgentChoice {
   name: string;
   description: string;
 }
-/**
- * The user named an agent.
- */
+/** The user named an agent. */
 export interface AgentPart {
   id: string;
   session_id: string;
@@ -143,17 +133,13 @@ export interface AgentPart {
     [k: string]: unknown;
   };
 }
-/**
- * Announce that the page sends several cells together, as with Run All.
- */
+/** Announce that the page sends several cells together, as with Run All. */
 export interface AnnounceRun {
   id: string;
   type: 'announce-run';
   cells: number;
 }
-/**
- * Answer a permission question; the first answer wins.
- */
+/** Answer a permission question; the first answer wins. */
 export interface AnswerAsk {
   id: string;
   type: 'reply';
@@ -161,27 +147,19 @@ export interface AnswerAsk {
   ask_id: string;
   answer: 'once' | 'always' | 'reject';
   feedback?: string;
-  /**
-   * How far an ``always`` reaches; None means the session.
-   */
+  /** How far an ``always`` reaches; None means the session. */
   scope?: 'session' | 'project';
 }
-/**
- * Answer the model's questions; the first answer wins.
- */
+/** Answer the model's questions; the first answer wins. */
 export interface AnswerQuestion {
   id: string;
   type: 'answer';
   session?: string;
   question_id: string;
-  /**
-   * For each question the labels chosen, or free text; None declines.
-   */
+  /** For each question the labels chosen, or free text; None declines. */
   answers?: string[][];
 }
-/**
- * The provider answered with an error, or the connection failed.
- */
+/** The provider answered with an error, or the connection failed. */
 export interface ApiError {
   type: 'api';
   message: string;
@@ -195,114 +173,73 @@ export interface ApiError {
     [k: string]: unknown;
   };
 }
-/**
- * Edit what the model sees of a part or message, from the next request on.
- */
+/** Edit what the model sees of a part or message, from the next request on. */
 export interface ApplyContextEdit {
   id: string;
   type: 'context-edit';
   session?: string;
-  /**
-   * A held request whose own session is meant, such as a subagent's.
-   */
+  /** A held request whose own session is meant, such as a subagent's. */
   hold?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
-  /**
-   * The id of a part or message; empty for ``undo``, which undoes the newest compaction.
-   */
+  /** The id of a part or message; empty for ``undo``, which undoes the newest compaction. */
   target: string;
 }
-/**
- * Something that is always allowed.
- */
+/** Something that is always allowed. */
 export interface ApprovalRow {
-  /**
-   * The number by which it is revoked.
-   */
+  /** The number by which it is revoked. */
   number: number;
   permission: string;
   pattern: string;
   scope: 'session' | 'project';
-  /**
-   * Where and when it was allowed, as text.
-   */
+  /** Where and when it was allowed, as text. */
   where: string;
 }
-/**
- * Archive a session, or unarchive it.
- */
+/** Archive a session, or unarchive it. */
 export interface Archive {
   id: string;
   type: 'archive';
-  session: string;
+  session?: string;
   archived: boolean;
 }
-/**
- * A question for a person: may this tool call run?
- */
+/** A question for a person: may this tool call run? */
 export interface Ask {
-  /**
-   * ``per_...``
-   */
+  /** ``per_...`` */
   id: string;
   permission: string;
-  /**
-   * What the call touches; each must be allowed.
-   */
+  /** What the call touches; each must be allowed. */
   patterns: string[];
-  /**
-   * The patterns that an "always" would allow.
-   */
+  /** The patterns that an "always" would allow. */
   always: string[];
   title: string;
-  /**
-   * The exact input of the tool call.
-   */
+  /** The exact input of the tool call. */
   input: {
     [k: string]: unknown;
   };
   diff?: string;
-  /**
-   * How that which is asked about differs from what was always allowed before: a sentence, and a unified diff.
-   */
+  /** How that which is asked about differs from what was always allowed before: a sentence, and a unified diff. */
   changed?: string;
-  /**
-   * Sentences about what could deceive a reader of the input, such as invisible characters, each with its place.
-   */
+  /** Sentences about what could deceive a reader of the input, such as invisible characters, each with its place. */
   warnings?: string[];
   message_id?: string;
   call_id?: string;
   tool?: string;
 }
-/**
- * Ask what a compaction put in the place of what, and what it lost.
- */
+/** Ask what a compaction put in the place of what, and what it lost. */
 export interface AskCompaction {
   ask: 'compaction';
-  /**
-   * The place of the compaction among the session's ``compact`` events.
-   */
+  /** The place of the compaction among the session's ``compact`` events. */
   number: number;
-  /**
-   * That of the view, for what fetching lost names again would cost.
-   */
+  /** That of the view, for what fetching lost names again would cost. */
   price?: string;
 }
-/**
- * Put the new summary aside that a held request would be the first to use, and request another.
- */
+/** Put the new summary aside that a held request would be the first to use, and request another. */
 export interface AskForAnotherSummary {
   id: string;
-  type: 'another-summary';
   session?: string;
-  /**
-   * The id of the held request.
-   */
   hold: string;
+  type: 'another-summary';
 }
-/**
- * Ask for an item's text, and what a request shows in its place.
- */
+/** Ask for an item's text, and what a request shows in its place. */
 export interface AskItem {
   ask: 'item';
   item: number;
@@ -313,9 +250,7 @@ export interface AskItem {
   };
   offset: number;
 }
-/**
- * Ask for a request as it was sent, or as a policy would have sent it.
- */
+/** Ask for a request as it was sent, or as a policy would have sent it. */
 export interface AskRequest {
   ask: 'request';
   request: number;
@@ -323,36 +258,24 @@ export interface AskRequest {
   numbers: {
     [k: string]: number;
   };
-  /**
-   * Only blocks that hold this text, whatever the case of its letters; empty for all.
-   */
+  /** Only blocks that hold this text, whatever the case of its letters; empty for all. */
   find: string;
-  /**
-   * The first block that is wanted.
-   */
+  /** The first block that is wanted. */
   first: number;
 }
-/**
- * Ask what a policy would have shown.
- */
+/** Ask what a policy would have shown. */
 export interface AskTrack {
   ask: 'track';
-  /**
-   * A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages.
-   */
+  /** A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages. */
   policy: string;
-  /**
-   * Numbers of a single preset, as its sliders name them.
-   */
+  /** Numbers of a single preset, as its sliders name them. */
   numbers: {
     [k: string]: number;
   };
   price?: string;
   window: number;
 }
-/**
- * Ask for the whole view.
- */
+/** Ask for the whole view. */
 export interface AskView {
   ask: 'view';
   /**
@@ -360,18 +283,12 @@ export interface AskView {
    * recorded model's.
    */
   price?: string;
-  /**
-   * ``seq`` of the view that the asker has: where nothing came after it, the answer holds no view.
-   */
+  /** ``seq`` of the view that the asker has: where nothing came after it, the answer holds no view. */
   after?: number;
-  /**
-   * ``epoch`` of that view: the answer may be a patch of it.
-   */
+  /** ``epoch`` of that view: the answer may be a patch of it. */
   epoch?: string;
 }
-/**
- * The info of one answer of the model: one step.
- */
+/** The info of one answer of the model: one step. */
 export interface AssistantMessage {
   role: 'assistant';
   id: string;
@@ -382,19 +299,13 @@ export interface AssistantMessage {
   model: ModelRef;
   path: MessagePath;
   error?: ErrorValue;
-  /**
-   * True for the summary that a compaction wrote.
-   */
+  /** True for the summary that a compaction wrote. */
   summary: boolean;
   cost?: number;
   tokens: Usage;
-  /**
-   * ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs.
-   */
+  /** ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs. */
   finish?: string;
-  /**
-   * The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs.
-   */
+  /** The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs. */
   structured?:
     | {
         [k: string]: unknown;
@@ -403,51 +314,37 @@ export interface AssistantMessage {
     | string
     | number
     | boolean;
-  /**
-   * Why the turn ended, in its last answer; None in the others and in older logs.
-   */
+  /** Why the turn ended, in its last answer; None in the others and in older logs. */
   stopped_by?: string;
 }
-/**
- * When a message was created and finished, in milliseconds since 1970.
- */
+/** When a message was created and finished, in milliseconds since 1970. */
 export interface MessageTime {
   created: number;
   completed?: number;
 }
-/**
- * Which model, as ``provider/name``, with the reasoning effort asked of it.
- */
+/** Which model, as ``provider/name``, with the reasoning effort asked of it. */
 export interface ModelRef {
   provider: string;
   name: string;
   variant?: string;
 }
-/**
- * Where the session worked.
- */
+/** Where the session worked. */
 export interface MessagePath {
   cwd: string;
   root: string;
 }
-/**
- * The provider requires a key that is missing or wrong.
- */
+/** The provider requires a key that is missing or wrong. */
 export interface AuthError {
   type: 'auth';
   provider: string;
   message: string;
 }
-/**
- * The provider withheld the answer.
- */
+/** The provider withheld the answer. */
 export interface ContentFilterError {
   type: 'content-filter';
   message: string;
 }
-/**
- * The request does not fit the model's context window.
- */
+/** The request does not fit the model's context window. */
 export interface ContextOverflowError {
   type: 'context-overflow';
   message: string;
@@ -457,83 +354,53 @@ export interface ContextOverflowError {
    */
   tokens?: number;
   budget?: number;
-  /**
-   * The provider's message is about a compaction that failed, so one more would not help.
-   */
+  /** The provider's message is about a compaction that failed, so one more would not help. */
   compaction_failed: boolean;
-  /**
-   * The provider's words are not known to mean this; it was tried once in its turn.
-   */
+  /** The provider's words are not known to mean this; it was tried once in its turn. */
   suspected?: boolean;
   response_body?: string;
 }
-/**
- * The answer hit its length limit before anything usable came.
- */
+/** The answer hit its length limit before anything usable came. */
 export interface OutputLengthError {
   type: 'output-length';
   message: string;
 }
-/**
- * The turn ended without the structured answer that its prompt asked for.
- */
+/** The turn ended without the structured answer that its prompt asked for. */
 export interface StructuredOutputError {
   type: 'structured-output';
   message: string;
-  /**
-   * How often the model was asked for it again.
-   */
+  /** How often the model was asked for it again. */
   retries: number;
 }
-/**
- * Any other error; only its message is known.
- */
+/** Any other error; only its message is known. */
 export interface UnknownError {
   type: 'unknown';
   message: string;
-  /**
-   * The message itself says what to do.
-   */
+  /** The message itself says what to do. */
   explained?: boolean;
 }
-/**
- * Tokens that a provider reported for one request, without double counting.
- */
+/** Tokens that a provider reported for one request, without double counting. */
 export interface Usage {
-  /**
-   * Prompt tokens that were neither read from nor written to the provider's cache.
-   */
+  /** Prompt tokens that were neither read from nor written to the provider's cache. */
   input: number;
-  /**
-   * Answer tokens without reasoning.
-   */
+  /** Answer tokens without reasoning. */
   output: number;
   reasoning: number;
   cache_read: number;
   cache_write: number;
-  /**
-   * Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told.
-   */
+  /** Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told. */
   cache_write_hour?: number;
-  /**
-   * In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``.
-   */
+  /** In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``. */
   service_tier?: string;
   total?: number;
-  /**
-   * The provider reported nothing; these numbers are our own estimate.
-   */
+  /** The provider reported nothing; these numbers are our own estimate. */
   estimated: boolean;
 }
-/**
- * A file or image that a tool returned.
- */
+/** A file or image that a tool returned. */
 export interface Attachment {
   mime: string;
   filename?: string;
-  /**
-   * ``data:`` or ``blob:<sha256>``.
-   */
+  /** ``data:`` or ``blob:<sha256>``. */
   url: string;
   source?:
     | FileSource
@@ -543,31 +410,21 @@ export interface Attachment {
         [k: string]: unknown;
       };
 }
-/**
- * A file of the project, or one that a person's own code passed in.
- */
+/** A file of the project, or one that a person's own code passed in. */
 export interface FileSource {
   type: 'file';
-  /**
-   * As the prompt or the code names it.
-   */
+  /** As the prompt or the code names it. */
   path: string;
   text: SourceText;
 }
-/**
- * The text in a prompt that names a source, and its position.
- */
+/** The text in a prompt that names a source, and its position. */
 export interface SourceText {
   value: string;
   start: number;
-  /**
-   * Characters from the prompt's beginning, as Python counts them; the end is exclusive.
-   */
+  /** Characters from the prompt's beginning, as Python counts them; the end is exclusive. */
   end: number;
 }
-/**
- * A symbol in a file, as a language server reports it; only read from logs, none runs here.
- */
+/** A symbol in a file, as a language server reports it; only read from logs, none runs here. */
 export interface SymbolSource {
   type: 'symbol';
   path: string;
@@ -575,144 +432,87 @@ export interface SymbolSource {
     [k: string]: unknown;
   };
   name: string;
-  /**
-   * ``SymbolKind`` of the Language Server Protocol.
-   */
+  /** ``SymbolKind`` of the Language Server Protocol. */
   kind: number;
   text: SourceText;
 }
-/**
- * Something that has an address but no path: an MCP server's resource, or an object of the kernel.
- */
+/** Something that has an address but no path: an MCP server's resource, or an object of the kernel. */
 export interface ResourceSource {
   type: 'resource';
-  /**
-   * Name of the MCP server, or ``kernel``.
-   */
+  /** Name of the MCP server, or ``kernel``. */
   client_name: string;
-  /**
-   * For the kernel's objects ``variable:<name>``, or ``object:<type>`` where no variable holds it.
-   */
+  /** For the kernel's objects ``variable:<name>``, or ``object:<type>`` where no variable holds it. */
   uri: string;
   text: SourceText;
 }
-/**
- * Content kept in a file of its own, named by its hash.
- */
+/** Content kept in a file of its own, named by its hash. */
 export interface BlobRef {
   sha256: string;
   bytes: number;
   chars?: number;
   mime: string;
 }
-/**
- * One block of a request, in the order in which it is sent.
- */
+/** One block of a request, in the order in which it is sent. */
 export interface BlockView {
-  /**
-   * None for what is no item: system prompt and tools of a recording that does not show them.
-   */
+  /** None for what is no item: system prompt and tools of a recording that does not show them. */
   item?: number;
   role: string;
   kind: string;
   state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
-  /**
-   * At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart.
-   */
+  /** At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart. */
   text: string;
   chars: number;
-  /**
-   * Scaled by the ruler's factor.
-   */
+  /** Scaled by the ruler's factor. */
   tokens: number;
 }
-/**
- * What one branch did after the point where the branches part.
- */
+/** What one branch did after the point where the branches part. */
 export interface Branch {
   session: string;
   title: string;
   models: string[];
-  /**
-   * The policy that was chosen for the session; empty for the configured one.
-   */
+  /** The policy that was chosen for the session; empty for the configured one. */
   policy: string;
   requests: number;
   usage: Usage;
-  /**
-   * US dollars; None where a request has no known price.
-   */
+  /** US dollars; None where a request has no known price. */
   cost?: number;
   /**
-   * An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported.
+   * What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
+   * tokens. It is an estimate.
    */
   units?: number;
+  /** Tokens of the largest request: reported where the provider did, else estimated. */
+  largest: number;
+  /** The same of the newest request. */
+  last: number;
   decisions: number;
-  /**
-   * The beginning of the newest answer on one line; empty where there is none.
-   */
+  /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
-  /**
-   * The same with its lines, and more of it.
-   */
+  /** The same with its lines, and more of it. */
   text: string;
-  /**
-   * Tokens of each request, in order: reported where the provider did, else estimated.
-   */
+  /** Tokens of each request, in order: reported where the provider did, else estimated. */
   sizes: number[];
-  /**
-   * Tokens that the newest request's model takes; 0 where it has no limit.
-   */
+  /** Tokens that the newest request's model takes; 0 where it has no limit. */
   window: number;
-  /**
-   * How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens.
-   */
+  /** How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens. */
   estimates: number;
-  /**
-   * The branch that it was forked from; empty for the first of all.
-   */
+  /** The branch that it was forked from; empty for the first of all. */
   parent: string;
   parent_title: string;
-  /**
-   * Requests that it shares with that branch.
-   */
+  /** Requests that it shares with that branch. */
   forked_after: number;
 }
-/**
- * One figure of all branches, in words.
- */
-export interface BranchFigure {
-  name: string;
-  /**
-   * One for each branch; empty where it has none.
-   */
-  values: string[];
-  /**
-   * Branches differ in it, where that says something of them.
-   */
-  differ: boolean;
-}
-/**
- * Branches side by side.
- */
+/** Branches side by side. */
 export interface BranchTable {
-  /**
-   * Requests that all branches share.
-   */
+  /** Requests that all branches share. */
   parted_at: number;
-  /**
-   * Each after the one that it was forked from.
-   */
+  /** Each after the one that it was forked from. */
   branches: Branch[];
-  /**
-   * Older branches, which are not shown.
-   */
+  /** Older branches, which are not shown. */
   left_out: number;
-  figures: BranchFigure[];
+  notes: string[];
 }
-/**
- * A request that did not read from the cache what the one before left there: a fact.
- */
+/** A request that did not read from the cache what the one before left there: a fact. */
 export interface BreakView {
   request: number;
   turn: number;
@@ -722,73 +522,47 @@ export interface BreakView {
   read: number;
   loss: number;
   cost: number;
-  /**
-   * What would have avoided it, in words with a number; empty where nothing is known to.
-   */
+  /** What would have avoided it, in words with a number; empty where nothing is known to. */
   avoided_by: string;
 }
-/**
- * The spending limit of a session, and how far a person extended it.
- */
+/** The spending limit of a session, and how far a person extended it. */
 export interface Budget {
   usd?: number;
   tokens?: number;
-  /**
-   * The limit that holds now; more than ``usd`` when a person extended it.
-   */
+  /** The limit that holds now; more than ``usd`` when a person extended it. */
   usd_until?: number;
   tokens_until?: number;
-  /**
-   * Models of unknown price that a person allowed all the same.
-   */
+  /** Models of unknown price that a person allowed all the same. */
   unpriced: string[];
-  /**
-   * Set for this session; else it is the configured one.
-   */
+  /** Set for this session; else it is the configured one. */
   own: boolean;
 }
-/**
- * A turn runs.
- */
+/** A turn runs. */
 export interface Busy {
   type: 'busy';
 }
-/**
- * What the provider's prompt cache would hold of a proposed request.
- */
+/** What the provider's prompt cache would hold of a proposed request. */
 export interface CacheForecast {
   tokens: number;
   cools_at?: number;
   cold_at?: number;
 }
-/**
- * Stop the turn that runs and withdraw what waits.
- */
+/** Stop the turn that runs and withdraw what waits. */
 export interface Cancel {
   id: string;
   type: 'cancel';
   session?: string;
 }
-/**
- * The kernel asks every page that has notebooks of it for their cells.
- */
+/** The kernel asks every page that has notebooks of it for their cells. */
 export interface CellsRequestNotice {
   kind: 'cells';
-  /**
-   * Names the question; the answer repeats it.
-   */
+  /** Names the question; the answer repeats it. */
   request: string;
-  /**
-   * Only the cell with this id.
-   */
+  /** Only the cell with this id. */
   cell?: string;
-  /**
-   * Characters of each output's text that are wanted; with 0, no outputs are.
-   */
+  /** Characters of each output's text that are wanted; with 0, no outputs are. */
   output_chars: number;
-  /**
-   * Pictures are wanted, too.
-   */
+  /** Pictures are wanted, too. */
   images: boolean;
 }
 /**
@@ -798,76 +572,48 @@ export interface CellsRequestNotice {
  */
 export interface Checkpoint {
   type: 'session.checkpoint';
-  /**
-   * ``State.summary()``: session, status, todos, open asks, inbox, decisions, newest request.
-   */
+  /** ``State.summary()``: session, status, todos, open asks, inbox, decisions, newest request. */
   state: {
     [k: string]: unknown;
   };
-  /**
-   * The first sequence number whose records the live window needs.
-   */
+  /** The first sequence number whose records the live window needs. */
   window_seq: number;
   window_segment: string;
   window_offset: number;
 }
-/**
- * What a person can choose for a prompt.
- */
+/** What a person can choose for a prompt. */
 export interface Choices {
   models: ModelChoice[];
   agents: AgentChoice[];
-  /**
-   * The model that answers when none was chosen.
-   */
+  /** The model that answers when none was chosen. */
   model: string;
   agent: string;
-  /**
-   * Commands of the person's own; ``/name arguments`` is the prompt.
-   */
+  /** Commands of the person's own; ``/name arguments`` is the prompt. */
   commands: AgentChoice[];
-  /**
-   * Texts that the model loads for one kind of task.
-   */
+  /** Texts that the model loads for one kind of task. */
   skills: AgentChoice[];
-  /**
-   * Agents that can be given a task; ``@name task`` is the prompt.
-   */
+  /** Agents that can be given a task; ``@name task`` is the prompt. */
   subagents: AgentChoice[];
   modes: ModeChoice[];
-  /**
-   * The mode of sessions for which none was chosen.
-   */
+  /** The mode of sessions for which none was chosen. */
   mode: string;
-  /**
-   * Settings in this project's files that have no effect until a person trusts them.
-   */
+  /** Settings in this project's files that have no effect until a person trusts them. */
   untrusted: string[];
 }
-/**
- * A model that can answer here.
- */
+/** A model that can answer here. */
 export interface ModelChoice {
   id: string;
-  /**
-   * Size of the context window in tokens, formatted for a person.
-   */
+  /** Size of the context window in tokens, formatted for a person. */
   window: string;
-  /**
-   * Why the model is in the list.
-   */
+  /** Why the model is in the list. */
   because: string;
 }
-/**
- * A mode that a session can be in.
- */
+/** A mode that a session can be in. */
 export interface ModeChoice {
   name: string;
   description: string;
 }
-/**
- * Permissions and settings that a log claims and that were not granted here: kept, but never applied.
- */
+/** Permissions and settings that a log claims and that were not granted here: kept, but never applied. */
 export interface Claims {
   permission: Rule[];
   mode?: string;
@@ -875,9 +621,7 @@ export interface Claims {
   model?: ModelRef;
   agent?: string;
 }
-/**
- * Allow, ask or deny a permission for what matches the pattern; the last match wins.
- */
+/** Allow, ask or deny a permission for what matches the pattern; the last match wins. */
 export interface Rule {
   permission: string;
   pattern: string;
@@ -888,64 +632,51 @@ export interface Rule {
    */
   force?: 'limit' | 'lock';
 }
-/**
- * Build the final output of a segment that its cell did not get, since the page was reloaded.
- */
+/** Build the final output of a segment that its cell did not get, since the page was reloaded. */
 export interface CloseSegment {
   id: string;
-  type: 'close';
   session: string;
   turn: string;
   start: SegmentCut;
   end?: SegmentCut;
   first_step: number;
   first_seq: number;
+  type: 'close';
 }
-/**
- * A place in a turn: before the character ``offset`` of the part number ``part``.
- */
+/** A place in a turn: before the character ``offset`` of the part number ``part``. */
 export interface SegmentCut {
   part: number;
   offset: number;
-  /**
-   * The text to insert at the cut, because it fell into a code fence.
-   */
+  /** The text to insert at the cut, because it fell into a code fence. */
   joint: string;
 }
-/**
- * What is decided already for the request that comes next, such as what a person restored.
- */
+/** What is decided already for the request that comes next, such as what a person restored. */
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
 }
-/**
- * The reply to a command, from what is known at once.
- */
+/** The fields that every command has. */
+export interface CommandBase {
+  /** Chosen by the page; sending the same id again is harmless. */
+  id: string;
+}
+/** The reply to a command, from what is known at once. */
 export interface CommandReply {
   status: 'ok' | 'error' | 'loading';
   id?: string;
-  /**
-   * One sentence.
-   */
+  /** One sentence. */
   error?: string;
   protocol: number;
-  /**
-   * Version of the kernel's package.
-   */
+  /** Version of the kernel's package. */
   version: string;
-  /**
-   * This id was seen before; nothing was done again.
-   */
+  /** This id was seen before; nothing was done again. */
   repeated: boolean;
   project?: string;
   notebook?: string;
   session?: SessionHead;
   watch_seconds?: number;
 }
-/**
- * The summary of a session that a page shows before it has the session's messages.
- */
+/** The summary of a session that a page shows before it has the session's messages. */
 export interface SessionHead {
   session: string;
   title: string;
@@ -954,33 +685,19 @@ export interface SessionHead {
   seq: number;
   status: Status;
   asks: Ask[];
-  /**
-   * Questions of the model that wait for the person's answer.
-   */
+  /** Questions of the model that wait for the person's answer. */
   questions: QuestionAsked[];
-  /**
-   * Step mode is on: each request is held until a person lets it go.
-   */
+  /** Step mode is on: each request is held until a person lets it go. */
   stepping: boolean;
-  /**
-   * Requests that wait for a person to let them go, as they would be sent now.
-   */
+  /** Requests that wait for a person to let them go, as they would be sent now. */
   held: ProposedRequest[];
-  /**
-   * Prompts in the inbox.
-   */
+  /** Prompts in the inbox. */
   waiting: number;
-  /**
-   * Messages that a summary replaced were not loaded: one that is missing may still be in the log.
-   */
+  /** Messages that a summary replaced were not loaded: one that is missing may still be in the log. */
   partial: boolean;
-  /**
-   * One sentence while nothing can be written, since the disk does not respond or the folder is gone.
-   */
+  /** One sentence while nothing can be written, since the disk does not respond or the folder is gone. */
   problem?: string;
-  /**
-   * What is unusual about the session's opening, such as that its notebook was moved, until the next prompt.
-   */
+  /** What is unusual about the session's opening, such as that its notebook was moved, until the next prompt. */
   notice?: string;
   /**
    * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
@@ -988,27 +705,19 @@ export interface SessionHead {
    */
   order: number;
 }
-/**
- * Nothing runs.
- */
+/** Nothing runs. */
 export interface Idle {
   type: 'idle';
 }
-/**
- * A model request failed; the next attempt begins at ``next``.
- */
+/** A model request failed; the next attempt begins at ``next``. */
 export interface Retrying {
   type: 'retry';
   attempt: number;
   message: string;
-  /**
-   * Milliseconds since 1970.
-   */
+  /** Milliseconds since 1970. */
   next: number;
 }
-/**
- * The model asks the user a question.
- */
+/** The model asks the user a question. */
 export interface QuestionAsked {
   type: 'question.asked';
   question_id: string;
@@ -1016,31 +725,21 @@ export interface QuestionAsked {
   message_id?: string;
   call_id?: string;
 }
-/**
- * A question from the model to the user, which can always be answered with free text.
- */
+/** A question from the model to the user, which can always be answered with free text. */
 export interface Question {
   question: string;
-  /**
-   * A short heading.
-   */
+  /** A short heading. */
   header: string;
   options: QuestionOption[];
-  /**
-   * Several options may be chosen.
-   */
+  /** Several options may be chosen. */
   multiple: boolean;
 }
-/**
- * An answer to choose.
- */
+/** An answer to choose. */
 export interface QuestionOption {
   label: string;
   description: string;
 }
-/**
- * A request as it would be sent now, why it looks so, and what it would cost.
- */
+/** A request as it would be sent now, why it looks so, and what it would cost. */
 export interface ProposedRequest {
   id: string;
   session_id: string;
@@ -1081,35 +780,25 @@ export interface ProposedRequest {
   prunes_after: boolean;
   numbers: ProposedNumber[];
 }
-/**
- * One reduction or repair, reversible, made once and applied in every later request.
- */
+/** One reduction or repair, reversible, made once and applied in every later request. */
 export interface Decision {
   id: string;
   action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
-  /**
-   * The decider's name and policy, such as ``truncate``.
-   */
+  /** The decider's name and policy, such as ``truncate``. */
   rule: string;
   message_id?: string;
   part_id?: string;
   until_part_id?: string;
-  /**
-   * What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes.
-   */
+  /** What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes. */
   numbers: {
     [k: string]: unknown;
   };
   tokens_before: number;
   tokens_after: number;
-  /**
-   * Explanation for the user, generated for a page from rule and numbers; a log holds none.
-   */
+  /** Explanation for the user, generated for a page from rule and numbers; a log holds none. */
   words?: string;
 }
-/**
- * One block of a proposed request, in the order in which the model would read it.
- */
+/** One block of a proposed request, in the order in which the model would read it. */
 export interface ProposedItem {
   kind: string;
   label: string;
@@ -1120,37 +809,25 @@ export interface ProposedItem {
   pinned: boolean;
   new: boolean;
 }
-/**
- * A number of the context policy that a person may change while the request is held.
- */
+/** A number of the context policy that a person may change while the request is held. */
 export interface ProposedNumber {
   name: string;
   value: number;
   meaning: string;
 }
-/**
- * Replace older messages by a summary; a compaction that runs already is joined.
- */
+/** Replace older messages by a summary; a compaction that runs already is joined. */
 export interface Compact {
   id: string;
-  type: 'compact';
   session?: string;
-  /**
-   * What the summary should keep above all.
-   */
+  type: 'compact';
+  /** What the summary should keep above all. */
   focus?: string;
-  /**
-   * The model that writes this one summary.
-   */
+  /** The model that writes this one summary. */
   model?: string;
-  /**
-   * The agent goes on by itself after the summary.
-   */
+  /** The agent goes on by itself after the summary. */
   auto: boolean;
 }
-/**
- * What a compaction keeps word for word, and how often it is tried.
- */
+/** What a compaction keeps word for word, and how often it is tried. */
 export interface CompactPolicy {
   tail_turns?: number;
   tail_tokens?: number;
@@ -1174,9 +851,7 @@ export interface CompactPolicy {
   refused_text: string;
   cut: 'good' | 'finished' | 'unfinished-tail';
 }
-/**
- * The marker of a compaction.
- */
+/** The marker of a compaction. */
 export interface CompactionPart {
   id: string;
   session_id: string;
@@ -1184,129 +859,79 @@ export interface CompactionPart {
   type: 'compaction';
   auto: boolean;
   overflow: boolean;
-  /**
-   * The first message that stays word for word, when one does; written before the summary.
-   */
+  /** The first message that stays word for word, when one does; written before the summary. */
   tail_start_id?: string;
-  /**
-   * What the person wants the summary to keep above all.
-   */
+  /** What the person wants the summary to keep above all. */
   focus?: string;
   model?: ModelRef;
-  /**
-   * The person wants the work to go on after the summary, as it does after an automatic one.
-   */
+  /** The person wants the work to go on after the summary, as it does after an automatic one. */
   goes_on: boolean;
 }
-/**
- * A compaction: what it covered, the summary, and what that lost.
- */
+/** A compaction: what it covered, the summary, and what that lost. */
 export interface CompactionText {
   number: number;
-  /**
-   * The first request that shows the summary; the number of requests where none came after it.
-   */
+  /** The first request that shows the summary; the number of requests where none came after it. */
   request: number;
-  /**
-   * The first request that shows again what it covered.
-   */
+  /** The first request that shows again what it covered. */
   undone?: number;
-  /**
-   * The items that the summary covers.
-   */
+  /** The items that the summary covers. */
   items: number[];
-  /**
-   * What each of them took in the request before; estimates.
-   */
+  /** What each of them took in the request before; estimates. */
   item_tokens: number[];
-  /**
-   * At most ``TEXT_CHARS`` characters; data, not markup.
-   */
+  /** At most ``TEXT_CHARS`` characters; data, not markup. */
   summary: string;
-  /**
-   * Of the whole summary.
-   */
+  /** Of the whole summary. */
   summary_chars: number;
   tokens_before: number;
   tokens_after: number;
-  /**
-   * All kinds of which there were names; their numbers count every name.
-   */
+  /** All kinds of which there were names; their numbers count every name. */
   kinds: LostKind[];
-  /**
-   * Those first that were needed later; of very many the others are only counted.
-   */
+  /** Those first that were needed later; of very many the others are only counted. */
   lost: LostName[];
-  /**
-   * What fetching the needed ones again would cost, in the money of the view's price; an estimate.
-   */
+  /** What fetching the needed ones again would cost, in the money of the view's price; an estimate. */
   repair: number;
-  /**
-   * How many requests that would take.
-   */
+  /** How many requests that would take. */
   fetches: number;
   sentences: string[];
 }
-/**
- * How many names of a kind a compaction replaced, lost, and lost although they were needed later.
- */
+/** How many names of a kind a compaction replaced, lost, and lost although they were needed later. */
 export interface LostKind {
-  /**
-   * ``paths``, ``URLs``, ``errors``, ``identifiers`` or ``numbers``.
-   */
+  /** ``paths``, ``URLs``, ``errors``, ``identifiers`` or ``numbers``. */
   kind: string;
   found: number;
   lost: number;
   needed: number;
 }
-/**
- * A path, identifier, error or number that a summary no longer holds.
- */
+/** A path, identifier, error or number that a summary no longer holds. */
 export interface LostName {
   name: string;
   kind: string;
-  /**
-   * The requests whose answers used it later.
-   */
+  /** The requests whose answers used it later. */
   needed: number[];
 }
-/**
- * What filled the context window in the newest request.
- */
+/** What filled the context window in the newest request. */
 export interface ContextFill {
-  /**
-   * Estimated, like the numbers in ``kinds``.
-   */
+  /** Estimated, like the numbers in ``kinds``. */
   tokens: number;
   kinds: {
     [k: string]: number;
   };
-  /**
-   * 0 where the model has no limit.
-   */
+  /** 0 where the model has no limit. */
   window: number;
   reserve: number;
-  /**
-   * The message that answers the request; it has the numbers that the provider reported.
-   */
+  /** The message that answers the request; it has the numbers that the provider reported. */
   message_id?: string;
 }
-/**
- * One message of a request, by reference.
- */
+/** One message of a request, by reference. */
 export interface ContextItem {
   role: string;
   message_id?: string;
   part_ids: string[];
-  /**
-   * Hash of the provider message, without cache marks.
-   */
+  /** Hash of the provider message, without cache marks. */
   sha256: string;
   tokens: number;
 }
-/**
- * How messages of parts become provider messages.
- */
+/** How messages of parts become provider messages. */
 export interface ConvertPolicy {
   user_empty_texts: boolean;
   empty_texts: 'dropped' | 'kept' | 'spaced';
@@ -1315,92 +940,111 @@ export interface ConvertPolicy {
   result_media: 'writer' | 'inside' | 'by-model';
   media_notice: string;
 }
-/**
- * This session is the notebook's current one from now on, or its summary changed without a record.
- */
+/** This session is the notebook's current one from now on, or its summary changed without a record. */
 export interface CurrentNotice {
   kind: 'current';
   session: SessionHead;
 }
-/**
- * A decider made a decision.
- */
+/** A decider made a decision. */
 export interface DecisionMade {
   type: 'decision';
   decision: Decision;
   facts?: Facts;
 }
-/**
- * The inputs of a decider, recorded so that it can decide the same again.
- */
+/** The inputs of a decider, recorded so that it can decide the same again. */
 export interface Facts {
   now: number;
   estimator: string;
-  /**
-   * Ratio of real to estimated tokens, from the usage the provider reported.
-   */
+  /** Ratio of real to estimated tokens, from the usage the provider reported. */
   calibration: number;
-  /**
-   * 0 where the model has no limit.
-   */
+  /** 0 where the model has no limit. */
   window: number;
   reserve: number;
-  /**
-   * Since the provider's prompt cache was last touched; None where it is unknown, or there is none.
-   */
+  /** Since the provider's prompt cache was last touched; None where it is unknown, or there is none. */
   cache_age_seconds?: number;
-  /**
-   * Estimated tokens of the request before any further reduction, not calibrated.
-   */
+  /** Estimated tokens of the request before any further reduction, not calibrated. */
   used_tokens?: number;
   versions: {
     [k: string]: string;
   };
 }
-/**
- * Delete a session and those that it began, for good.
- */
+/** Delete a session and those that it began, for good. */
 export interface Delete {
   id: string;
   type: 'delete';
   session: string;
+  /** Only say what would be deleted. */
+  preview: boolean;
 }
-/**
- * Something that happened to the context as a whole.
- */
+/** The answer where there is nothing to tell but whether it came in time. */
+export interface Done {
+  /** It came too late, for example after another answer, or there was nothing to do. */
+  late: boolean;
+}
+/** A text in each format. */
+export interface DrawnText {
+  /** By MIME type. */
+  bundle: {
+    [k: string]: unknown;
+  };
+}
+/** Something that happened to the context as a whole. */
 export interface EventView {
   request: number;
   kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
   cause: string;
 }
-/**
- * Write the session to a new file inside the project.
- */
+/** Write the session to a new file inside the project. */
 export interface Export {
   id: string;
-  type: 'export';
   session?: string;
+  type: 'export';
   form?: 'md' | 'ipynb' | 'json' | 'html' | 'opencode' | 'atif';
   path?: string;
+  /** In a notebook: the prompts as text, or as ``%%agent`` cells. */
+  prompts: 'markdown' | 'cells';
 }
-/**
- * A file that a session was written to.
- */
+/** A file that a session was written to. */
 export interface ExportedFile {
   path: string;
-  /**
-   * The path relative to the project, if it is inside.
-   */
+  /** The path relative to the project, if it is inside. */
   shown: string;
   bytes: number;
-  /**
-   * The HTML of a shared page, if it is small enough to be sent.
-   */
+  /** The HTML of a shared page, if it is small enough to be sent. */
   content?: string;
 }
-/**
- * The change to one file.
- */
+/** The hooks and MCP servers of this kernel. */
+export interface Extensions {
+  hooks: HookStatus[];
+  servers: McpServerStatus[];
+  /** Hooks that cannot be loaded. */
+  remarks: string[];
+}
+/** A hook as ``%agent hooks`` lists it. */
+export interface HookStatus {
+  name: string;
+  label: string;
+  origin: string;
+  calls: number;
+  failures: number;
+  problem: string;
+}
+/** The state of a server, for the user. */
+export interface McpServerStatus {
+  name: string;
+  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
+  kind: 'stdio' | 'http';
+  origin: string;
+  /** The names under which its tools are offered. */
+  tools: string[];
+  problem: string;
+  instructions: string;
+  /** Sentences about its tools that cannot be offered. */
+  left_out: string[];
+  /** Tools whose descriptions the model is not shown whole, with how many characters these have. */
+  shortened: [unknown, unknown][];
+}
+/** The change to one file. */
 export interface FileDiff {
   file: string;
   status: 'added' | 'modified' | 'deleted';
@@ -1411,9 +1055,7 @@ export interface FileDiff {
   before?: string;
   after?: string;
 }
-/**
- * A file or image that belongs to a message.
- */
+/** A file or image that belongs to a message. */
 export interface FilePart {
   id: string;
   session_id: string;
@@ -1421,9 +1063,7 @@ export interface FilePart {
   type: 'file';
   mime: string;
   filename?: string;
-  /**
-   * ``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``.
-   */
+  /** ``data:``, ``file:``, ``http(s):`` or ``blob:<sha256>``. */
   url: string;
   source?:
     | FileSource
@@ -1433,31 +1073,27 @@ export interface FilePart {
         [k: string]: unknown;
       };
 }
-/**
- * Begin a session in this notebook as a copy of another one, whole or up to a message.
- */
+/** Begin a session in this notebook as a copy of another one, whole, or up to a message or a request. */
 export interface Fork {
   id: string;
   type: 'fork';
-  session: string;
+  session?: string;
   message?: string;
+  /** Its place in the session, from 1, or its id. */
+  request?: number | string;
+  /** The model that goes on with the fork. */
+  model?: string;
 }
-/**
- * Where a fork begins: everything of the parent up to and including ``seq``.
- */
+/** Where a fork begins: everything of the parent up to and including ``seq``. */
 export interface ForkedFrom {
   session_id: string;
   seq: number;
   segment: string;
-  /**
-   * Byte offset in the parent's segment just after the last shared record.
-   */
+  /** Byte offset in the parent's segment just after the last shared record. */
   offset: number;
   message_id?: string;
 }
-/**
- * Windows too small to work in, refused or warned of before any request.
- */
+/** Windows too small to work in, refused or warned of before any request. */
 export interface GuardPolicy {
   rule: 'fixed' | 'shares';
   hard_minimum: number;
@@ -1469,343 +1105,274 @@ export interface GuardPolicy {
   capped: boolean;
   refusal: string;
 }
-/**
- * Connect a page; the reply names versions, project and session.
- */
+/** Connect a page; the reply names versions, project and session. */
 export interface Hello {
   id: string;
   type: 'hello';
   protocol: number;
-  /**
-   * Version of the page's own package.
-   */
+  /** Version of the page's own package. */
   version: string;
   client: string;
 }
-/**
- * A hook as ``%agent hooks`` lists it.
- */
-export interface HookStatus {
-  name: string;
-  label: string;
-  origin: string;
-  calls: number;
-  failures: number;
-  problem: string;
-}
-/**
- * How provider messages are repaired: which generation of the rules.
- */
+/** How provider messages are repaired: which generation of the rules. */
 export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
-/**
- * Import sessions from a file or folder inside the project.
- */
+/** An image. */
+export interface Image {
+  /** A ``data:`` URL, small enough for a page. */
+  image: string;
+}
+/** Import sessions from a file or folder inside the project. */
 export interface Import {
   id: string;
   type: 'import';
   path: string;
 }
-/**
- * How far an import is; it comes a few times a second, first with nothing read.
- */
+/** How far an import is; it comes a few times a second, first with nothing read. */
 export interface ImportProgressNotice {
   kind: 'import-progress';
-  /**
-   * Of the command that began it.
-   */
+  /** Of the command that began it. */
   id: string;
   bytes: number;
-  /**
-   * Bytes of the source; 0 while they are not known.
-   */
+  /** Bytes of the source; 0 while they are not known. */
   total: number;
 }
-/**
- * The result of importing one session.
- */
+/** The result of importing one session. */
 export interface Imported {
-  /**
-   * Its id in this project.
-   */
+  /** Its id in this project. */
   id: string;
   title: string;
-  /**
-   * ``copy``: its id belongs to another session here, or the session here was continued.
-   */
+  /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
-  /**
-   * It is another agent's recording, which is not gone on with.
-   */
+  /** It is another agent's recording, which is not gone on with. */
   read_only: boolean;
 }
-/**
- * Insert new code cells; nothing is run.
- */
+/** What an import brought in, and what it could not read. */
+export interface ImportedSessions {
+  imported: Imported[];
+  unreadable: Problem[];
+}
+/** An unreadable place of a log that was skipped, to be shown to the user. */
+export interface Problem {
+  /** File and byte offset. */
+  where: string;
+  what: string;
+}
+/** Insert new code cells; nothing is run. */
 export interface InsertCellsNotice {
   kind: 'insert-cells';
-  /**
-   * The page that inserts them, by the name that it watches under; another page does nothing.
-   */
+  /** The page that inserts them, by the name that it watches under; another page does nothing. */
   client: string;
   sources: string[];
-  /**
-   * The id of the cell below which they are inserted; None for the active cell.
-   */
+  /** The id of the cell below which they are inserted; None for the active cell. */
   below?: string;
 }
-/**
- * Ask one question about a session, or about a recording that lies in a file; nothing is written.
- */
+/** Ask one question about a session, or about a recording that lies in a file; nothing is written. */
 export interface Inspect {
   id: string;
   type: 'inspect';
-  /**
-   * None for the notebook's; with ``path`` one of the recording's, or None for its first.
-   */
+  /** None for the notebook's; with ``path`` one of the recording's, or None for its first. */
   session?: string;
-  /**
-   * A recorded file or folder, from the kernel's start directory; none of it is imported.
-   */
+  /** A recorded file or folder, from the kernel's start directory; none of it is imported. */
   path?: string;
   query: ViewQuery;
-  /**
-   * The page that asks: of its questions for a track that wait, only the newest is answered.
-   */
+  /** The page that asks: of its questions for a track that wait, only the newest is answered. */
   client: string;
 }
-/**
- * The items of a session, in the order of their first appearance.
- */
+/** The items of a session, in the order of their first appearance. */
 export interface ItemColumns {
-  /**
-   * ``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores.
-   */
+  /** ``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores. */
   id: string[];
-  /**
-   * Places in ``TimelineView.kinds``.
-   */
+  /** Places in ``TimelineView.kinds``. */
   kind: number[];
-  /**
-   * At most 80 characters; data, not markup.
-   */
+  /** At most 80 characters; data, not markup. */
   label: string[];
   tool: string[];
   turn: number[];
-  /**
-   * The first request that could show it.
-   */
+  /** The first request that could show it. */
   entered: number[];
-  /**
-   * Whole, by the ruler's estimator.
-   */
+  /** Whole, by the ruler's estimator. */
   tokens: number[];
-  /**
-   * Number of the provider's message that holds it: the cache is kept by whole messages.
-   */
+  /** Number of the provider's message that holds it: the cache is kept by whole messages. */
   block: number[];
-  /**
-   * The result of a call, the call of a result; -1 where there is none.
-   */
+  /** The result of a call, the call of a result; -1 where there is none. */
   partner: number[];
-  /**
-   * Items that are a failed call's result.
-   */
+  /** Items that are a failed call's result. */
   errors: number[];
   pinned: number[];
-  /**
-   * Items whose text was recorded encrypted, or not at all.
-   */
+  /** Items whose text was recorded encrypted, or not at all. */
   encrypted: number[];
-  /**
-   * Items as a request that showed all of them would hold them; empty where that is their own order.
-   */
+  /** Items as a request that showed all of them would hold them; empty where that is their own order. */
   order: number[];
 }
-/**
- * An item's text, whole, and what a request showed of it.
- */
+/** An item's text, whole, and what a request showed of it. */
 export interface ItemText {
   item: number;
   state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
-  /**
-   * At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup.
-   */
+  /** At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup. */
   text: string;
   offset: number;
-  /**
-   * Of the whole text.
-   */
+  /** Of the whole text. */
   chars: number;
-  /**
-   * What stands in its place; None where it is whole, gone, or not known.
-   */
+  /** What stands in its place; None where it is whole, gone, or not known. */
   shown?: string;
 }
-/**
- * Await the end of the running turn; if none runs, answer a prompt that a killed kernel left.
- */
+/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel left. */
 export interface Join {
   id: string;
-  type: 'loop';
   session?: string;
+  type: 'loop';
 }
-/**
- * How the newest user turns are chosen when a history limit holds.
- */
+/** How the newest user turns are chosen when a history limit holds. */
 export interface LimitPolicy {
   rule: 'sliding' | 'batched';
   exact_provider: boolean;
   loose_key: boolean;
 }
-/**
- * List what is always allowed here, after revoking the given entries.
- */
+/** List what is always allowed here, after revoking the given entries. */
 export interface ListApprovals {
   id: string;
-  type: 'approvals';
   session?: string;
-  /**
-   * Numbers in the list as it was shown last; an empty list revokes all of it.
-   */
+  type: 'approvals';
+  /** Numbers in the list as it was shown last; an empty list revokes all of it. */
   revoke?: number[];
 }
-/**
- * Compare all branches of a session's tree since the first two part: what it was forked from, and all forks.
- */
+/** Compare all branches of a session's tree since the first two part: what it was forked from, and all forks. */
 export interface ListBranches {
   id: string;
   type: 'branches';
-  session: string;
+  session?: string;
 }
-/**
- * List the sessions that ``task`` calls of a session began.
- */
+/** List the sessions that ``task`` calls of a session began. */
 export interface ListChildren {
   id: string;
   type: 'children';
-  session: string;
+  session?: string;
 }
-/**
- * List the models and agents that can answer here.
- */
+/** List the models and agents that can answer here. */
 export interface ListChoices {
   id: string;
   type: 'choices';
 }
-/**
- * List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first.
- */
+/** List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first. */
 export interface ListExtensions {
   id: string;
   type: 'extensions';
   connect: boolean;
+  /** Which of them a cell shows. */
+  kind?: 'hooks' | 'mcp';
 }
-/**
- * List what a prompt may name: the newest error, variables, cells, outputs and files.
- */
+/** List what a prompt may name: the newest error, variables, cells, outputs and files. */
 export interface ListMentions {
   id: string;
   type: 'mentions';
   session?: string;
-  /**
-   * The agent that would answer, since rules may be its own; None means the session's.
-   */
+  /** The agent that would answer, since rules may be its own; None means the session's. */
   agent?: string;
-  /**
-   * Letters of a file's path; the other kinds are listed whole, and the page chooses among them.
-   */
+  /** Letters of a file's path; the other kinds are listed whole, and the page chooses among them. */
   query: string;
 }
-/**
- * List the sessions of the project, newest first, or those that contain all given words.
- */
+/** List the sessions of the project, newest first, or those that contain all given words. */
 export interface ListSessions {
   id: string;
   type: 'sessions';
   words: string;
-  /**
-   * Whether to list archived sessions; None lists both kinds.
-   */
+  /** Whether to list archived sessions; None lists both kinds. */
   archived?: boolean;
-  /**
-   * The cursor that the page before returned.
-   */
+  /** List those, too, that a ``task`` call began. */
+  children: boolean;
+  /** The cursor that the page before returned. */
   cursor?: string;
+  /** The number of the page, where there is no cursor. */
+  number: number;
   limit?: number;
 }
-/**
- * List every setting and where it came from.
- */
+/** List every setting and where it came from. */
 export interface ListSettings {
   id: string;
   type: 'config';
 }
-/**
- * The state of a server, for the user.
- */
-export interface McpServerStatus {
-  name: string;
-  state: 'off' | 'waiting' | 'connecting' | 'connected' | 'failed';
-  kind: 'stdio' | 'http';
-  origin: string;
-  /**
-   * The names under which its tools are offered.
-   */
-  tools: string[];
-  problem: string;
-  instructions: string;
-  /**
-   * Sentences about its tools that cannot be offered.
-   */
-  left_out: string[];
-  /**
-   * Tools whose descriptions the model is not shown whole, with how many characters these have.
-   */
-  shortened: [unknown, unknown][];
+/** What is always allowed here, and the rules that hold for every agent, lowest precedence first. */
+export interface ListedApprovals {
+  late: boolean;
+  approvals: ApprovalRow[];
+  rules: RuleRow[];
 }
-/**
- * What a prompt may name; the newest and nearest first in each kind.
- */
+/** A rule that holds for every agent; of those that match a call, the last one decides. */
+export interface RuleRow {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+  origin: string;
+}
+/** Branches side by side; to Python and to a cell, a ``BranchComparison``. */
+export interface ListedBranches {
+  branches: BranchTable;
+}
+/** Sessions, newest first. */
+export interface ListedSessions {
+  sessions: SessionSummary[];
+  /** How many sessions there are in all. */
+  total: number;
+  /** Where the next page of sessions begins. */
+  cursor?: string;
+}
+/** One entry of the session list. */
+export interface SessionSummary {
+  id: string;
+  title: string;
+  notebook?: string;
+  created: number;
+  updated: number;
+  parent_id?: string;
+  forked_from?: ForkedFrom;
+  messages: number;
+  deleted: boolean;
+  /** When it was archived, in milliseconds since 1970; None if it is not archived. */
+  archived?: number;
+  /** The session has a share page. */
+  shared: boolean;
+  /** The agent whose recording it is, such as ``pi``; empty for a session of ours. */
+  imported_from: string;
+  /** The beginning of the model-written summary of the session; empty if it has none. */
+  about: string;
+}
+/** Every setting and where it came from. */
+export interface ListedSettings {
+  settings: SettingRow[];
+  /** Settings that are wrong, not used yet or wait for trust. */
+  remarks: string[];
+}
+/** A setting, its value as text, and where that came from. */
+export interface SettingRow {
+  key: string;
+  value: string;
+  origin: string;
+}
+/** What a prompt may name; the newest and nearest first in each kind. */
 export interface MentionList {
   rows: MentionRow[];
-  /**
-   * There are more files than are listed; a query finds them. Else left out.
-   */
+  /** There are more files than are listed; a query finds them. Else left out. */
   more?: boolean;
 }
-/**
- * Something that a prompt may name.
- */
+/** Something that a prompt may name. */
 export interface MentionRow {
-  /**
-   * What stands behind the at sign: ``cell 4``, ``df``, ``data/birds.csv``.
-   */
+  /** What stands behind the at sign: ``cell 4``, ``df``, ``data/birds.csv``. */
   text: string;
   kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
-  /**
-   * First line of the cell, type and shape of the variable, or the error.
-   */
+  /** First line of the cell, type and shape of the variable, or the error. */
   about: string;
-  /**
-   * The cell ended with an error; else left out.
-   */
+  /** The cell ended with an error; else left out. */
   failed?: boolean;
 }
-/**
- * What would go along with one mention of a prompt.
- */
+/** What would go along with one mention of a prompt. */
 export interface MentionPreview {
-  /**
-   * The mention as it was typed, with its at sign.
-   */
+  /** The mention as it was typed, with its at sign. */
   text: string;
   kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
-  /**
-   * Number of the cell, name of the variable or path of the file; empty where there is none.
-   */
+  /** Number of the cell, name of the variable or path of the file; empty where there is none. */
   name: string;
   /**
    * ``sent``: it goes along; so does ``uncounted``, whose tokens are known when it is sent, and ``busy``, whose tokens are
@@ -1814,25 +1381,17 @@ export interface MentionPreview {
    * is one mention too many.
    */
   state: 'sent' | 'unknown' | 'hidden' | 'denied' | 'asks' | 'busy' | 'uncounted' | 'unreadable' | 'beyond';
-  /**
-   * Type and shape of the variable, or the error.
-   */
+  /** Type and shape of the variable, or the error. */
   about: string;
-  /**
-   * What it adds to the prompt.
-   */
+  /** What it adds to the prompt. */
   tokens?: number;
 }
-/**
- * Info and parts, parts in the order in which they first appeared.
- */
+/** Info and parts, parts in the order in which they first appeared. */
 export interface Message {
   info: MessageInfo;
   parts: Part[];
 }
-/**
- * The info of a message by the user, or by the engine in the user's place.
- */
+/** The info of a message by the user, or by the engine in the user's place. */
 export interface UserMessage {
   role: 'user';
   id: string;
@@ -1840,51 +1399,35 @@ export interface UserMessage {
   time: MessageTime;
   agent: string;
   model: ModelRef;
-  /**
-   * The user's addition to the system prompt of this turn.
-   */
+  /** The user's addition to the system prompt of this turn. */
   system?: string;
-  /**
-   * Tools switched on or off for this turn.
-   */
+  /** Tools switched on or off for this turn. */
   tools?: {
     [k: string]: boolean;
   };
-  /**
-   * What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them.
-   */
+  /** What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them. */
   summary?: {
     [k: string]: unknown;
   };
-  /**
-   * The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``.
-   */
+  /** The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``. */
   format?: {
     [k: string]: unknown;
   };
   origin?: Origin;
   max_steps?: number;
-  /**
-   * True when it was sent while a turn was running and belongs to that turn.
-   */
+  /** True when it was sent while a turn was running and belongs to that turn. */
   joins?: boolean;
 }
-/**
- * Where a prompt came from.
- */
+/** Where a prompt came from. */
 export interface Origin {
   kind: 'cell' | 'panel' | 'api' | 'engine';
-  /**
-   * The login name of who asked; None for the engine, and where it is unknown.
-   */
+  /** The login name of who asked; None for the engine, and where it is unknown. */
   user?: string;
   cell_id?: string;
   execution_count?: number;
   notebook?: string;
 }
-/**
- * What the user did in the notebook since the last turn, as the model is told it with a prompt.
- */
+/** What the user did in the notebook since the last turn, as the model is told it with a prompt. */
 export interface NotebookPart {
   id: string;
   session_id: string;
@@ -1895,113 +1438,65 @@ export interface NotebookPart {
    * ``error``: a cell that failed, with what is needed to mend it.
    */
   about: 'runs' | 'mention' | 'error';
-  /**
-   * The cells with their outputs, between tags; sent as it stands, byte for byte.
-   */
+  /** The cells with their outputs, between tags; sent as it stands, byte for byte. */
   text: string;
   cells: NotedCell[];
-  /**
-   * Variables that the prompt names and the text describes.
-   */
+  /** Variables that the prompt names and the text describes. */
   names: string[];
-  /**
-   * Cells that ran and are only named in the text, for want of tokens.
-   */
+  /** Cells that ran and are only named in the text, for want of tokens. */
   omitted: NotedCell[];
-  /**
-   * Cells that were edited without being run, and cells that were deleted, as an open page told them.
-   */
+  /** Cells that were edited without being run, and cells that were deleted, as an open page told them. */
   edits: NotedEdit[];
-  /**
-   * Names the kernel whose runs these are.
-   */
+  /** Names the kernel whose runs these are. */
   kernel: string;
-  /**
-   * The newest run that was considered; later ones are told with the next prompt.
-   */
+  /** The newest run that was considered; later ones are told with the next prompt. */
   through: number;
-  /**
-   * Cells that ran and were kept from the agent by their tag or by ``%agent private``.
-   */
+  /** Cells that ran and were kept from the agent by their tag or by ``%agent private``. */
   hidden: number;
-  /**
-   * Tokens of the text when it was written.
-   */
+  /** Tokens of the text when it was written. */
   tokens?: number;
 }
-/**
- * A run of a cell that a notebook part tells of.
- */
+/** A run of a cell that a notebook part tells of. */
 export interface NotedCell {
-  /**
-   * Counts the runs of one kernel from 1.
-   */
+  /** Counts the runs of one kernel from 1. */
   serial: number;
-  /**
-   * The execution count that stands beside the cell.
-   */
+  /** The execution count that stands beside the cell. */
   number?: number;
   cell_id?: string;
   status: 'running' | 'ok' | 'error' | 'stopped';
-  /**
-   * What the cell held when it failed, so that a proposed text can be compared with it; else None.
-   */
+  /** What the cell held when it failed, so that a proposed text can be compared with it; else None. */
   source?: string;
-  /**
-   * Grows with each output of the run; a higher one since means that more came out.
-   */
+  /** Grows with each output of the run; a higher one since means that more came out. */
   version: number;
 }
-/**
- * A cell that is not as it ran, as a notebook part tells it.
- */
+/** A cell that is not as it ran, as a notebook part tells it. */
 export interface NotedEdit {
   cell_id: string;
-  /**
-   * The execution count of the run that it was compared with.
-   */
+  /** The execution count of the run that it was compared with. */
   number?: number;
-  /**
-   * That run; 0 where the cell never ran.
-   */
+  /** That run; 0 where the cell never ran. */
   serial: number;
-  /**
-   * ``as it ran``: an edit that was told before was taken back.
-   */
+  /** ``as it ran``: an edit that was told before was taken back. */
   state: 'edited' | 'as it ran' | 'deleted';
-  /**
-   * A digest of the source that the cell held.
-   */
+  /** A digest of the source that the cell held. */
   mark: string;
 }
-/**
- * Files that a step changed.
- */
+/** Files that a step changed. */
 export interface PatchPart {
   id: string;
   session_id: string;
   message_id: string;
   type: 'patch';
-  /**
-   * The snapshot before the step.
-   */
+  /** The snapshot before the step. */
   hash: string;
-  /**
-   * Paths below the project's directory.
-   */
+  /** Paths below the project's directory. */
   files: string[];
-  /**
-   * How many other files changed, too; the two snapshots show which.
-   */
+  /** How many other files changed, too; the two snapshots show which. */
   more?: number;
-  /**
-   * The snapshot after the step.
-   */
+  /** The snapshot after the step. */
   after?: string;
 }
-/**
- * The model's thinking, byte-exact, since signatures cover it.
- */
+/** The model's thinking, byte-exact, since signatures cover it. */
 export interface ReasoningPart {
   id: string;
   session_id: string;
@@ -2009,23 +1504,17 @@ export interface ReasoningPart {
   type: 'reasoning';
   text: string;
   time?: Span;
-  /**
-   * Provider data that must be sent back, such as ``thinking_blocks`` with signatures.
-   */
+  /** Provider data that must be sent back, such as ``thinking_blocks`` with signatures. */
   metadata?: {
     [k: string]: unknown;
   };
 }
-/**
- * When something began and ended, in milliseconds since 1970.
- */
+/** When something began and ended, in milliseconds since 1970. */
 export interface Span {
   start: number;
   end?: number;
 }
-/**
- * A model request failed and was, or will be, sent again.
- */
+/** A model request failed and was, or will be, sent again. */
 export interface RetryPart {
   id: string;
   session_id: string;
@@ -2035,9 +1524,7 @@ export interface RetryPart {
   error: ApiError;
   time: Span;
 }
-/**
- * The project's files at the beginning of a turn, added to its prompt when its first step runs.
- */
+/** The project's files at the beginning of a turn, added to its prompt when its first step runs. */
 export interface SnapshotPart {
   id: string;
   session_id: string;
@@ -2045,9 +1532,7 @@ export interface SnapshotPart {
   type: 'snapshot';
   snapshot: string;
 }
-/**
- * A model request and the tool calls it caused are done.
- */
+/** A model request and the tool calls it caused are done. */
 export interface StepFinishPart {
   id: string;
   session_id: string;
@@ -2055,49 +1540,33 @@ export interface StepFinishPart {
   type: 'step-finish';
   reason: string;
   snapshot?: string;
-  /**
-   * US dollars; None means unknown.
-   */
+  /** US dollars; None means unknown. */
   cost?: number;
   /**
    * True where ``cost`` is an estimate: the model stands behind a gateway, and the price is that of the model it is named after.
    */
   cost_listed?: boolean;
   tokens: Usage;
-  /**
-   * How long it took, without the time spent waiting for a person.
-   */
+  /** How long it took, without the time spent waiting for a person. */
   seconds?: number;
-  /**
-   * How long it waited for a person.
-   */
+  /** How long it waited for a person. */
   waited_seconds?: number;
-  /**
-   * Tokens in the context of this request, as the provider counted them.
-   */
+  /** Tokens in the context of this request, as the provider counted them. */
   context_tokens?: number;
-  /**
-   * Context window of the model that answered; 0 where it has no limit.
-   */
+  /** Context window of the model that answered; 0 where it has no limit. */
   window?: number;
 }
-/**
- * A model request begins.
- */
+/** A model request begins. */
 export interface StepStartPart {
   id: string;
   session_id: string;
   message_id: string;
   type: 'step-start';
   snapshot?: string;
-  /**
-   * The ``step.requested`` record that this step sent.
-   */
+  /** The ``step.requested`` record that this step sent. */
   request_id?: string;
 }
-/**
- * Work that the user hands to another agent.
- */
+/** Work that the user hands to another agent. */
 export interface SubtaskPart {
   id: string;
   session_id: string;
@@ -2109,65 +1578,47 @@ export interface SubtaskPart {
   model?: ModelRef;
   command?: string;
 }
-/**
- * Text by the user, the model, or the engine.
- */
+/** Text by the user, the model, or the engine. */
 export interface TextPart {
   id: string;
   session_id: string;
   message_id: string;
   type: 'text';
   text: string;
-  /**
-   * Written by the engine.
-   */
+  /** Written by the engine. */
   synthetic: boolean;
-  /**
-   * Kept in the transcript, not sent to the model.
-   */
+  /** Kept in the transcript, not sent to the model. */
   ignored: boolean;
-  /**
-   * Kept from every reduction.
-   */
+  /** Kept from every reduction. */
   pinned: boolean;
   time?: Span;
   metadata?: {
     [k: string]: unknown;
   };
 }
-/**
- * One tool call and what became of it.
- */
+/** One tool call and what became of it. */
 export interface ToolPart {
   id: string;
   session_id: string;
   message_id: string;
   type: 'tool';
-  /**
-   * The provider's id of the call; may be kilobytes long (Gemini).
-   */
+  /** The provider's id of the call; may be kilobytes long (Gemini). */
   call_id: string;
   tool: string;
   state: ToolState;
   pinned: boolean;
-  /**
-   * Provider data; ``provider_executed`` is true for calls the provider ran itself.
-   */
+  /** Provider data; ``provider_executed`` is true for calls the provider ran itself. */
   metadata?: {
     [k: string]: unknown;
   };
 }
-/**
- * The tool returned.
- */
+/** The tool returned. */
 export interface ToolCompleted {
   status: 'completed';
   input: {
     [k: string]: unknown;
   };
-  /**
-   * The whole output, or its head and tail when ``blob`` is set.
-   */
+  /** The whole output, or its head and tail when ``blob`` is set. */
   output: string;
   blob?: BlobRef;
   title: string;
@@ -2177,79 +1628,57 @@ export interface ToolCompleted {
   time: Span;
   attachments: Attachment[];
 }
-/**
- * The tool failed, was refused, or was interrupted.
- */
+/** The tool failed, was refused, or was interrupted. */
 export interface ToolFailed {
   status: 'error';
   input: {
     [k: string]: unknown;
   };
   error: string;
-  /**
-   * ``interrupted`` is true when it was stopped; ``output`` then holds what it had printed.
-   */
+  /** ``interrupted`` is true when it was stopped; ``output`` then holds what it had printed. */
   metadata: {
     [k: string]: unknown;
   };
   time: Span;
 }
-/**
- * The model is still writing the call.
- */
+/** The model is still writing the call. */
 export interface ToolPending {
   status: 'pending';
   input: {
     [k: string]: unknown;
   };
-  /**
-   * The input as far as it has arrived.
-   */
+  /** The input as far as it has arrived. */
   raw: string;
 }
-/**
- * The tool is running.
- */
+/** The tool is running. */
 export interface ToolRunning {
   status: 'running';
   input: {
     [k: string]: unknown;
   };
   title?: string;
-  /**
-   * ``output`` holds partial output while the tool runs.
-   */
+  /** ``output`` holds partial output while the tool runs. */
   metadata: {
     [k: string]: unknown;
   };
   time: Span;
 }
-/**
- * A message and its parts were removed by a person (cleanup after a revert).
- */
+/** A message and its parts were removed by a person (cleanup after a revert). */
 export interface MessageRemoved {
   type: 'message.removed';
   message_id: string;
 }
-/**
- * A message appeared or its info changed.
- */
+/** A message appeared or its info changed. */
 export interface MessageUpdated {
   type: 'message.updated';
   info: MessageInfo;
 }
-/**
- * What is known about a model: its limits, price and abilities.
- */
+/** What is known about a model: its limits, price and abilities. */
 export interface ModelInfo {
   ref: ModelRef;
-  /**
-   * Tokens of context, input and output together; 0 where no limit is known or wanted.
-   */
+  /** Tokens of context, input and output together; 0 where no limit is known or wanted. */
   window: number;
-  /**
-   * The window is our default because the model is unknown.
-   */
+  /** The window is our default because the model is unknown. */
   window_assumed: boolean;
   input_limit?: number;
   output_limit: number;
@@ -2264,738 +1693,59 @@ export interface ModelInfo {
   caching: boolean;
   api_base?: string;
 }
-/**
- * US dollars per million tokens; None means unknown, never free.
- */
+/** US dollars per million tokens; None means unknown, never free. */
 export interface Price {
   input?: number;
   output?: number;
   cache_read?: number;
   cache_write?: number;
-  /**
-   * For what the cache keeps an hour instead of minutes.
-   */
+  /** For what the cache keeps an hour instead of minutes. */
   cache_write_hour?: number;
-  /**
-   * Other prices for long prompts, lowest threshold first.
-   */
+  /** Other prices for long prompts, lowest threshold first. */
   tiers: PriceTier[];
-  /**
-   * Other prices by the provider's service tier.
-   */
+  /** Other prices by the provider's service tier. */
   services: ServicePrice[];
 }
-/**
- * Prices of requests whose prompt is longer than ``above`` tokens.
- */
+/** Prices of requests whose prompt is longer than ``above`` tokens. */
 export interface PriceTier {
   above: number;
   price: Price;
 }
-/**
- * Prices of requests that were answered in a service tier.
- */
+/** Prices of requests that were answered in a service tier. */
 export interface ServicePrice {
-  /**
-   * ``batch``, ``flex`` or ``priority``.
-   */
+  /** ``batch``, ``flex`` or ``priority``. */
   service_tier: string;
   price: Price;
 }
-/**
- * Begin a new session in this notebook; one with a parent does not become the current session.
- */
+/** Begin a new session in this notebook; one with a parent does not become the current session. */
 export interface NewSession {
   id: string;
   type: 'new';
   title?: string;
   parent?: string;
-  /**
-   * Permission rules in the form of the settings, for this session alone.
-   */
+  /** Permission rules in the form of the settings, for this session alone. */
   permission?:
     | {
         [k: string]: unknown;
       }
     | string;
 }
-/**
- * Make another session the current one of this notebook.
- */
+/** Make another session the current one of this notebook. */
 export interface OpenSession {
   id: string;
   type: 'open';
   session: string;
 }
-/**
- * The result of a command that was not finished when it was replied to.
- */
+/** The result of a command that was not finished when it was replied to. */
 export interface OutcomeNotice {
   kind: 'outcome';
   id: string;
-  /**
-   * One sentence, when it failed.
-   */
+  /** One sentence, when it failed. */
   error?: string;
-  session?: SessionHead;
-  sessions?: SessionSummary[];
-  /**
-   * How many sessions there are in all.
-   */
-  total?: number;
-  /**
-   * Where the next page of sessions begins.
-   */
-  cursor?: string;
-  branches?: BranchTable;
-  choices?: Choices;
-  mentions?: MentionList;
-  /**
-   * What would go along with each mention of a prompt.
-   */
-  previews?: MentionPreview[];
-  /**
-   * What is always allowed here.
-   */
-  approvals?: ApprovalRow[];
-  /**
-   * The rules that hold for every agent, lowest precedence first.
-   */
-  rules?: RuleRow[];
-  settings?: SettingRow[];
-  /**
-   * Settings that are wrong, not used yet or wait for trust; and hooks that cannot be loaded.
-   */
-  remarks?: string[];
-  storage?: StorageReport;
-  hooks?: HookStatus[];
-  servers?: McpServerStatus[];
-  /**
-   * A ``data:`` URL, small enough for a page.
-   */
-  image?: string;
-  /**
-   * The final output of a closed segment, or the context report, by MIME type.
-   */
-  bundle?: {
-    [k: string]: unknown;
-  };
-  /**
-   * The outputs of a turn's cell, as a notebook saves them.
-   */
-  outputs?: {
-    [k: string]: unknown;
-  }[];
-  file?: ExportedFile;
-  imported?: Imported[];
-  unreadable?: Problem[];
-  revert?: RevertPreview;
-  /**
-   * The changes in files.
-   */
-  diffs?: FileDiff[];
-  inspection?: ViewAnswer;
-  /**
-   * The command came too late, for example after another answer; nothing was done.
-   */
-  late: boolean;
+  /** What the operation answers, as ``Answers`` says. */
+  answer?: {};
 }
-/**
- * One entry of the session list.
- */
-export interface SessionSummary {
-  id: string;
-  title: string;
-  notebook?: string;
-  created: number;
-  updated: number;
-  parent_id?: string;
-  forked_from?: ForkedFrom;
-  messages: number;
-  deleted: boolean;
-  /**
-   * When it was archived, in milliseconds since 1970; None if it is not archived.
-   */
-  archived?: number;
-  /**
-   * The session has a share page.
-   */
-  shared: boolean;
-  /**
-   * The agent whose recording it is, such as ``pi``; empty for a session of ours.
-   */
-  imported_from: string;
-  /**
-   * The beginning of the model-written summary of the session; empty if it has none.
-   */
-  about: string;
-}
-/**
- * A rule that holds for every agent; of those that match a call, the last one decides.
- */
-export interface RuleRow {
-  permission: string;
-  pattern: string;
-  action: 'allow' | 'ask' | 'deny';
-  origin: string;
-}
-/**
- * A setting, its value as text, and where that came from.
- */
-export interface SettingRow {
-  key: string;
-  value: string;
-  origin: string;
-}
-/**
- * The disk usage of the project's folder, in bytes, and what of it may be deleted.
- */
-export interface StorageReport {
-  total: number;
-  logs: number;
-  blobs: number;
-  snapshots: number;
-  share: number;
-  other: number;
-  sessions: StorageRow[];
-  /**
-   * Sessions over the limits of age and size that may be deleted.
-   */
-  due: StorageRow[];
-  /**
-   * Sessions over the limits that are never deleted.
-   */
-  spared: StorageRow[];
-  /**
-   * Bytes of texts that no session needs any more, and that may be deleted.
-   */
-  unneeded: number;
-  /**
-   * The sessions that were deleted; None when deleting was not requested.
-   */
-  gone?: StorageRow[];
-}
-/**
- * The disk usage of a session, with the sessions that it began.
- */
-export interface StorageRow {
-  id: string;
-  title: string;
-  bytes: number;
-  updated: number;
-  /**
-   * How many sessions are deleted together.
-   */
-  with_children: number;
-  /**
-   * Why it is never deleted.
-   */
-  why?: string;
-}
-/**
- * An unreadable place of a log that was skipped, to be shown to the user.
- */
-export interface Problem {
-  /**
-   * File and byte offset.
-   */
-  where: string;
-  what: string;
-}
-/**
- * What a revert, or its undoing, would do, or did.
- */
-export interface RevertPreview {
-  message_id: string;
-  part_id?: string;
-  messages: RevertedMessage[];
-  files: RevertedFile[];
-  problem?: string;
-  done: boolean;
-}
-/**
- * A message that a revert hides.
- */
-export interface RevertedMessage {
-  id: string;
-  role: 'user' | 'assistant';
-  excerpt: string;
-}
-/**
- * What a revert does, or did, with one file.
- */
-export interface RevertedFile {
-  file: string;
-  action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
-  reason?: string;
-  diff?: FileDiff;
-}
-/**
- * The answer to one question: one of its fields is set, or ``error``.
- */
-export interface ViewAnswer {
-  view?: TimelineView;
-  patch?: ViewPatch;
-  track?: TrackView;
-  item?: ItemText;
-  request?: RequestText;
-  compaction?: CompactionText;
-  /**
-   * Nothing came after the view that the asker has.
-   */
-  unchanged: boolean;
-  /**
-   * How long the answer took in the kernel.
-   */
-  milliseconds: number;
-  /**
-   * One sentence that says what to do.
-   */
-  error: string;
-}
-/**
- * Everything an inspector shows of a session besides texts.
- */
-export interface TimelineView {
-  version: number;
-  session: string;
-  title: string;
-  /**
-   * The agent that recorded it: ``palimpsest``, or the name of a format.
-   */
-  origin: string;
-  /**
-   * A session that can be written: its items can be pinned, left out and restored.
-   */
-  own: boolean;
-  parent?: string;
-  /**
-   * The journal's last record that it shows; a live view asks for what came after.
-   */
-  seq: number;
-  /**
-   * Views of one epoch are measured alike, so that one goes on from another; empty in a file.
-   */
-  epoch: string;
-  kinds: string[];
-  models: string[];
-  /**
-   * The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known.
-   */
-  listed_limits: number[];
-  /**
-   * From where these limits are.
-   */
-  limit_words: string;
-  items: ItemColumns;
-  requests: RequestColumns;
-  ruler: RulerView;
-  price: PriceProfile;
-  recorded: TrackView;
-  proof?: ProofView;
-  events: EventView[];
-  breaks: BreakView[];
-  break_notes: string[];
-  wastes: Waste[];
-  waste_kinds: WasteKind[];
-  /**
-   * Of each request the items that hold a name which its answer used, ascending.
-   */
-  used: number[][];
-  subagents: SubagentView[];
-  /**
-   * Sentences with numbers about the whole session.
-   */
-  totals: string[];
-  /**
-   * What the recording lacks, a sentence each.
-   */
-  gaps: string[];
-  coming: ComingColumns;
-  policies: PolicyOption[];
-}
-/**
- * The requests of a session, in order.
- */
-export interface RequestColumns {
-  id: string[];
-  turn: number[];
-  /**
-   * How many items existed when it was sent: it could show those numbered below.
-   */
-  items: number[];
-  /**
-   * Milliseconds since 1970.
-   */
-  started: (number | null)[];
-  ended: (number | null)[];
-  /**
-   * Places in ``TimelineView.models``; -1 where none is recorded.
-   */
-  model: number[];
-  effort: string[];
-  /**
-   * The limit as recorded; 0 where none is.
-   */
-  window: number[];
-  reserve: number[];
-  status: ('ok' | 'aborted' | 'refused')[];
-  seen: ('exact' | 'rebuilt' | 'partial')[];
-  /**
-   * Tokens of the whole prompt, a fact; None where nothing was reported.
-   */
-  reported: (number | null)[];
-  /**
-   * Of these read from the cache.
-   */
-  read: (number | null)[];
-  written: (number | null)[];
-  /**
-   * With reasoning.
-   */
-  output: (number | null)[];
-  /**
-   * In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum.
-   */
-  cost: (number | null)[];
-  /**
-   * The cost was not recorded, and so is an estimate.
-   */
-  listed: boolean[];
-}
-/**
- * How tokens are counted: unseen + factor x the estimator's tokens of the items.
- */
-export interface RulerView {
-  estimator: string;
-  unseen: number;
-  factor: number;
-  measured: boolean;
-  words: string;
-}
-/**
- * Prices per million tokens, in US dollars or in units of one uncached input token.
- */
-export interface PriceProfile {
-  input: number;
-  output: number;
-  read: number;
-  write: number;
-  name: string;
-  unit: 'USD' | 'units';
-  /**
-   * The list that the prices are from, with its date; empty where they were given.
-   */
-  source: string;
-  /**
-   * The costs that the session recorded are at these prices; else every amount at them is an estimate.
-   */
-  recorded: boolean;
-  /**
-   * Each request is at its own price, so that a cost that was recorded stands; else all are at these prices.
-   */
-  of_session: boolean;
-  /**
-   * A person gave this model's price: it goes before what a list says.
-   */
-  given: boolean;
-  /**
-   * A person gave prices, and none of them is that of a model of the session.
-   */
-  unused: boolean;
-  model_price?: Price;
-  /**
-   * The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly.
-   */
-  writes_hour: boolean;
-  /**
-   * Prices of the session's other models; a request is at the prices of its own.
-   */
-  others: PriceProfile[];
-  /**
-   * Models of the session whose price is not known: their requests are at these prices.
-   */
-  unknown: string[];
-}
-/**
- * A session as recorded, or as a policy would have shown it.
- */
-export interface TrackView {
-  /**
-   * Its name as ``policies.get`` reads it; ``recorded`` for the recording itself.
-   */
-  policy: string;
-  /**
-   * The first request that differs from the recording: what follows is an estimate.
-   */
-  facts_until?: number;
-  transitions: TransitionColumns;
-  /**
-   * By which rule, with which numbers: the end of a sentence.
-   */
-  words: string[];
-  /**
-   * Tokens of each request by the ruler, with what is not seen; scaled.
-   */
-  total: number[];
-  /**
-   * Of these in common with the request before, from the beginning on; scaled.
-   */
-  prefix: number[];
-  /**
-   * Of these what a cache held; scaled.
-   */
-  read: number[];
-  output: number[];
-  /**
-   * Of each request with its summaries, in the money of ``PriceProfile``; an estimate.
-   */
-  cost: number[];
-  /**
-   * The requests at which the rule acted.
-   */
-  fired: number[];
-  /**
-   * The first item that was sent before and is shown otherwise; -1 where a request only grew.
-   */
-  first_changed: number[];
-  /**
-   * The requests at which the cache is lost as in the recording, where nothing explains it.
-   */
-  taken: number[];
-  probe?: ProbeView;
-  figures?: PolicyFigures;
-  facts?: PolicyFigures;
-}
-/**
- * From ``request`` on ``item`` is shown in another state; in the order of requests.
- */
-export interface TransitionColumns {
-  item: number[];
-  request: number[];
-  state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
-  /**
-   * Of what is shown instead, by the ruler's estimator.
-   */
-  tokens: number[];
-  /**
-   * Places in ``TrackView.words``.
-   */
-  words: number[];
-}
-/**
- * The highest value of what a rule looked at, and its threshold.
- */
-export interface ProbeView {
-  request: number;
-  signal: string;
-  value: number;
-  threshold: number;
-  unit: string;
-}
-/**
- * One row of a comparison; tokens by the ruler, money by the price profile; None where a recording reports nothing.
- */
-export interface PolicyFigures {
-  name: string;
-  requests: number;
-  /**
-   * Sum of all requests' tokens.
-   */
-  input: number;
-  peak: number;
-  /**
-   * Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler.
-   */
-  over?: number;
-  /**
-   * Share of the input that was read from the cache.
-   */
-  cached: number;
-  /**
-   * Requests whose beginning changed while the cache was warm.
-   */
-  breaks: number;
-  /**
-   * Tokens that these breaks wrote again, beyond the new ones.
-   */
-  break_tokens: number;
-  /**
-   * Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice.
-   */
-  rewrite: number;
-  /**
-   * With the cache, without the calls for summaries.
-   */
-  cost: number;
-  /**
-   * What the calls for summaries cost.
-   */
-  summaries?: number;
-  /**
-   * What fetching again costs, of what was needed and gone.
-   */
-  repair?: number;
-  /**
-   * As if no provider cached anything.
-   */
-  cost_uncached: number;
-  repeated?: number;
-  retention?: number;
-  fired?: number;
-  /**
-   * The first request at which it acted.
-   */
-  first_fired?: number;
-  /**
-   * The highest value of its signal as a share of the threshold; None where it has none.
-   */
-  distance?: number;
-  /**
-   * How often the rule acted, or why it never did, with numbers.
-   */
-  verdict: string;
-  facts_until?: number;
-  /**
-   * It was recorded; else it is an estimate, also where the tokens were reported.
-   */
-  cost_is_fact: boolean;
-  /**
-   * Retention of each kind of names, as far as some were used.
-   */
-  retention_by_kind: {
-    [k: string]: number;
-  };
-}
-/**
- * How well the recording itself is reproduced by the replay that every track rests on.
- */
-export interface ProofView {
-  /**
-   * The first tells what is reproduced; the others why not all of it is.
-   */
-  sentences: string[];
-  /**
-   * Reproduced requests of those that can be compared, 0 to 1; None where none can.
-   */
-  share?: number;
-  /**
-   * Too little is reproduced, so that what rests on it is pale and marked.
-   */
-  is_doubtful: boolean;
-}
-/**
- * Something that was paid for without use.
- */
-export interface Waste {
-  /**
-   * In the profile's money.
-   */
-  cost: number;
-  sentence: string;
-  link: string;
-  request: number;
-  /**
-   * From reported usage; else an estimate.
-   */
-  is_fact: boolean;
-  /**
-   * What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported.
-   */
-  cost_is_fact: boolean;
-  /**
-   * What it is about, from 0; None for a whole request.
-   */
-  item?: number;
-}
-/**
- * All wastes of one kind together, also those that are not among the largest.
- */
-export interface WasteKind {
-  /**
-   * What they are, with their number.
-   */
-  words: string;
-  cost: number;
-  /**
-   * The cost was recorded of all of them, or is at recorded prices.
-   */
-  cost_is_fact: boolean;
-}
-/**
- * A session that a call of this one began.
- */
-export interface SubagentView {
-  session: string;
-  title: string;
-  /**
-   * The request of the parent whose answer began it; -1 where that is not known.
-   */
-  request: number;
-  requests: number;
-  tokens: number;
-  cost?: number;
-  cost_is_fact: boolean;
-}
-/**
- * A policy that a session can be replayed under.
- */
-export interface PolicyOption {
-  name: string;
-  /**
-   * What it does, in a sentence.
-   */
-  what: string;
-  source: string;
-  third_party: boolean;
-  /**
-   * At most three: the numbers that matter most.
-   */
-  sliders: SliderView[];
-}
-/**
- * One number of a policy, with the stops that are offered.
- */
-export interface SliderView {
-  name: string;
-  stops: number[];
-  default: number;
-}
-/**
- * A newer view, with what an older one has left out of its lists.
- */
-export interface ViewPatch {
-  after: number;
-  kept: {
-    [k: string]: number[];
-  };
-  view: TimelineView;
-}
-/**
- * A request as blocks.
- */
-export interface RequestText {
-  request: number;
-  policy: string;
-  /**
-   * As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it.
-   */
-  basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
-  /**
-   * The basis in a sentence.
-   */
-  note: string;
-  blocks: BlockView[];
-  first: number;
-  /**
-   * Blocks that match, of which these are a piece.
-   */
-  total: number;
-  tokens: number;
-}
-/**
- * How much of the window a request may take.
- */
+/** How much of the window a request may take. */
 export interface OverflowPolicy {
   rule: 'opencode-1.1' | 'opencode-1.18' | 'precheck' | 'estimate';
   auto: boolean;
@@ -3007,63 +1757,39 @@ export interface OverflowPolicy {
   reserve_share: boolean;
   measured: boolean;
 }
-/**
- * A person's own policy as it is recorded: to be read, and never run from a log.
- */
+/** A person's own policy as it is recorded: to be read, and never run from a log. */
 export interface OwnPolicy {
   name: string;
   source: string;
   text: string;
   sha256: string;
 }
-/**
- * One cell of a notebook, as the page holds it.
- */
+/** One cell of a notebook, as the page holds it. */
 export interface PageCell {
   id: string;
-  /**
-   * ``code``, ``markdown`` or ``raw``.
-   */
+  /** ``code``, ``markdown`` or ``raw``. */
   kind: string;
-  /**
-   * What the cell holds now; None for a hidden cell, and where the notebook is too large to be told whole.
-   */
+  /** What the cell holds now; None for a hidden cell, and where the notebook is too large to be told whole. */
   source?: string;
-  /**
-   * The execution count that stands beside the cell.
-   */
+  /** The execution count that stands beside the cell. */
   number?: number;
-  /**
-   * The cell has the tag ``agent-hidden``: only its id is here.
-   */
+  /** The cell has the tag ``agent-hidden``: only its id is here. */
   hidden: boolean;
-  /**
-   * Its outputs as in a notebook file, cut to what was requested.
-   */
+  /** Its outputs as in a notebook file, cut to what was requested. */
   outputs: {
     [k: string]: unknown;
   }[];
-  /**
-   * Outputs that the page did not send, for their number or their size.
-   */
+  /** Outputs that the page did not send, for their number or their size. */
   dropped: number;
 }
-/**
- * One notebook that is open in a page.
- */
+/** One notebook that is open in a page. */
 export interface PageNotebook {
-  /**
-   * Where the page's server knows the file.
-   */
+  /** Where the page's server knows the file. */
   path: string;
   cells: PageCell[];
-  /**
-   * Ids of cells that were deleted since a cell ran.
-   */
+  /** Ids of cells that were deleted since a cell ran. */
   deleted: string[];
-  /**
-   * The page's tab is in front; of two pages with one notebook this one is believed.
-   */
+  /** The page's tab is in front; of two pages with one notebook this one is believed. */
   visible: boolean;
 }
 /**
@@ -3078,63 +1804,43 @@ export interface PartDelta {
   field: string;
   delta: string;
 }
-/**
- * A part was removed by a person.
- */
+/** A part was removed by a person. */
 export interface PartRemoved {
   type: 'message.part.removed';
   message_id: string;
   part_id: string;
 }
-/**
- * A part appeared or changed; the whole part.
- */
+/** A part appeared or changed; the whole part. */
 export interface PartUpdated {
   type: 'message.part.updated';
   part: Part;
 }
-/**
- * A tool call waits for a person.
- */
+/** A tool call waits for a person. */
 export interface PermissionAsked {
   type: 'permission.asked';
   ask: Ask;
 }
-/**
- * A permission ask was answered.
- */
+/** A permission ask was answered. */
 export interface PermissionReplied {
   type: 'permission.replied';
   ask_id: string;
   reply: Reply;
 }
-/**
- * A person's answer to an ask.
- */
+/** A person's answer to an ask. */
 export interface Reply {
   answer: 'once' | 'always' | 'reject';
-  /**
-   * Text for the model; a rejection with feedback does not end the turn.
-   */
+  /** Text for the model; a rejection with feedback does not end the turn. */
   feedback?: string;
-  /**
-   * How far an "always" reaches; None means the session.
-   */
+  /** How far an "always" reaches; None means the session. */
   scope?: 'session' | 'project';
-  /**
-   * Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule.
-   */
+  /** Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule. */
   by: string;
 }
-/**
- * A question is open; a page that receives this watches again, at once.
- */
+/** A question is open; a page that receives this watches again, at once. */
 export interface PingNotice {
   kind: 'ping';
 }
-/**
- * The context policy of a session, as data.
- */
+/** The context policy of a session, as data. */
 export interface Policy {
   name: string;
   version: number;
@@ -3154,9 +1860,7 @@ export interface Policy {
   reminders: ReminderPolicy;
   environment: 'palimpsest' | 'opencode-1.1' | 'opencode-1.18';
 }
-/**
- * When one tool output is shortened, and to what.
- */
+/** When one tool output is shortened, and to what. */
 export interface TruncatePolicy {
   max_lines: number;
   max_bytes: number;
@@ -3167,9 +1871,7 @@ export interface TruncatePolicy {
   recall: boolean;
   task: boolean;
 }
-/**
- * When old tool outputs are cleared from later requests, and which.
- */
+/** When old tool outputs are cleared from later requests, and which. */
 export interface PrunePolicy {
   rule: 'none' | 'opencode' | 'cache-ttl' | 'batch';
   protect_turns: number;
@@ -3197,17 +1899,13 @@ export interface PrunePolicy {
   media: 'spared' | 'removed';
   wide_chars: boolean;
 }
-/**
- * What is made of neutral messages for one model, before they are written in its words.
- */
+/** What is made of neutral messages for one model, before they are written in its words. */
 export interface TransformPolicy {
   rule: 'writer' | 'opencode';
   unsupported: string;
   empty_image: string;
 }
-/**
- * What is tried after a request did not fit, and how often in one turn.
- */
+/** What is tried after a request did not fit, and how often in one turn. */
 export interface RecoveryPolicy {
   compactions: number;
   truncations: number;
@@ -3227,9 +1925,7 @@ export interface RecoveryPolicy {
   snapshot: 'whole' | 'continuable';
   turn_seconds?: number;
 }
-/**
- * What the engine says beside the words of a person, and when.
- */
+/** What the engine says beside the words of a person, and when. */
 export interface ReminderPolicy {
   steered: 'plain' | 'once' | 'until-answered';
   before: string;
@@ -3239,9 +1935,7 @@ export interface ReminderPolicy {
   real_call: boolean;
   mode: 'note' | 'newest';
 }
-/**
- * A policy as a person chose it: a preset, and the numbers that differ from it.
- */
+/** A policy as a person chose it: a preset, and the numbers that differ from it. */
 export interface PolicyChoice {
   base: string;
   changes: {
@@ -3249,8 +1943,66 @@ export interface PolicyChoice {
   };
 }
 /**
- * Say what would go along with a prompt that is being typed; nothing is sent.
+ * One row of a comparison; tokens by the ruler, money by the price profile; None where a recording reports nothing.
  */
+export interface PolicyFigures {
+  name: string;
+  requests: number;
+  /** Sum of all requests' tokens. */
+  input: number;
+  peak: number;
+  /** Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler. */
+  over?: number;
+  /** Share of the input that was read from the cache. */
+  cached: number;
+  /** Requests whose beginning changed while the cache was warm. */
+  breaks: number;
+  /** Tokens that these breaks wrote again, beyond the new ones. */
+  break_tokens: number;
+  /** Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice. */
+  rewrite: number;
+  /** With the cache, without the calls for summaries. */
+  cost: number;
+  /** What the calls for summaries cost. */
+  summaries?: number;
+  /** What fetching again costs, of what was needed and gone. */
+  repair?: number;
+  /** As if no provider cached anything. */
+  cost_uncached: number;
+  repeated?: number;
+  retention?: number;
+  fired?: number;
+  /** The first request at which it acted. */
+  first_fired?: number;
+  /** The highest value of its signal as a share of the threshold; None where it has none. */
+  distance?: number;
+  /** How often the rule acted, or why it never did, with numbers. */
+  verdict: string;
+  facts_until?: number;
+  /** It was recorded; else it is an estimate, also where the tokens were reported. */
+  cost_is_fact: boolean;
+  /** Retention of each kind of names, as far as some were used. */
+  retention_by_kind: {
+    [k: string]: number;
+  };
+}
+/** A policy that a session can be replayed under. */
+export interface PolicyOption {
+  name: string;
+  /** What it does, in a sentence. */
+  what: string;
+  source: string;
+  third_party: boolean;
+  /** At most three: the numbers that matter most. */
+  sliders: SliderView[];
+}
+/** One number of a policy, with the stops that are offered. */
+export interface SliderView {
+  name: string;
+  stops: number[];
+  default: number;
+}
+/** Say what would go along with a prompt that is being typed; nothing is sent. */
 export interface PreviewMentions {
   id: string;
   type: 'mention-preview';
@@ -3258,13 +2010,49 @@ export interface PreviewMentions {
   agent?: string;
   text: string;
 }
-/**
- * Send a prompt; while a turn runs it waits behind it.
- */
+/** What would go along with each mention of a prompt. */
+export interface PreviewedMentions {
+  previews: MentionPreview[];
+}
+/** Prices per million tokens, in US dollars or in units of one uncached input token. */
+export interface PriceProfile {
+  input: number;
+  output: number;
+  read: number;
+  write: number;
+  name: string;
+  unit: 'USD' | 'units';
+  /** The list that the prices are from, with its date; empty where they were given. */
+  source: string;
+  /** The costs that the session recorded are at these prices; else every amount at them is an estimate. */
+  recorded: boolean;
+  /** Each request is at its own price, so that a cost that was recorded stands; else all are at these prices. */
+  of_session: boolean;
+  /** A person gave this model's price: it goes before what a list says. */
+  given: boolean;
+  /** A person gave prices, and none of them is that of a model of the session. */
+  unused: boolean;
+  model_price?: Price;
+  /** The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly. */
+  writes_hour: boolean;
+  /** Prices of the session's other models; a request is at the prices of its own. */
+  others: PriceProfile[];
+  /** Models of the session whose price is not known: their requests are at these prices. */
+  unknown: string[];
+}
+/** The highest value of what a rule looked at, and its threshold. */
+export interface ProbeView {
+  request: number;
+  signal: string;
+  value: number;
+  threshold: number;
+  unit: string;
+}
+/** Send a prompt; while a turn runs it waits behind it. */
 export interface Prompt {
   id: string;
-  text: string;
   session?: string;
+  text: string;
   model?: string;
   variant?: string;
   agent?: string;
@@ -3278,59 +2066,52 @@ export interface Prompt {
   files: Attachment[];
   type: 'prompt';
 }
-/**
- * A prompt was accepted into the inbox.
- */
+/** A prompt was accepted into the inbox. */
 export interface PromptAdmitted {
   type: 'prompt.admitted';
   prompt_id: string;
   text: string;
   delivery: 'steer' | 'queue';
   origin?: Origin;
-  /**
-   * What came with the prompt: model, variant, agent, system, tools, files, max_steps.
-   */
+  /** What came with the prompt: model, variant, agent, system, tools, files, max_steps. */
   options: {
     [k: string]: unknown;
   };
 }
-/**
- * A prompt left the inbox and became a message, or was withdrawn.
- */
+/** A prompt left the inbox and became a message, or was withdrawn. */
 export interface PromptDelivered {
   type: 'prompt.delivered';
   prompt_id: string;
-  /**
-   * None when the prompt was withdrawn before it was delivered.
-   */
+  /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
 }
-/**
- * The model's question ended without an answer.
- */
+/** How well the recording itself is reproduced by the replay that every track rests on. */
+export interface ProofView {
+  /** The first tells what is reproduced; the others why not all of it is. */
+  sentences: string[];
+  /** Reproduced requests of those that can be compared, 0 to 1; None where none can. */
+  share?: number;
+  /** Too little is reproduced, so that what rests on it is pale and marked. */
+  is_doubtful: boolean;
+}
+/** The model's question ended without an answer. */
 export interface QuestionRejected {
   type: 'question.rejected';
   question_id: string;
-  /**
-   * Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``.
-   */
+  /** Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``. */
   by: string;
 }
-/**
- * The user answered the model's question.
- */
+/** The user answered the model's question. */
 export interface QuestionReplied {
   type: 'question.replied';
   question_id: string;
   answers: string[][];
 }
-/**
- * Send a prompt that waits until the turn that runs has ended.
- */
+/** Send a prompt that waits until the turn that runs has ended. */
 export interface Queue {
   id: string;
-  text: string;
   session?: string;
+  text: string;
   model?: string;
   variant?: string;
   agent?: string;
@@ -3344,48 +2125,39 @@ export interface Queue {
   files: Attachment[];
   type: 'queue';
 }
-/**
- * Journal records, as they were written in one tick, or again after ``resync``.
- */
+/** Journal records, as they were written in one tick, or again after ``resync``. */
 export interface RecordsNotice {
   kind: 'records';
   session: string;
   records: {
     [k: string]: unknown;
   }[];
-  /**
-   * Id of the resync command that this answers.
-   */
+  /** Id of the resync command that this answers. */
   resync?: string;
-  /**
-   * In such an answer: the number of the record directly before the first of these.
-   */
+  /** In such an answer: the number of the record directly before the first of these. */
   after?: number;
-  /**
-   * The last notice of that answer.
-   */
+  /** The last notice of that answer. */
   last: boolean;
 }
-/**
- * Build the outputs of a turn's cell again, where the notebook no longer has them.
- */
+/** Build the outputs of a turn's cell again, where the notebook no longer has them. */
 export interface RecreateOutputs {
   id: string;
   type: 'recreate-outputs';
   session: string;
   turn: string;
 }
-/**
- * Let a held request go; it is decided anew and sent.
- */
+/** The outputs of a turn's cell, as a notebook saves them. */
+export interface RecreatedOutputs {
+  outputs: {
+    [k: string]: unknown;
+  }[];
+}
+/** Let a held request go; it is decided anew and sent. */
 export interface ReleaseRequest {
   id: string;
-  type: 'release';
   session?: string;
-  /**
-   * The id of the held request.
-   */
   hold: string;
+  type: 'release';
 }
 /**
  * Note that the notebook was renamed, and move its sessions to the new name.
@@ -3399,9 +2171,52 @@ export interface RenameNotebook {
   was: string;
   notebook: string;
 }
-/**
- * Send everything after a sequence number again, or the whole session when ``after`` is None.
- */
+/** The requests of a session, in order. */
+export interface RequestColumns {
+  id: string[];
+  turn: number[];
+  /** How many items existed when it was sent: it could show those numbered below. */
+  items: number[];
+  /** Milliseconds since 1970. */
+  started: (number | null)[];
+  ended: (number | null)[];
+  /** Places in ``TimelineView.models``; -1 where none is recorded. */
+  model: number[];
+  effort: string[];
+  /** The limit as recorded; 0 where none is. */
+  window: number[];
+  reserve: number[];
+  status: ('ok' | 'aborted' | 'refused')[];
+  seen: ('exact' | 'rebuilt' | 'partial')[];
+  /** Tokens of the whole prompt, a fact; None where nothing was reported. */
+  reported: (number | null)[];
+  /** Of these read from the cache. */
+  read: (number | null)[];
+  written: (number | null)[];
+  /** With reasoning. */
+  output: (number | null)[];
+  /**
+   * In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum.
+   */
+  cost: (number | null)[];
+  /** The cost was not recorded, and so is an estimate. */
+  listed: boolean[];
+}
+/** A request as blocks. */
+export interface RequestText {
+  request: number;
+  policy: string;
+  /** As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it. */
+  basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
+  /** The basis in a sentence. */
+  note: string;
+  blocks: BlockView[];
+  first: number;
+  /** Blocks that match, of which these are a piece. */
+  total: number;
+  tokens: number;
+}
+/** Send everything after a sequence number again, or the whole session when ``after`` is None. */
 export interface Resync {
   id: string;
   type: 'resync';
@@ -3409,71 +2224,92 @@ export interface Resync {
   after?: number;
   client: string;
 }
-/**
- * Change a session's title.
- */
+/** Change a session's title. */
 export interface Retitle {
   id: string;
   type: 'title';
-  session: string;
-  title: string;
+  session?: string;
+  /** None only tells what it is called. */
+  title?: string;
 }
-/**
- * Send the newest turn's request again, because it failed.
- */
+/** Send the newest turn's request again, because it failed. */
 export interface Retry {
   id: string;
-  type: 'retry';
   session?: string;
+  type: 'retry';
 }
-/**
- * Revert a message and what follows, undo that, make it final, or only preview it.
- */
+/** Revert a message and what follows, undo that, make it final, or only preview it. */
 export interface Revert {
   id: string;
   type: 'revert';
   session?: string;
   action: 'preview' | 'revert' | 'unrevert' | 'cleanup' | 'diff';
-  /**
-   * The id of a message or part; none means the newest prompt, and for ``diff`` the whole session.
-   */
+  /** The id of a message or part; none means the newest prompt, and for ``diff`` the whole session. */
   target: string;
-  /**
-   * Files to overwrite although they were changed outside the session.
-   */
+  /** Files to overwrite although they were changed outside the session. */
   overwrite: string[];
+  /** ``overwrite`` names files that must be in a conflict; none, or ``all``, are all that are. */
+  in_conflict: boolean;
 }
-/**
- * A compaction was completed.
- */
+/** What a revert did, or would do. */
+export interface RevertAnswer {
+  revert?: RevertPreview;
+  /** The changes in files. */
+  diffs?: FileDiff[];
+}
+/** What a revert, or its undoing, would do, or did. */
+export interface RevertPreview {
+  message_id: string;
+  part_id?: string;
+  messages: RevertedMessage[];
+  files: RevertedFile[];
+  problem?: string;
+  done: boolean;
+}
+/** A message that a revert hides. */
+export interface RevertedMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  excerpt: string;
+}
+/** What a revert does, or did, with one file. */
+export interface RevertedFile {
+  file: string;
+  action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
+  reason?: string;
+  diff?: FileDiff;
+}
+/** How tokens are counted: unseen + factor x the estimator's tokens of the items. */
+export interface RulerView {
+  estimator: string;
+  unseen: number;
+  factor: number;
+  measured: boolean;
+  words: string;
+}
+/** The session that was opened or begun, or whose turn ended. */
+export interface SessionAnswer {
+  session: SessionHead;
+}
+/** A compaction was completed. */
 export interface SessionCompacted {
   type: 'session.compacted';
   message_id: string;
 }
-/**
- * A session began.
- */
+/** A session began. */
 export interface SessionCreated {
   type: 'session.created';
   session: SessionInfo;
 }
-/**
- * One agent conversation belonging to one notebook.
- */
+/** One agent conversation belonging to one notebook. */
 export interface SessionInfo {
   id: string;
   project_id: string;
-  /**
-   * Working directory when the session was created.
-   */
+  /** Working directory when the session was created. */
   directory: string;
-  /**
-   * The notebook's path relative to the kernel's start directory; None for a console.
-   */
+  /** The notebook's path relative to the kernel's start directory; None for a console. */
   notebook?: string;
-  /**
-   * The session whose ``task`` call started this one.
-   */
+  /** The session whose ``task`` call started this one. */
   parent_id?: string;
   forked_from?: ForkedFrom;
   title: string;
@@ -3484,27 +2320,17 @@ export interface SessionInfo {
   policy?: Policy;
   policy_choice?: PolicyChoice;
   own_policy?: OwnPolicy;
-  /**
-   * Rules of "always" replies, as the log claims them; the effective ones are kept outside the project.
-   */
+  /** Rules of "always" replies, as the log claims them; the effective ones are kept outside the project. */
   permission: Rule[];
-  /**
-   * Rule sets of the sessions or callers that began this one: what one of them denies is denied here.
-   */
+  /** Rule sets of the sessions or callers that began this one: what one of them denies is denied here. */
   limits: Rule[][];
-  /**
-   * How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last.
-   */
+  /** How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last. */
   mode?: string;
-  /**
-   * It was chosen for this session; else it is the configured one.
-   */
+  /** It was chosen for this session; else it is the configured one. */
   mode_own?: boolean;
   cost?: number;
   tokens: Usage;
-  /**
-   * Requests whose price is unknown; ``cost`` leaves them out.
-   */
+  /** Requests whose price is unknown; ``cost`` leaves them out. */
   unpriced?: number;
   below?: Spent;
   budget?: Budget;
@@ -3525,62 +2351,44 @@ export interface SessionInfo {
   metadata?: {
     [k: string]: unknown;
   };
-  /**
-   * Models whose small window the user was warned of in this session.
-   */
+  /** Models whose small window the user was warned of in this session. */
   warned_of: string[];
 }
-/**
- * Moments of a session, in milliseconds since 1970.
- */
+/** Moments of a session, in milliseconds since 1970. */
 export interface SessionTime {
   created: number;
   updated: number;
   compacting?: number;
   archived?: number;
 }
-/**
- * What was spent on requests.
- */
+/** What was spent on requests. */
 export interface Spent {
-  /**
-   * US dollars of the requests whose price is known; None when there was none.
-   */
+  /** US dollars of the requests whose price is known; None when there was none. */
   cost?: number;
   tokens: Usage;
-  /**
-   * Requests whose price is unknown; ``cost`` leaves them out.
-   */
+  /** Requests whose price is unknown; ``cost`` leaves them out. */
   unpriced: number;
 }
-/**
- * A person deleted the session.
- */
+/** A person deleted the session. */
 export interface SessionDeleted {
   type: 'session.deleted';
   session_id: string;
   session?: SessionInfo;
 }
-/**
- * The files that the session changed.
- */
+/** The files that the session changed. */
 export interface SessionDiff {
   type: 'session.diff';
   diff: {
     [k: string]: unknown;
   }[];
 }
-/**
- * A failure that the user is shown: of an answer that ends with an error, or outside of any answer.
- */
+/** A failure that the user is shown: of an answer that ends with an error, or outside of any answer. */
 export interface SessionError {
   type: 'session.error';
   error: ErrorValue;
   message_id?: string;
 }
-/**
- * The present state of a session, in numbered pieces; a piece may arrive more than once.
- */
+/** The present state of a session, in numbered pieces; a piece may arrive more than once. */
 export interface SessionStateNotice {
   kind: 'session-state';
   session: string;
@@ -3591,134 +2399,101 @@ export interface SessionStateNotice {
   todos: Todo[];
   inbox: PromptAdmitted[];
   info?: SessionInfo;
-  /**
-   * The answers to permission questions, by the id of the tool call that asked.
-   */
+  /** The answers to permission questions, by the id of the tool call that asked. */
   replies: {
     [k: string]: Reply;
   };
-  /**
-   * What was reduced in the context; it comes with the last piece.
-   */
+  /** What was reduced in the context; it comes with the last piece. */
   decisions: Decision[];
   context_fill?: ContextFill;
-  /**
-   * The number of this piece, from 0.
-   */
+  /** The number of this piece, from 0. */
   piece?: number;
-  /**
-   * How many pieces there are; the session is complete when all of them came.
-   */
+  /** How many pieces there are; the session is complete when all of them came. */
   pieces?: number;
   last: boolean;
 }
-/**
- * One line of the session's todo list.
- */
+/** One line of the session's todo list. */
 export interface Todo {
   content: string;
   status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
   priority: 'high' | 'medium' | 'low';
 }
-/**
- * The runner's status changed.
- */
+/** The runner's status changed. */
 export interface SessionStatus {
   type: 'session.status';
   status: Status;
 }
-/**
- * The session's own record changed.
- */
+/** The session's own record changed. */
 export interface SessionUpdated {
   type: 'session.updated';
   session: SessionInfo;
 }
-/**
- * Limit what this session may spend in all; without ``usd`` and ``tokens`` the limit is removed.
- */
+/** Limit what this session may spend in all; without ``usd`` and ``tokens`` the limit is removed. */
 export interface SetBudget {
   id: string;
-  type: 'budget';
   session?: string;
+  type: 'budget';
   usd?: number;
   tokens?: number;
+  /** Only tell the limit. */
+  tell: boolean;
 }
-/**
- * Choose how freely the agent works in this session, from the next call on.
- */
+/** Choose how freely the agent works in this session, from the next call on. */
 export interface SetMode {
   id: string;
-  type: 'mode';
   session?: string;
-  /**
-   * ask, plan, accept-edits or bypass; ``default`` takes the configured one.
-   */
-  mode: string;
+  type: 'mode';
+  /** ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only tells it. */
+  mode?: string;
 }
-/**
- * Hold each request of this session until a person lets it go, or do so no more.
- */
+/** Hold each request of this session until a person lets it go, or do so no more. */
 export interface SetStepMode {
   id: string;
   type: 'step';
   session?: string;
-  on: boolean;
+  /** None only tells it. */
+  on?: boolean;
 }
-/**
- * Write a page of the session that can be given to others, or write it anew.
- */
+/** Write a page of the session that can be given to others, or write it anew. */
 export interface Share {
   id: string;
-  type: 'share';
   session?: string;
+  type: 'share';
 }
-/**
- * Draw what fills the model's context window, and what was removed from it.
- */
+/** Draw what fills the model's context window, and what was removed from it. */
 export interface ShowContext {
   id: string;
   type: 'context';
   session?: string;
+  /** ``at 3`` for request 3, ``changed 3 8`` for two compared, ``why 5 8`` for why item 5 is in request 8 or not. */
+  question: string;
 }
-/**
- * Show an image of the session that its log keeps as a blob.
- */
+/** Show an image of the session that its log keeps as a blob. */
 export interface ShowImage {
   id: string;
   type: 'image';
   session?: string;
-  /**
-   * The URL of the attachment: ``blob:`` and a hash.
-   */
+  /** The URL of the attachment: ``blob:`` and a hash. */
   url: string;
 }
-/**
- * Measure the project's folder, and list the sessions that may be deleted, or delete them first.
- */
+/** Measure the project's folder, and list the sessions that may be deleted, or delete them first. */
 export interface ShowStorage {
   id: string;
   type: 'storage';
-  /**
-   * Age in days from which an unused session may be deleted; None takes the configured number.
-   */
+  /** Age in days from which an unused session may be deleted; None takes the configured number. */
   days?: number;
-  /**
-   * Largest size of the folder: bytes, or text such as ``2GB``.
-   */
+  /** Largest size of the folder: bytes, or text such as ``2GB``. */
   max_size?: number | string;
-  /**
-   * Delete the sessions that may be deleted, for good.
-   */
+  /** Delete the sessions that may be deleted, for good. */
   delete: boolean;
+  /** A cell shows what may be deleted, instead of what there is. */
+  prune: boolean;
 }
-/**
- * Send a prompt into the turn that runs, before its next request.
- */
+/** Send a prompt into the turn that runs, before its next request. */
 export interface Steer {
   id: string;
-  text: string;
   session?: string;
+  text: string;
   model?: string;
   variant?: string;
   agent?: string;
@@ -3732,113 +2507,223 @@ export interface Steer {
   files: Attachment[];
   type: 'steer';
 }
-/**
- * Everything needed to rebuild one model request from the log.
- */
+/** Everything needed to rebuild one model request from the log. */
 export interface StepRequest {
-  /**
-   * ``req_...``
-   */
+  /** ``req_...`` */
   id: string;
   purpose: 'step' | 'title' | 'turn-summary' | 'compaction' | 'subagent';
-  /**
-   * The assistant message that this request fills.
-   */
+  /** The assistant message that this request fills. */
   message_id?: string;
-  /**
-   * The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last.
-   */
+  /** The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last. */
   turns: string[];
   model: ModelInfo;
-  /**
-   * As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.
-   */
+  /** As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice. */
   parameters: {
     [k: string]: unknown;
   };
   policy?: Policy;
   policy_blob?: BlobRef;
-  /**
-   * Version of the projection code.
-   */
+  /** Version of the projection code. */
   projection: number;
   facts: Facts;
   system: BlobRef;
   tools: BlobRef;
-  /**
-   * The first n items equal those of the request before.
-   */
+  /** The first n items equal those of the request before. */
   same: number;
-  /**
-   * The items after those.
-   */
+  /** The items after those. */
   items: ContextItem[];
-  /**
-   * Positions of the messages that carry a cache mark.
-   */
+  /** Positions of the messages that carry a cache mark. */
   marks: number[];
-  /**
-   * Hash over the hashes of all provider messages.
-   */
+  /** Hash over the hashes of all provider messages. */
   sha256: string;
-  /**
-   * Estimated tokens of the whole request.
-   */
+  /** Estimated tokens of the whole request. */
   tokens: number;
-  /**
-   * The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output.
-   */
+  /** The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output. */
   kinds: {
     [k: string]: number;
   };
   opaque?: BlobRef;
-  /**
-   * The rule of that hook.
-   */
+  /** The rule of that hook. */
   opaque_by?: string;
 }
-/**
- * A model request is about to be sent.
- */
+/** A model request is about to be sent. */
 export interface StepRequested {
   type: 'step.requested';
   request: StepRequest;
 }
-/**
- * Stop an import that runs; what was read stays, and importing the same again goes on from there.
- */
+/** Stop an import that runs; what was read stays, and importing the same again goes on from there. */
 export interface StopImport {
   id: string;
   type: 'stop-import';
-  /**
-   * The id of the command that began it.
-   */
+  /** The id of the command that began it. */
   import_id: string;
 }
-/**
- * Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece.
- */
+/** The disk usage of the project's folder, in bytes, and what of it may be deleted. */
+export interface StorageReport {
+  total: number;
+  logs: number;
+  blobs: number;
+  snapshots: number;
+  share: number;
+  other: number;
+  sessions: StorageRow[];
+  /** Sessions over the limits of age and size that may be deleted. */
+  due: StorageRow[];
+  /** Sessions over the limits that are never deleted. */
+  spared: StorageRow[];
+  /** Bytes of texts that no session needs any more, and that may be deleted. */
+  unneeded: number;
+  /** The sessions that were deleted; None when deleting was not requested. */
+  gone?: StorageRow[];
+}
+/** The disk usage of a session, with the sessions that it began. */
+export interface StorageRow {
+  id: string;
+  title: string;
+  bytes: number;
+  updated: number;
+  /** How many sessions are deleted together. */
+  with_children: number;
+  /** Why it is never deleted. */
+  why?: string;
+}
+/** A session that a call of this one began. */
+export interface SubagentView {
+  session: string;
+  title: string;
+  /** The request of the parent whose answer began it; -1 where that is not known. */
+  request: number;
+  requests: number;
+  tokens: number;
+  cost?: number;
+  cost_is_fact: boolean;
+}
+/** Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece. */
 export interface TellCells {
   id: string;
   type: 'cells';
   client: string;
   request: string;
-  /**
-   * Cells of one notebook may be in several pieces, in order.
-   */
+  /** Cells of one notebook may be in several pieces, in order. */
   notebooks: PageNotebook[];
   last: boolean;
 }
-/**
- * The todo list was replaced.
- */
+/** Everything an inspector shows of a session besides texts. */
+export interface TimelineView {
+  version: number;
+  session: string;
+  title: string;
+  /** The agent that recorded it: ``palimpsest``, or the name of a format. */
+  origin: string;
+  /** A session that can be written: its items can be pinned, left out and restored. */
+  own: boolean;
+  parent?: string;
+  /** The journal's last record that it shows; a live view asks for what came after. */
+  seq: number;
+  /** Views of one epoch are measured alike, so that one goes on from another; empty in a file. */
+  epoch: string;
+  kinds: string[];
+  models: string[];
+  /** The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known. */
+  listed_limits: number[];
+  /** From where these limits are. */
+  limit_words: string;
+  items: ItemColumns;
+  requests: RequestColumns;
+  ruler: RulerView;
+  price: PriceProfile;
+  recorded: TrackView;
+  proof?: ProofView;
+  events: EventView[];
+  breaks: BreakView[];
+  break_notes: string[];
+  wastes: Waste[];
+  waste_kinds: WasteKind[];
+  /** Of each request the items that hold a name which its answer used, ascending. */
+  used: number[][];
+  subagents: SubagentView[];
+  /** Sentences with numbers about the whole session. */
+  totals: string[];
+  /** What the recording lacks, a sentence each. */
+  gaps: string[];
+  coming: ComingColumns;
+  policies: PolicyOption[];
+}
+/** A session as recorded, or as a policy would have shown it. */
+export interface TrackView {
+  /** Its name as ``policies.get`` reads it; ``recorded`` for the recording itself. */
+  policy: string;
+  /** The first request that differs from the recording: what follows is an estimate. */
+  facts_until?: number;
+  transitions: TransitionColumns;
+  /** By which rule, with which numbers: the end of a sentence. */
+  words: string[];
+  /** Tokens of each request by the ruler, with what is not seen; scaled. */
+  total: number[];
+  /** Of these in common with the request before, from the beginning on; scaled. */
+  prefix: number[];
+  /** Of these what a cache held; scaled. */
+  read: number[];
+  output: number[];
+  /** Of each request with its summaries, in the money of ``PriceProfile``; an estimate. */
+  cost: number[];
+  /** The requests at which the rule acted. */
+  fired: number[];
+  /** The first item that was sent before and is shown otherwise; -1 where a request only grew. */
+  first_changed: number[];
+  /** The requests at which the cache is lost as in the recording, where nothing explains it. */
+  taken: number[];
+  probe?: ProbeView;
+  figures?: PolicyFigures;
+  facts?: PolicyFigures;
+}
+/** From ``request`` on ``item`` is shown in another state; in the order of requests. */
+export interface TransitionColumns {
+  item: number[];
+  request: number[];
+  state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
+  /** Of what is shown instead, by the ruler's estimator. */
+  tokens: number[];
+  /** Places in ``TrackView.words``. */
+  words: number[];
+}
+/** Something that was paid for without use. */
+export interface Waste {
+  /** In the profile's money. */
+  cost: number;
+  sentence: string;
+  link: string;
+  request: number;
+  /** From reported usage; else an estimate. */
+  is_fact: boolean;
+  /** What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported. */
+  cost_is_fact: boolean;
+  /** What it is about, from 0; None for a whole request. */
+  item?: number;
+}
+/** All wastes of one kind together, also those that are not among the largest. */
+export interface WasteKind {
+  /** What they are, with their number. */
+  words: string;
+  cost: number;
+  /** The cost was recorded of all of them, or is at recorded prices. */
+  cost_is_fact: boolean;
+}
+/** The todo list was replaced. */
 export interface TodoUpdated {
   type: 'todo.updated';
   todos: Todo[];
 }
-/**
- * A track that was computed beforehand, for a view without a kernel.
- */
+/** A tool as it is offered to the model. */
+export interface ToolSpec {
+  name: string;
+  description: string;
+  /** JSON schema of the input object. */
+  parameters: {
+    [k: string]: unknown;
+  };
+}
+/** A track that was computed beforehand, for a view without a kernel. */
 export interface TrackStop {
   policy: string;
   numbers: {
@@ -3846,89 +2731,115 @@ export interface TrackStop {
   };
   track: TrackView;
 }
-/**
- * Trust what this project's files say about permissions, or withdraw that trust.
- */
+/** Trust what this project's files say about permissions, or withdraw that trust. */
 export interface TrustProject {
   id: string;
   type: 'trust';
   trusted: boolean;
 }
-/**
- * Delete the session's page.
- */
+/** Delete the session's page. */
 export interface Unshare {
   id: string;
   type: 'unshare';
   session?: string;
 }
-/**
- * Send this page no more records.
- */
+/** Send this page no more records. */
 export interface Unwatch {
   id: string;
   type: 'unwatch';
   client: string;
   session?: string;
 }
-/**
- * Use the summary that was put aside, in place of a newer one or of the held request for one.
- */
+/** Use the summary that was put aside, in place of a newer one or of the held request for one. */
 export interface UseOlderSummary {
   id: string;
-  type: 'older-summary';
   session?: string;
-  /**
-   * The id of the held request.
-   */
   hold: string;
+  type: 'older-summary';
 }
-/**
- * Choose the context policy, from the next request on.
- */
+/** Choose the context policy, from the next request on. */
 export interface UsePolicy {
   id: string;
   type: 'policy';
   session?: string;
-  /**
-   * A held request whose own session is meant, such as a subagent's.
-   */
+  /** A held request whose own session is meant, such as a subagent's. */
   hold?: string;
-  /**
-   * The name of a preset, ``name=value`` for one number, or ``default``.
-   *
-   * @minItems 1
-   */
-  words: [string, ...string[]];
+  /** The name of a preset, ``name=value`` for one number, or ``default``; without any it is only shown. */
+  words: string[];
 }
-/**
- * Send this page the session's records for the next 20 seconds.
- */
+/** The answer to one question: one of its fields is set, or ``error``. */
+export interface ViewAnswer {
+  view?: TimelineView;
+  patch?: ViewPatch;
+  track?: TrackView;
+  item?: ItemText;
+  request?: RequestText;
+  compaction?: CompactionText;
+  /** Nothing came after the view that the asker has. */
+  unchanged: boolean;
+  /** How long the answer took in the kernel. */
+  milliseconds: number;
+  /** One sentence that says what to do. */
+  error: string;
+}
+/** A newer view, with what an older one has left out of its lists. */
+export interface ViewPatch {
+  after: number;
+  kept: {
+    [k: string]: number[];
+  };
+  view: TimelineView;
+}
+/** Send this page the session's records for the next 20 seconds. */
 export interface Watch {
   id: string;
   type: 'watch';
   client: string;
-  /**
-   * None means every session of this kernel.
-   */
+  /** None means every session of this kernel. */
   session?: string;
-  /**
-   * This page answers a ping by watching again.
-   */
+  /** This page answers a ping by watching again. */
   pings: boolean;
-  /**
-   * This page shows notebooks of the kernel, and answers what their cells hold.
-   */
+  /** This page shows notebooks of the kernel, and answers what their cells hold. */
   cells: boolean;
 }
-/**
- * Withdraw a waiting prompt.
- */
+/** Withdraw a waiting prompt; without an id the newest, or all of them. */
 export interface Withdraw {
   id: string;
   type: 'withdraw';
   session?: string;
-  prompt_id: string;
+  prompt_id?: string;
+  which: 'newest' | 'all';
+}
+/** What operations answer, by their types; all others answer `Done`. */
+export interface Answers {
+  config: ListedSettings;
+  sessions: ListedSessions;
+  children: ListedSessions;
+  open: SessionAnswer;
+  new: SessionAnswer;
+  fork: SessionAnswer;
+  branches: ListedBranches;
+  prompt: SessionAnswer;
+  queue: SessionAnswer;
+  steer: SessionAnswer;
+  loop: SessionAnswer;
+  retry: SessionAnswer;
+  compact: SessionAnswer;
+  context: DrawnText;
+  revert: RevertAnswer;
+  approvals: ListedApprovals;
+  choices: Choices;
+  extensions: Extensions;
+  storage: StorageReport;
+  share: ExportedFile;
+  export: ExportedFile;
+  import: ImportedSessions;
+  image: Image;
+  close: DrawnText;
+  'recreate-outputs': RecreatedOutputs;
+  mentions: MentionList;
+  'mention-preview': PreviewedMentions;
+  inspect: ViewAnswer;
 }
 
 /**

@@ -118,7 +118,7 @@ describe('the source of a tab', () => {
     kernel.answer({ error: NO_ANSWER });
     await vi.advanceTimersByTimeAsync(SETTLE_MS);
     expect(kernel.asked).toHaveLength(2);
-    kernel.answer({ inspection: { error: '', milliseconds: 7 } });
+    kernel.answer({ answer: { error: '', milliseconds: 7 } });
     expect(await asked).toMatchObject({ milliseconds: 7 });
     expect(source.waits).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe('the source of a tab', () => {
     expect(kernel.asked).toHaveLength(2);
     expect(source.waits).toBe('It is read once the kernel answers again.');
 
-    const answer = { inspection: { error: '', milliseconds: 7 } };
+    const answer = { answer: { error: '', milliseconds: 7 } };
     kernel.always = answer;
     kernel.state = 'ready';
     kernel.tell();
@@ -212,7 +212,7 @@ describe('the source of a tab', () => {
     });
     const asked = source.ask({ ask: 'view' });
     vi.advanceTimersByTime(LATE_MS);
-    kernel.answer({ inspection: { unchanged: true } });
+    kernel.answer({ answer: { unchanged: true } });
     await asked;
 
     expect(told).toEqual([true, false]);

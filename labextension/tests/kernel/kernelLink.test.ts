@@ -314,9 +314,9 @@ describe('the link to a kernel', () => {
     const outcome = made.outcome('sessions');
     await settled();
     const id = kernel.asked.at(-1)?.id as string;
-    kernel.onNotice?.({ kind: 'outcome', id, sessions: [], late: false });
+    kernel.onNotice?.({ kind: 'outcome', id, answer: { sessions: [] } });
 
-    expect(await outcome).toMatchObject({ sessions: [] });
+    expect(await outcome).toMatchObject({ answer: { sessions: [] } });
   });
 
   it('tells a caller how far its command is, and nobody else', async () => {
@@ -331,7 +331,7 @@ describe('the link to a kernel', () => {
     const told = { kind: 'import-progress', id, bytes: 1, total: 4 } as const;
 
     kernel.onNotice?.(told);
-    kernel.onNotice?.({ kind: 'outcome', id, late: false });
+    kernel.onNotice?.({ kind: 'outcome', id, answer: { late: false } });
     kernel.onNotice?.(told);
     await outcome;
 
@@ -352,7 +352,7 @@ describe('the link to a kernel', () => {
     await settled();
     const id = kernel.asked.at(-1)?.id as string;
     kernel.onNotice?.({ kind: 'current', session: HEAD });
-    kernel.onNotice?.({ kind: 'outcome', id, late: false });
+    kernel.onNotice?.({ kind: 'outcome', id, answer: { late: false } });
 
     expect(await outcome).toBe('ses_1');
   });

@@ -270,7 +270,8 @@ def test_two_pages_see_it_and_the_first_answer_counts(stepping: Kernel) -> None:
             stepping.request(type="release", hold=held["id"])
         late = stepping.wait(
             lambda m: (
-                m["header"]["msg_type"] == "palimpsest_notice" and m["content"].get("late") is True
+                m["header"]["msg_type"] == "palimpsest_notice"
+                and m["content"].get("answer", {}).get("late") is True
             ),
             since=mark,
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.frontends.magic.cell_batches import ALLOWANCE_SECONDS, NEXT_SECONDS, CellBatches
+from palimpsest.frontends.cell_turn.cell_batches import ALLOWANCE_SECONDS, NEXT_SECONDS, CellBatches
 
 
 class Clock:

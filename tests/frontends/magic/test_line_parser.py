@@ -9,6 +9,10 @@ from palimpsest.frontends.magic.line_parser import (
     help_text,
     parse,
 )
+from palimpsest.frontends.operation_table import TABLE, Help
+from palimpsest.frontends.operations.context import ShowContext
+from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.operations.turns import Compact
 
 
 @pytest.mark.parametrize(
@@ -72,12 +76,11 @@ def test_tools_that_say_nothing_or_both_are_refused(line: str) -> None:
     "name", ["status", "sessions", "stop", "compact", "models", "config", "help"]
 )
 def test_a_word_alone_is_a_subcommand(name: str) -> None:
-    assert parse(name).command == name
+    assert type(parse(name)) is TABLE.forms[name][1]
 
 
 def test_nothing_is_a_request_for_help() -> None:
-    assert parse("").command == "help"
-    assert parse("--help").command == "help"
+    assert parse("") == parse("--help") == Help()
 
 
 def test_two_dashes_end_the_options() -> None:
@@ -136,7 +139,7 @@ def test_the_help_names_every_option() -> None:
     ],
 )
 def test_context_takes_a_request_two_requests_or_an_item(line: str, argument: str) -> None:
-    assert parse(line) == MagicLine(command="context", argument=argument)
+    assert parse(line) == ShowContext(question=argument)
 
 
 @pytest.mark.parametrize(
@@ -153,24 +156,22 @@ def test_a_keyword_of_context_alone_says_how_it_is_written(word: str) -> None:
 
 
 def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
-    assert parse("compact focus on the plots") == MagicLine(command="compact", argument="the plots")
+    assert parse("compact focus on the plots") == Compact(focus="the plots")
     with pytest.raises(OptionError, match=r"On what\?"):
         parse("compact focus on")
     assert parse("compact the table") == MagicLine(prompt="compact the table")
 
 
 @pytest.mark.parametrize(
-    ("line", "options", "focus"),
+    ("line", "operation"),
     [
-        ("compact --auto", MagicOptions(auto=True), ""),
-        ("compact --model openai/gpt-5 --auto", MagicOptions(model="openai/gpt-5", auto=True), ""),
-        ("compact -m=x/y focus on it all", MagicOptions(model="x/y"), "it all"),
+        ("compact --auto", Compact(auto=True)),
+        ("compact --model openai/gpt-5 --auto", Compact(model="openai/gpt-5", auto=True)),
+        ("compact -m=x/y focus on it all", Compact(model="x/y", focus="it all")),
     ],
 )
-def test_compact_takes_a_model_and_whether_to_go_on(
-    line: str, options: MagicOptions, focus: str
-) -> None:
-    assert parse(line) == MagicLine(options, command="compact", argument=focus)
+def test_compact_takes_a_model_and_whether_to_go_on(line: str, operation: Operation) -> None:
+    assert parse(line) == operation
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import re
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.magic.line_parser import COMMANDS, MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
 from palimpsest.frontends.magic.misspelled_commands import BEGIN_PROMPTS
+from palimpsest.frontends.operation_table import TABLE
 
 
 @pytest.mark.parametrize(
@@ -49,18 +50,18 @@ def test_a_slip_gets_a_sentence_that_names_the_right_one(line: str, words: str) 
 def named(line: str) -> bool:
     """Return whether a line is a subcommand, or is refused with a suggestion that is one."""
     try:
-        return parse(line).command is not None
+        return not isinstance(parse(line), MagicLine)
     except OptionError as error:
         return "%agent" in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - BEGIN_PROMPTS))
+@pytest.mark.parametrize("name", sorted(TABLE.forms.keys() - BEGIN_PROMPTS))
 def test_a_subcommand_with_a_word_that_it_does_not_take_is_never_a_prompt(name: str) -> None:
     for line in (f"{name} qwertz", f"{name} --qwertz", f"{name} it now --yes", f"-q {name}"):
         assert named(line), line
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(TABLE.forms))
 def test_a_subcommand_with_one_slip_is_never_a_prompt(name: str) -> None:
     for at in range(len(name) - 1):
         exchanged = name[:at] + name[at + 1] + name[at] + name[at + 2 :]

@@ -62,4 +62,5 @@ def ended_import(kernel: Kernel) -> dict[str, Any]:
         lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == "large"
     )
     content: dict[str, Any] = message["content"]
-    return content
+    answer: dict[str, Any] = content.get("answer", content)
+    return answer

@@ -21,7 +21,7 @@ def asked(kernel: Kernel, number: int, query: dict[str, Any], **where: Any) -> d
         )
     )
     assert "error" not in message["content"], message["content"]
-    found: dict[str, Any] = message["content"]["inspection"]
+    found: dict[str, Any] = message["content"]["answer"]
     return found
 
 

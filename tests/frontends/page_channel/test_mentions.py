@@ -56,18 +56,19 @@ def kernel(project: Path) -> Iterator[Kernel]:
 
 
 def outcome(kernel: Kernel, identifier: str, **command: Any) -> Message:
-    """Send a command and return its outcome."""
+    """Send a command and return its answer, or its error."""
     reply = kernel.request(id=identifier, **command)
     assert reply["status"] == "ok", reply
     message = kernel.wait(
         lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == identifier
     )
     content: Message = message["content"]
-    return content
+    answer: Message = content.get("answer", content)
+    return answer
 
 
 def rows(kernel: Kernel, identifier: str, **fields: Any) -> dict[str, dict[str, Any]]:
-    found = outcome(kernel, identifier, type="mentions", **fields)["mentions"]["rows"]
+    found = outcome(kernel, identifier, type="mentions", **fields)["rows"]
     return {row["text"]: row for row in found}
 
 

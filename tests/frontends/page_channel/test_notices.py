@@ -7,12 +7,8 @@ from typing import Any
 import pytest
 from tests.builders import SESSION, Builder
 
-from palimpsest.frontends.page_channel.notices import (
-    NOTICE_CHARS,
-    head_of,
-    records_since,
-    session_states,
-)
+from palimpsest.frontends.operation_text.session_head import head_of
+from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
 from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Message

@@ -29,7 +29,7 @@ class Pages:
     def _send(self, notice: BaseModel) -> None:
         assert isinstance(notice, CellsRequestNotice)
         self.asked.append(notice)
-        take = self.cells.work[TellCells]
+        take = self.cells.take
         for number, answer in enumerate(self.answers):
             command = TellCells(**{"id": f"c{number}", "request": notice.request} | answer)
             self._tasks.append(asyncio.ensure_future(take(command)))
@@ -119,7 +119,7 @@ async def test_an_answer_that_comes_too_late_is_dropped_and_shows_that_the_page_
     late = TellCells(
         id="l", client="slow", request=pages.asked[0].request, notebooks=(book("old"),)
     )
-    await pages.cells.work[TellCells](late)
+    await pages.cells.take(late)
 
     pages.answers = ({"client": "slow", "notebooks": [book("new")]},)
     assert ids(await pages.cells.read(CellsWanted(), LONG)) == [["new"]]

@@ -11,14 +11,15 @@ pytestmark = pytest.mark.slow
 
 
 def outcome(kernel: Kernel, **command: Any) -> dict[str, Any]:
-    """Send a command and return its outcome."""
+    """Send a command and return its answer, or its error."""
     reply = kernel.request(**command)
     assert reply["status"] == "ok", reply
     message = kernel.wait(
         lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == command["id"]
     )
     content: dict[str, Any] = message["content"]
-    return content
+    answer: dict[str, Any] = content.get("answer", content)
+    return answer
 
 
 def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> None:
@@ -34,13 +35,13 @@ def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> Non
         kernel.client.run("%agent -m rehearsal/rules Hello.")
 
         config = outcome(kernel, type="config", id="settings")
-        before = outcome(kernel, type="storage", id="storage", days=0)["storage"]
+        before = outcome(kernel, type="storage", id="storage", days=0)
         window = outcome(kernel, type="context", id="window")["bundle"]
         rules = outcome(kernel, type="approvals", id="rules")["rules"]
-        skills = outcome(kernel, type="choices", id="skills")["choices"]["skills"]
+        skills = outcome(kernel, type="choices", id="skills")["skills"]
         kernel.client.run("import palimpsest; fork = palimpsest.new_session()")
         refused = outcome(kernel, type="storage", id="refused", max_size="lots")
-        after = outcome(kernel, type="storage", id="delete", days=0, delete=True)["storage"]
+        after = outcome(kernel, type="storage", id="delete", days=0, delete=True)
 
         assert early == "This notebook has no session yet. Ask the agent, then look again."
         nowhere = outcome(kernel, type="import", id="nowhere", path="\0")["error"]

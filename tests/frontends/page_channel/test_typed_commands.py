@@ -7,40 +7,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.magic.line_parser import COMMANDS
-from palimpsest.frontends.page_channel.typed_commands import (
-    RUN,
-    SAME,
-    RefusedCommand,
-    TypedCommand,
-    typed_command,
-)
+from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.operations.reverts import Revert
+from palimpsest.frontends.operations.sessions import NewSession
+from palimpsest.frontends.operations.turns import Cancel, Compact, Retry
+from palimpsest.frontends.page_channel.typed_commands import SAME, RefusedCommand, typed_command
 
 OWN = ("review", "git/commit", "v1.2")
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "argument"),
+    ("text", "operation"),
     [
-        ("/compact", "compact", ""),
-        ("  /compact  ", "compact", ""),
-        ("/Compact", "compact", ""),
-        ("/compact focus on the columns", "compact", "the columns"),
-        ("/compact the columns", "compact", "the columns"),
-        ("/compact\nfocus on\nthe columns", "compact", "the columns"),
-        ("/retry", "retry", ""),
-        ("/stop", "stop", ""),
-        ("/new", "new", ""),
-        ("/revert", "revert", ""),
-        ("/unrevert", "unrevert", ""),
-        ("/cleanup", "cleanup", ""),
+        ("/compact", Compact()),
+        ("  /compact  ", Compact()),
+        ("/Compact", Compact()),
+        ("/compact focus on the columns", Compact(focus="the columns")),
+        ("/compact the columns", Compact(focus="the columns")),
+        ("/compact\nfocus on\nthe columns", Compact(focus="the columns")),
+        ("/retry", Retry()),
+        ("/stop", Cancel()),
+        ("/new", NewSession()),
+        ("/revert", Revert(action="revert")),
+        ("/unrevert", Revert(action="unrevert")),
+        ("/cleanup", Revert(action="cleanup")),
     ],
 )
-def test_runs_what_the_magic_runs(text: str, name: str, argument: str) -> None:
-    found = typed_command(text, OWN)
-
-    assert isinstance(found, TypedCommand)
-    assert (found.name, found.line.argument) == (name, argument)
+def test_runs_what_the_magic_runs(text: str, operation: Operation) -> None:
+    assert typed_command(text, OWN) == operation
 
 
 @pytest.mark.parametrize(
@@ -106,11 +101,11 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
     assert typed_command(f"-- {text}", OWN) == text
 
 
-@pytest.mark.parametrize("name", sorted({*COMMANDS, *RUN, *SAME}))
+@pytest.mark.parametrize("name", sorted({*TABLE.forms, *TABLE.panel_forms, *SAME}))
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
     found = typed_command(f"/{name}", ())
 
-    assert isinstance(found, TypedCommand if name in RUN else RefusedCommand)
+    assert isinstance(found, Operation if name in TABLE.panel_forms else RefusedCommand)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tests.harness.replay_checks import check_log_laws
 
 import palimpsest
-from palimpsest.frontends.subcommands.policy import own_policy_words
+from palimpsest.frontends.operation_text.policy_text import own_policy_words
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel, isolated_session
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild_all

@@ -8,7 +8,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.session.controls.test_context_edits import LONG, SUMMARY, rebuilds, sent
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.subcommands.parts import part_rows
+from palimpsest.frontends.operation_text.part_list import part_rows
 from palimpsest.model.script import ModelAnswer, says, thinks
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel

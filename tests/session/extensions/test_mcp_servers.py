@@ -17,8 +17,7 @@ import palimpsest
 from palimpsest.app.loaded_config import load
 from palimpsest.app.wiring import App
 from palimpsest.context.engine_text.system_prompt import SERVERS, sections
-from palimpsest.frontends.cell_turn.services import CellPlace
-from palimpsest.frontends.subcommands.extensions import ExtensionCommands
+from palimpsest.frontends.operations.extensions import server_lines
 from palimpsest.model.script import calls, says
 from palimpsest.review.comparison.cache_breaks import cache_breaks
 from palimpsest.review.inspection.report_builder import build_context_report
@@ -258,7 +257,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     await ask(session, "Go")
 
     report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
-    told = ExtensionCommands(harness.services.agents).mcp("", CellPlace())
+    told = server_lines(servers.status(), harness.services)
     await servers.close()
 
     assert {one.name: one.remark for one in report.items if one.remark} == {

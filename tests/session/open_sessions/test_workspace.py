@@ -8,7 +8,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, until
 from tests.store.record_builders import OTHER
 
-from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions import followed_session

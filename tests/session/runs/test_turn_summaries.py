@@ -12,8 +12,8 @@ from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.subcommands.policy import PolicySection
-from palimpsest.frontends.subcommands.sessions import list_lines
+from palimpsest.frontends.operation_text.command_output import PolicySection
+from palimpsest.frontends.operation_text.session_list import list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all

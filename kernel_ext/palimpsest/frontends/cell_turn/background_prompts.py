@@ -14,10 +14,10 @@ from concurrent.futures import Future
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
+from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
-from palimpsest.frontends.magic.line_parser import MagicLine, MagicOptions
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown

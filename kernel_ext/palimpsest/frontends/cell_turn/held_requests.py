@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, get_args
 
-from palimpsest.frontends.magic.line_parser import policy_words
-from palimpsest.frontends.magic.permission_arguments import amounts
+from palimpsest.frontends.cell_turn.typed_values import amounts, policy_words
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.open_sessions.followed_session import KernelSession

@@ -11,15 +11,15 @@ from typing import Any
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
+from palimpsest.frontends.cell_turn.cell_batches import CellBatches
 from palimpsest.frontends.cell_turn.cell_questions import NO_STDIN
+from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.paged_question import Answers, PagedQuestion
 from palimpsest.frontends.cell_turn.permission_text import quoted, warning_lines
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
 from palimpsest.frontends.kernel.main_thread import MainThread
-from palimpsest.frontends.magic.cell_batches import CellBatches
-from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.turn_output.mime_bundle import status_line
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import some
@@ -31,7 +31,6 @@ from palimpsest.session.interfaces.recorded_answers import (
     RecordedTurn,
     Unanswered,
 )
-from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
 from palimpsest.transcript.strings.changed_lines import changed_lines
@@ -189,10 +188,7 @@ class RecordedPrompts:
             current = self._services.engine.submit(opening).result().id
         else:
             current = workspace.current_id(place.notebook)
-        text = request.prompt
-        if request.command == "compact":
-            text = compaction_prompt(request.argument or None)
-        prompt = CellPrompt(text, PromptOptions.of(options), place.cell_id)
+        prompt = CellPrompt(request.prompt, PromptOptions.of(options), place.cell_id)
         return self._services.engine.submit(
             workspace.replay.find(
                 prompt,

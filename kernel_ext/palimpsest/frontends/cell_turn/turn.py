@@ -17,10 +17,10 @@ from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
+from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.kernel.code_execution import flush_figures
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
-from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
@@ -157,16 +157,8 @@ class CellTurn:
             self._feed.detach()
 
     async def _answer(self, session: KernelSession) -> Answer:
-        if self._request.command == "compact":
-            options = self._options
-            return await session.compact(
-                self._request.argument or None,
-                self._origin,
-                model=options.model,
-                auto=options.auto,
-            )
-        if self._request.command == "retry":
-            return await session.retry()
+        if self._request.request is not None:
+            return await self._request.request.turn(session, self._origin)
         return await session.prompt(self._request.prompt, self._prompt_options())
 
     async def _session(self) -> KernelSession:

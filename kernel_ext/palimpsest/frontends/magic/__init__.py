@@ -1,1 +1,1 @@
-"""The ``%agent`` magics: IPython transformers, completion, and parsing of each subcommand's arguments."""
+"""The ``%agent`` magics: IPython transformers, completion, and reading a line as a prompt or an operation."""

@@ -9,11 +9,12 @@ stays free of answers.
 import functools
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.magic import no_var_expand
 
 from palimpsest.frontends import terminal
+from palimpsest.frontends.cell_turn.cell_batches import CellBatches, sent_at
 from palimpsest.frontends.magic.await_transform import (
     AWAIT_NOTHING,
     AWAIT_RESULT,
@@ -22,9 +23,11 @@ from palimpsest.frontends.magic.await_transform import (
     question_transform,
     rewrite_calls,
 )
-from palimpsest.frontends.magic.cell_batches import CellBatches, sent_at
-from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
 from palimpsest.frontends.usage_errors import usage_error
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.cell_turn.magic_line import MagicLine
+    from palimpsest.frontends.operations.operation import Operation
 
 FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
@@ -35,11 +38,11 @@ FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: MagicLine, place: Any) -> Any:
-        """Run a prompt or a subcommand, blocking."""
+    def ask(self, request: "MagicLine | Operation", place: Any) -> Any:
+        """Run a prompt or an operation, blocking."""
         ...
 
-    def ask_awaiting(self, request: MagicLine, place: Any) -> Awaitable[Any]:
+    def ask_awaiting(self, request: "MagicLine", place: Any) -> Awaitable[Any]:
         """Run a prompt, awaited."""
         ...
 
@@ -81,6 +84,13 @@ class RunningCells:
             self.batches.end()
 
 
+def _help() -> str:
+    """Return the help text."""
+    from palimpsest.frontends.magic.line_parser import help_text
+
+    return help_text()
+
+
 class AgentMagics:
     """The magics of one shell.
 
@@ -120,20 +130,18 @@ class AgentMagics:
         shell.input_transformers_post.remove(self.rewrite)
 
     def agent(self, line: str, cell: str | None = None) -> Any:
-        """Ask the agent; its docstring is the help text, since ``%%agent?`` shows it."""
-        request = self._read(line, cell)
-        if request.command == "help":
-            terminal.write(f"{help_text()}\n")
-            return None
-        return self._front().ask(request, self._place())
+        """Ask the agent; ``%%agent?`` shows the help text."""
+        return self._asked(self._read(line, cell))
 
-    agent.__doc__ = help_text()
+    agent.getdoc = _help  # type: ignore[attr-defined]  # what IPython shows of it, made when somebody looks
 
     def agent_await(self, line: str, cell: str | None = None) -> Awaitable[Any]:
         """Ask the agent; the awaited form of %agent, for its result."""
         request = self._read(line, cell)
-        if request.command is not None:
-            return _done(self.agent(line, cell))
+        from palimpsest.frontends.cell_turn.magic_line import MagicLine
+
+        if not isinstance(request, MagicLine):
+            return _done(self._asked(request))
         return self._front().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
@@ -167,7 +175,19 @@ class AgentMagics:
     def _may_await(self) -> bool:
         return bool(self.shell.autoawait) and self._cells.running == 0
 
-    def _read(self, line: str, cell: str | None) -> MagicLine:
+    def _asked(self, request: "MagicLine | Operation") -> Any:
+        from palimpsest.frontends.operation_table import Help
+
+        if isinstance(request, Help):
+            terminal.write(f"{_help()}\n")
+            return None
+        return self._front().ask(request, self._place())
+
+    def _read(self, line: str, cell: str | None) -> "MagicLine | Operation":
+        # With the first line, since what it may say are values that %load_ext need not wait for.
+        from palimpsest.frontends.magic.line_parser import parse
+        from palimpsest.frontends.operations.grammar import OptionError
+
         try:
             return parse(line, cell)
         except OptionError as error:

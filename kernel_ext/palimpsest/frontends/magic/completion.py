@@ -1,17 +1,18 @@
 """Complete what is typed after ``%agent``: options, subcommands, and names that are known already.
 
-Border: a matcher of IPython's completer; fast, no network access, nothing heavy imported.
+Border: a matcher of IPython's completer; fast, no network access. What can be written is imported with the first look.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from palimpsest.frontends.magic.context_arguments import CONTEXT_WORDS
-from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, CONTEXT_EDITS, OPTIONS
 from palimpsest.session.prompts.mention_matches import ranked_matches
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.operations.operation import Form, Operation
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
@@ -58,6 +59,9 @@ class Completions:
 
     def propose(self, line: str) -> Sequence[str]:
         """Return the completions for the end of the line."""
+        from palimpsest.frontends.magic.line_parser import OPTIONS
+        from palimpsest.frontends.operation_table import TABLE
+
         match = _LINE.match(line)
         if match is None:
             return ()
@@ -67,35 +71,44 @@ class Completions:
         for option in OPTIONS:
             if option.value is not None and before in (option.long, option.short):
                 return self._values(option.field)
-        if before == "use" and len(words) == 1:
-            return self._values("session")
-        if before in CONTEXT_EDITS and len(words) == 1:
-            return self._values("part")
-        if words and words[0] in ("context", "policy"):
-            return self._of_command(words, current)
         if current[:1] in ("/", "@"):
             return self._prompted(current, is_first=not words)
+        if words and words[0] in TABLE.forms:
+            return self._of_command(*TABLE.forms[words[0]], words[1:], current)
         if current.startswith("-"):
-            own = words[:1] == ["compact"]
-            return COMPACT_OPTIONS if own else [option.long for option in OPTIONS]
+            return [option.long for option in OPTIONS]
         if not words and "%%" not in line:
-            return list(COMMANDS)
+            return list(TABLE.forms)
         return ()
 
-    def _of_command(self, words: list[str], current: str) -> Sequence[str]:
-        """Return what can follow ``context`` or ``policy``."""
-        if words[0] == "context":
-            return self._of_context(words[1:])
-        name, equals, _ = current.partition("=")
-        return self._values(f"policy={name}" if equals else "policy")
+    def _of_command(
+        self, form: "Form", operation: "type[Operation]", words: list[str], current: str
+    ) -> Sequence[str]:
+        """Return what can follow a subcommand: its flags, its keywords, and names that are known."""
+        from palimpsest.frontends.operations.grammar import flags, keywords
+        from palimpsest.frontends.operations.grammar import words as named
 
-    def _of_context(self, words: list[str]) -> Sequence[str]:
+        if current.startswith("-"):
+            return flags(form, operation)
+        if form.name == "policy":
+            name, equals, _ = current.partition("=")
+            return self._values(f"policy={name}" if equals else "policy")
+        if form.name == "context":
+            return self._of_context(words, keywords(form, operation))
+        if words:
+            return ()
+        known = [
+            value for one in named(form, operation) for value in self._values(one.completed_by)
+        ]
+        return [*keywords(form, operation), *known]
+
+    def _of_context(self, words: list[str], keywords: Sequence[str]) -> Sequence[str]:
         """Return what can follow ``context``: its keywords, then the numbers of requests, or parts."""
         if not words:
-            return CONTEXT_WORDS
+            return keywords
         if words == ["why"]:
             return self._values("part")
-        is_number = words[0] in CONTEXT_WORDS and len(words) <= (1 if words[0] == "at" else 2)
+        is_number = words[0] in keywords and len(words) <= (1 if words[0] == "at" else 2)
         return self._values("request") if is_number else ()
 
     def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:

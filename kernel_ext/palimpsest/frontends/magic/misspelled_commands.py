@@ -2,16 +2,15 @@
 
 Whatever is no subcommand is sent to a model, which costs money, so a typing error gets an error message. A
 line of three words or more that begins with a command's name is a prompt, unless an option, a session's id
-or a keyword of the command itself follows, since no prompt begins so. Border: works on text only, and
-nothing heavy is imported, since ``frontends/magic/line_parser.py`` is loaded by ``%load_ext``.
+or a keyword of the command itself follows, since no prompt begins so. Border: works on text only.
 """
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from palimpsest.frontends.magic.context_arguments import CONTEXT_WORDS
-from palimpsest.frontends.magic.permission_arguments import WORDS
+from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operations.grammar import SESSION, keywords, words
 
 CLOSE_ENOUGH = 0.7
 """Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
@@ -46,27 +45,10 @@ INSTEAD = {
 }
 """Names of commands in other agents, and what to write here instead."""
 
-TAKES: Mapping[str, tuple[str, ...]] = {
-    **WORDS,
-    "withdraw": ("all",),
-    "permissions": ("revoke",),
-    "compact": ("focus",),
-    "context": CONTEXT_WORDS,
-    "storage": ("prune",),
-    "budget": ("off",),
-    "diff": ("last",),
-    "export": ("md", "ipynb", "json", "html", "opencode", "atif"),
-}
-"""The keywords that a subcommand takes."""
-
-NAMES_A_SESSION = frozenset({"open", "use", "delete", "archive", "unarchive", "fork", "children"})
-_FOLLOWED = frozenset({*WORDS, "permissions", "compact", "storage"})
-"""Subcommands whose keyword after them never begins a prompt; ``export html of the table`` is a prompt."""
-
 BEGIN_PROMPTS = frozenset({"fix", "explain"})
 """Subcommands with which a prompt begins as well: ``explain df`` is one."""
 
-_SESSION = re.compile(r"ses_\w+")
+_SESSION = re.compile(SESSION.pattern)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
 _SINGLE = re.compile(r"[A-Za-z][A-Za-z_-]*")
 _NUMBER = re.compile(r"[-+$]*\d[\d.,_]*\w*")
@@ -74,22 +56,21 @@ _MOST_QUOTED = 60
 
 
 def misspelling_sentence(
-    rest: str, commands: Mapping[str, str], is_command: Callable[[str], bool], *, alone: bool
+    rest: str, is_command: Callable[[str], bool], *, alone: bool
 ) -> str | None:
     """Return the error message for a line that is no subcommand but looks like one; None for a prompt.
 
     Args:
         rest: The line after its options.
-        commands: What each subcommand is for.
         is_command: Tells whether a line is a subcommand.
         alone: Whether there are no options before it.
     """
     word, *given = rest.split()
-    name = word.lower()
+    name, commands = word.lower(), TABLE.forms
     if name in BEGIN_PROMPTS and given and not any(map(_OPTION.fullmatch, given)):
         return None
     if name in commands:
-        return _mistake_text(rest, name, given, commands[name]) or _close(rest, name, is_command)
+        return _mistake_text(rest, name, given) or _close(rest, name, is_command)
     if given:
         near = difflib.get_close_matches(name, commands, 3, CLOSE_ENOUGH)
         slips = (one for one in near if _one_slip(name, one))
@@ -108,24 +89,30 @@ def misspelling_sentence(
     )
 
 
-def _mistake_text(rest: str, name: str, given: list[str], meant: str) -> str | None:
+def _mistake_text(rest: str, name: str, given: list[str]) -> str | None:
     """Return what is wrong with a command's arguments; None where the line is a prompt."""
+    form, operation = TABLE.forms[name]
+    meant = form.help
     option = next((one for one in given if _OPTION.fullmatch(one)), None)
-    if name in NAMES_A_SESSION and (option or len(given) == 1):
+    if SESSION in words(form, operation) and (option or len(given) == 1):
         wrong = next((one for one in given if not _OPTION.fullmatch(one)), "")
         if wrong and _SESSION.fullmatch(wrong) is None:
             lists = f"{_short(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
             return f"{lists} {_prompt(rest)}"
     if option is not None:
         return f"%agent {name} takes no option {option}. It is for: {meant}. {_prompt(rest)}"
-    near = difflib.get_close_matches(given[0].lower(), TAKES.get(name, ()), 1, 0.6) if given else []
+    near = (
+        difflib.get_close_matches(given[0].lower(), keywords(form, operation), 1, 0.6)
+        if given
+        else []
+    )
     if len(given) == 1:
         if near:
             return _did_you_mean(f"{name} {near[0]}", rest)
         return (
             f"%agent {name} does not take {_short(given[0])}. It is for: {meant}. {_prompt(rest)}"
         )
-    follows = bool(near) and near[0] == given[0].lower() and name in _FOLLOWED
+    follows = bool(near) and near[0] == given[0].lower() and form.begins_no_prompt
     amount = name == "budget" and _NUMBER.fullmatch(given[0]) is not None if given else False
     if follows or amount or any(_SESSION.fullmatch(one) for one in given):
         return f"%agent {name} does not take {_short(' '.join(given))}. It is for: {meant}. {_prompt(rest)}"

@@ -9,7 +9,7 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,32 +19,15 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
-from palimpsest.frontends.page_channel import permissions
-from palimpsest.frontends.page_channel.cell_outputs import SegmentsChannel
-from palimpsest.frontends.page_channel.extensions import ExtensionsChannel
-from palimpsest.frontends.page_channel.inspector import InspectorChannel
-from palimpsest.frontends.page_channel.mentions import MentionsChannel
-from palimpsest.frontends.page_channel.notices import (
-    choices_of,
-    head_of,
-    new_records,
-    own_commands,
-    records_since,
-    session_states,
-)
+from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operation_text.session_head import head_of
+from palimpsest.frontends.operations.definitions import own_commands
+from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
+from palimpsest.frontends.operations.turns import PromptBase
+from palimpsest.frontends.page_channel.notices import new_records, records_since, session_states
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
-from palimpsest.frontends.page_channel.project import ProjectChannel
-from palimpsest.frontends.page_channel.runs import RunsChannel
-from palimpsest.frontends.page_channel.sessions import SessionsChannel
-from palimpsest.frontends.page_channel.sharing import SharingChannel
-from palimpsest.frontends.page_channel.typed_commands import (
-    RefusedCommand,
-    TypedCommand,
-    typed_command,
-)
-from palimpsest.frontends.protocol.choices import ListChoices
-from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, FORMER_TYPES, Command
+from palimpsest.frontends.page_channel.typed_commands import RefusedCommand, typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -54,44 +37,19 @@ from palimpsest.frontends.protocol.connection import (
     CurrentNotice,
     Hello,
     InsertCellsNotice,
+    OutcomeNotice,
     PingNotice,
+    TellCells,
     Unwatch,
     Watch,
 )
-from palimpsest.frontends.protocol.context import ApplyContextEdit
-from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.permissions import (
-    AskForAnotherSummary,
-    ListApprovals,
-    ReleaseRequest,
-    SetBudget,
-    SetMode,
-    SetStepMode,
-    TrustProject,
-    UseOlderSummary,
-)
-from palimpsest.frontends.protocol.prompts import (
-    AnswerAsk,
-    AnswerQuestion,
-    Cancel,
-    Prompt,
-    PromptBase,
-    Queue,
-    Retry,
-    Steer,
-    Withdraw,
-)
-from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, RenameNotebook, Revert
-from palimpsest.frontends.protocol.sharing import ImportProgressNotice
-from palimpsest.frontends.protocol.transcript import Resync, ShowImage
-from palimpsest.frontends.subcommands import reverts
-from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.frontends.protocol.sessions import RenameNotebook
+from palimpsest.frontends.protocol.transcript import Resync
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record
-from palimpsest.transcript.values import Reply
 
 GREETING_SECONDS = 1.0
 """How long to wait for a page's ``Hello``, which it sends when the cell that loaded us has ended.
@@ -101,6 +59,19 @@ prompt beside the page's buttons.
 """
 REMEMBERED = 1_000
 """Replies kept for repeated commands; a page repeats within seconds."""
+CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
+    str(one.model_fields["type"].default): one
+    for one in (Hello, Watch, Unwatch, AnnounceRun, TellCells, Resync, RenameNotebook)
+}
+"""The commands about the page's own connection, by their types; all others are operations."""
+FORMER_TYPES = {
+    "allowed": "approvals",
+    "choose": "context-edit",
+    "guests": "extensions",
+    "picture": "image",
+    "put-back": "recreate-outputs",
+}
+"""Command types of protocol 1 and the types that replaced them."""
 
 
 class Channel:
@@ -126,42 +97,6 @@ class Channel:
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._tasks: set[Any] = set()
-        self._work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
-            Prompt: self._prompt,
-            Queue: self._prompt,
-            Steer: self._prompt,
-            Retry: self._retry,
-            AnswerAsk: self._answer,
-            AnswerQuestion: self._answer_question,
-            ShowImage: self._picture,
-            Cancel: self._cancel,
-            Withdraw: self._withdraw,
-            Resync: self._resync,
-            ListChoices: self._choices,
-            OpenSession: self._open,
-            NewSession: self._new,
-            RenameNotebook: self._rename,
-            ApplyContextEdit: self._choose,
-            SetMode: self._allow,
-            SetBudget: self._allow,
-            SetStepMode: self._allow,
-            ReleaseRequest: self._allow,
-            AskForAnotherSummary: self._allow,
-            UseOlderSummary: self._allow,
-            ListApprovals: self._allow,
-            TrustProject: self._allow,
-            Revert: self._revert,
-        }
-        """The slow part of each command, which runs on the engine."""
-        self._work |= MentionsChannel(self).work
-        self._work |= self.cells.work
-        self._work |= SegmentsChannel(self).work
-        self._work |= SessionsChannel(services, self).work
-        self._work |= SharingChannel(services, self).work
-        self._work |= ExtensionsChannel(services, self).work
-        self._work |= ProjectChannel(services, self).work
-        self._work |= InspectorChannel(services, self).work
-        self._work |= RunsChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -216,14 +151,6 @@ class Channel:
         if was_current:
             self._services.engine.submit(self._find_current())
 
-    def publish(self, notice: OutcomeNotice | ImportProgressNotice) -> None:
-        """Send the outcome of a command, or how far it is, to the pages."""
-        self._publish(notice)
-
-    def notebook(self) -> str | None:
-        """Return the path of this kernel's notebook."""
-        return self._notebook()
-
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
         """Answer one command at once; on the control thread."""
         identifier = content.get("id")
@@ -231,9 +158,11 @@ class Channel:
         if known is not None:
             return {**known, "repeated": True}
         try:
-            command = COMMANDS.validate_python(_in_present_words(content))
+            command = _command(content)
         except ValidationError as error:
             return self._error(identifier, _complaint(content, error))
+        except UserError as error:
+            return self._error(identifier, str(error))
         try:
             reply = self._do(command)
         except UserError as error:
@@ -253,7 +182,7 @@ class Channel:
 
     # Commands
 
-    def _do(self, command: Command) -> CommandReply:
+    def _do(self, command: CommandBase) -> CommandReply:
         match command:
             case Hello():
                 if command.client:
@@ -282,101 +211,62 @@ class Channel:
                 self.cells.gone(command.client)
                 return self._reply(command)
             case _:
-                self._on_engine(command, self._work[type(command)](command))
+                self._on_engine(command, self._carry_out(command))
                 return self._reply(command)
 
-    async def _prompt(self, command: PromptBase) -> None:
-        text: TypedCommand | RefusedCommand | str = command.text
-        if "/" in command.text:
-            own = await asyncio.to_thread(own_commands, self._services)
-            text = typed_command(command.text, own)
-        if isinstance(text, RefusedCommand):
-            raise UserError(text.sentence)
-        session = await self._session(command.session)
-        if isinstance(text, TypedCommand):
-            await self._typed(command, text, session)
-            return
-        options = PromptOptions.of(
-            command,
-            files=command.files,
-            delivery="steer" if isinstance(command, Steer) else "queue",
-            origin=Origin(kind="panel", notebook=self._notebook()),
-            prompt_id=command.id,
+    async def _carry_out(self, command: CommandBase) -> Any:
+        """Do the slow part of a command, and return its answer."""
+        match command:
+            case TellCells():
+                await self.cells.take(command)
+                return None
+            case Resync():
+                return await self._resync(command)
+            case RenameNotebook():
+                return await self._rename(command)
+            case PromptBase() if "/" in command.text:
+                return await self._typed(command)
+            case Operation():
+                return await command.run(self._desk())
+            case _:
+                raise UserError(f"Nothing is done for {type(command).__name__}.")
+
+    def _desk(self) -> Desk:
+        return Desk(
+            self._services,
+            self._session,
+            self._notebook(),
+            is_page=True,
+            adopt=self.adopt,
+            forget=self.forget,
+            publish=self._publish,
+            turn=self._turn,
         )
-        await self._turn(command, session, session.prompt(text, options))
 
-    async def _typed(
-        self, command: PromptBase, typed: TypedCommand, session: KernelSession
-    ) -> None:
-        """Do what a built-in command says that was typed into the panel."""
-        options, argument = typed.line.options, typed.line.argument
-        match typed.name:
-            case "compact":
-                origin = Origin(kind="panel", notebook=self._notebook())
-                summary = session.compact(
-                    argument or None, origin, model=options.model, auto=options.auto
-                )
-                await self._turn(command, session, summary)
-            case "retry":
-                await self._turn(command, session, session.retry())
-            case "stop":
-                if not session.cancel("Stopped."):
-                    raise UserError("Nothing was running.")
-                self._publish(OutcomeNotice(id=command.id))
-            case "new":
-                made = await self._services.workspace.new(self._notebook())
-                self.adopt(made)
-                self._publish(OutcomeNotice(id=command.id, session=head_of(made)))
-            case name:
-                submit = self._services.engine.submit
-                await asyncio.to_thread(
-                    reverts.run_revert_command,
-                    name,
-                    argument,
-                    session.reverts,
-                    lambda work: submit(work).result(),
-                )
-                self._publish(OutcomeNotice(id=command.id))
-
-    async def _retry(self, command: Retry) -> None:
-        session = await self._session(command.session)
-        await self._turn(command, session, session.retry())
+    async def _typed(self, command: PromptBase) -> Any:
+        """Do what a prompt names behind a slash, or send it; raises UserError for a mistake."""
+        own = await asyncio.to_thread(own_commands, self._services)
+        typed = typed_command(command.text, own)
+        if isinstance(typed, RefusedCommand):
+            raise UserError(typed.sentence)
+        if isinstance(typed, str):
+            return await command.model_copy(update={"text": typed}).run(self._desk())
+        named = {"id": command.id, "session": command.session}
+        answer = await typed.model_copy(update=named).run(self._desk())
+        if isinstance(answer, Done) and answer.late:
+            raise UserError(typed.output(answer))
+        return answer
 
     async def _turn(
-        self, command: CommandBase, session: KernelSession, turn: Coroutine[Any, Any, Answer]
-    ) -> None:
+        self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
+    ) -> SessionAnswer:
         """Await a turn that belongs to no cell."""
         session.take_withheld()  # a page has shown it
         answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
         # An error is shown in the message where it happened; this turn has no message to show it in.
-        unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
-        error = answer.error.message if answer.error is not None and unsaid else None
-        self._publish(OutcomeNotice(id=command.id, error=error, session=head_of(session)))
-
-    async def _answer(self, command: AnswerAsk) -> None:
-        session = await self._session(command.session)
-        reply = Reply(answer=command.answer, feedback=command.feedback, scope=command.scope)
-        first = session.reply(command.ask_id, reply)
-        self._publish(OutcomeNotice(id=command.id, late=not first))
-
-    async def _answer_question(self, command: AnswerQuestion) -> None:
-        session = await self._session(command.session)
-        first = session.answer(command.question_id, command.answers)
-        self._publish(OutcomeNotice(id=command.id, late=not first))
-
-    async def _picture(self, command: ShowImage) -> None:
-        session = await self._session(command.session)
-        found = await asyncio.to_thread(session.picture, command.url)
-        self._publish(OutcomeNotice(id=command.id, image=found))
-
-    async def _cancel(self, command: Cancel) -> None:
-        session = await self._session(command.session)
-        stopped = session.cancel("Stopped.")
-        self._publish(OutcomeNotice(id=command.id, late=not stopped))
-
-    async def _withdraw(self, command: Withdraw) -> None:
-        session = await self._session(command.session)
-        self._publish(OutcomeNotice(id=command.id, late=not session.withdraw(command.prompt_id)))
+        if answer.error is not None and answer.turn_id != "" and not answer.messages:
+            raise UserError(answer.error.message)
+        return SessionAnswer(session=head_of(session))
 
     async def _resync(self, command: Resync) -> None:
         session = await self._session(command.session)
@@ -390,60 +280,17 @@ class Channel:
         ):
             self._publish(told)
 
-    async def _choices(self, command: ListChoices) -> None:
-        made = await asyncio.to_thread(choices_of, self._services)
-        self._publish(OutcomeNotice(id=command.id, choices=made))
-
-    async def _open(self, command: OpenSession) -> None:
-        session = await self._services.workspace.open(command.session, self._notebook())
-        self.adopt(session)
-        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
-
-    async def _new(self, command: NewSession) -> None:
-        session = await self._services.workspace.new(
-            self._notebook(),
-            title=command.title,
-            parent=command.parent,
-            permission=command.permission,
-        )
-        if command.parent is None:
-            self.adopt(session)
-        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
-
-    async def _rename(self, command: RenameNotebook) -> None:
+    async def _rename(self, command: RenameNotebook) -> Done:
         before = self._notebook()
         is_ours = rename_notebook(command.was, command.notebook)
         after = self._notebook()
         if is_ours and before is not None and after is not None:
             await self._services.workspace.rename(before, after)
-        self._publish(OutcomeNotice(id=command.id, late=not is_ours))
-
-    async def _choose(self, command: ApplyContextEdit) -> None:
-        session = await self._session(command.session)
-        # In a worker thread, because it may first read older messages from the log.
-        changed = session.step_mode.session_of(command.hold) if command.hold else session
-        await asyncio.to_thread(changed.edit_context, command.action, command.target)
-        self._publish(OutcomeNotice(id=command.id))
-
-    async def _revert(self, command: Revert) -> None:
-        session = await self._session(command.session)
-        self._publish(await reverts.answer_revert_command(command, session.reverts))
-
-    async def _allow(self, command: permissions.PermissionCommand) -> None:
-        session = await self._session(getattr(command, "session", None))
-        # In a worker thread, because the project's permissions are a file.
-        done = await asyncio.to_thread(
-            permissions.answer_permission_command, command, session, self._services
-        )
-        self._publish(done)
+        return Done(late=not is_ours)
 
     async def _find_current(self) -> None:
         session = await self._services.workspace.current(self._notebook())
         self.adopt(session)
-
-    async def session(self, identifier: str | None) -> KernelSession:
-        """Return a session by id, or the notebook's."""
-        return await self._session(identifier)
 
     async def _session(self, identifier: str | None) -> KernelSession:
         """Return a session that this kernel has open, or open it."""
@@ -459,12 +306,12 @@ class Channel:
 
     # Helpers
 
-    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, None]) -> None:
-        """Do the slow part of a command on the engine, and publish an error when it failed."""
+    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, Any]) -> None:
+        """Do the slow part of a command on the engine, and publish its answer, or the error when it failed."""
 
         async def guarded() -> None:
             try:
-                await work
+                answer = await work
             except UserError as error:
                 self._publish(OutcomeNotice(id=command.id, error=str(error)))
             except Exception as error:
@@ -472,12 +319,15 @@ class Channel:
                     OutcomeNotice(id=command.id, error=f"{type(error).__name__}: {error}")
                 )
                 raise
+            else:
+                if answer is not None:
+                    self._publish(OutcomeNotice(id=command.id, answer=answer))
 
         future = self._services.engine.submit(guarded())
         self._tasks.add(future)
         future.add_done_callback(self._tasks.discard)
 
-    def _reply(self, command: Command, **fields: Any) -> CommandReply:
+    def _reply(self, command: CommandBase, **fields: Any) -> CommandReply:
         with self._lock:
             # With the lock, since a head of the former session must not have a higher order than one of the present.
             named = getattr(command, "session", None) or self._current
@@ -536,17 +386,19 @@ class Channel:
         )
 
 
-def _in_present_words(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a command with the type of an older protocol replaced by the present one."""
-    former = FORMER_TYPES.get(str(content.get("type")))
-    return content if former is None else content | {"type": former}
+def _command(content: dict[str, Any]) -> CommandBase:
+    """Return the command of a message; raises UserError for one that is not known, and ValidationError."""
+    kind = str(content.get("type"))
+    kind = FORMER_TYPES.get(kind, kind)
+    found = CONNECTION_COMMANDS.get(kind) or TABLE.in_page.get(kind)
+    if found is None:
+        known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
+        raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
+    return found.model_validate({"id": None, **content, "type": kind})
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:
     """Return one sentence about what is wrong with a command."""
-    kind = content.get("type")
     first = error.errors()[0]
-    if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return f"Unknown command {kind!r}. Known commands: {COMMAND_TYPES}."
-    where = ".".join(str(step) for step in first["loc"][1:]) or "it"
-    return f"The command {kind!r} is not well formed: {where}: {first['msg']}."
+    where = ".".join(str(step) for step in first["loc"]) or "it"
+    return f"The command {content.get('type')!r} is not well formed: {where}: {first['msg']}."

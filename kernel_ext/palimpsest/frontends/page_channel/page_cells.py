@@ -8,13 +8,12 @@ a dead or sleeping tab costs one timeout, and none without a page.
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.page_presence import FORGOTTEN_SECONDS
-from palimpsest.frontends.protocol.connection import CellsRequestNotice, CommandBase, TellCells
+from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCells
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 OTHERS_SECONDS = 0.3
@@ -49,9 +48,6 @@ class PageCells:
         self._questions: dict[str, _Question] = {}
         self._seen: dict[str, set[str]] = {}
         """Ids of all cells that each notebook was seen to have."""
-        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
-            TellCells: self._take
-        }
 
     def heard(self, client: str) -> None:
         """Record that a page which can answer was heard; from any thread."""
@@ -118,7 +114,7 @@ class PageCells:
                 ends = min(ends, loop.time() + OTHERS_SECONDS)
         self._silent.update(dict.fromkeys(question.waiting, seconds))
 
-    async def _take(self, command: TellCells) -> None:
+    async def take(self, command: TellCells) -> None:
         """Take a piece of an answer; one that comes too late shows that the page can answer after all."""
         self.heard(command.client)
         question = self._questions.get(command.request)

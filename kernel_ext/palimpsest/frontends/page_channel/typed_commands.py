@@ -11,22 +11,17 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from palimpsest.frontends.magic.line_parser import COMMANDS, MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import operation_of, parse
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, INSTEAD
+from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operations.grammar import OptionError
+from palimpsest.frontends.operations.operation import Operation
 from palimpsest.session.prompts.prompt_syntax import command_in
 
-RUN: frozenset[str] = frozenset(
-    ("compact", "retry", "stop", "revert", "unrevert", "cleanup", "new")
-)
-"""Commands that a panel runs; what others tell needs the output of a cell."""
 SAME = {
-    "undo": "revert",
-    "redo": "unrevert",
-    "clear": "new",
-    "reset": "new",
-    "quit": "stop",
-    "exit": "stop",
-    "cancel": "stop",
+    name: here.replace("--new PROMPT", "new")
+    for name, here in INSTEAD.items()
+    if here in TABLE.panel_forms or name in ("clear", "reset")
 }
 """Names of these commands in other agents; they are proposed, not run."""
 WHERE = {
@@ -44,21 +39,13 @@ _MOST_QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class TypedCommand:
-    """A built-in command that the panel runs."""
-
-    name: str
-    line: MagicLine
-
-
-@dataclass(frozen=True, slots=True)
 class RefusedCommand:
     """A text that is not sent, and why, in one sentence that says what to do."""
 
     sentence: str
 
 
-def typed_command(text: str, own: Collection[str]) -> TypedCommand | RefusedCommand | str:
+def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand | str:
     """Return the command in a text, why it is not sent, or the prompt to send.
 
     Args:
@@ -82,12 +69,12 @@ def typed_command(text: str, own: Collection[str]) -> TypedCommand | RefusedComm
         near = _near(word, own) if "/" in word.strip("/") else None
         return _unknown(stripped, word, near) if near else text
     name, arguments = word.lower(), " ".join(found[1].split())
-    if name in RUN or name in COMMANDS:
+    if name in TABLE.panel_forms or name in TABLE.forms:
         return _built_in(stripped, name, arguments)
     if name in WHERE or name in SAME:
         says = WHERE.get(name) or f"did you mean /{SAME[name]}?"
         return _refused(stripped, f"/{name} is no command here: {says}")
-    near = _near(name, (*own, *COMMANDS, *RUN))
+    near = _near(name, (*own, *TABLE.forms, *TABLE.panel_forms))
     if near is None and name in INSTEAD:
         return _refused(
             stripped, f"/{name} is no command here: write %agent {INSTEAD[name]} in a cell"
@@ -95,32 +82,25 @@ def typed_command(text: str, own: Collection[str]) -> TypedCommand | RefusedComm
     return _unknown(stripped, word, near)
 
 
-def _built_in(text: str, name: str, arguments: str) -> TypedCommand | RefusedCommand:
-    if name == "new":
-        if arguments:
-            return _refused(text, "/new takes no words: send it alone, and then the prompt")
-        return TypedCommand(name, MagicLine())
+def _built_in(text: str, name: str, arguments: str) -> Operation | RefusedCommand:
+    runs = name in TABLE.panel_forms
+    if name == "new" and arguments:
+        return _refused(text, "/new takes no words: send it alone, and then the prompt")
     if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
         arguments = f"focus on {arguments}"
     rest = f"{name} {arguments}".strip()
     try:
-        line = parse(rest)
+        operation = operation_of(rest, in_panel=runs)
+        if operation is None:
+            parse(rest)  # says what is wrong, unless it is a prompt
     except OptionError as error:
-        said = (
-            str(error)
-            .partition(" To send ")[0]
-            .replace("%agent ", "/" if name in RUN else "%agent ")
-        )
-        return _refused(text, said)
-    if line.command != name:
-        what = (
-            "is a prompt of a cell"
-            if line.command is None and line.prompt
-            else "takes no such words"
-        )
-        return _refused(text, f"/{name} {what}: %agent {name} in a cell does it ({COMMANDS[name]})")
-    if name in RUN and "--preview" not in arguments:
-        return TypedCommand(name, line)
+        said = str(error).partition(" To send ")[0]
+        return _refused(text, said.replace("%agent ", "/") if runs else said)
+    if operation is None:
+        does = f"%agent {name} in a cell does it ({TABLE.help[name]})"
+        return _refused(text, f"/{name} is a prompt of a cell: {does}")
+    if runs and "--preview" not in arguments:
+        return operation
     where = WHERE.get(name) or f"write %agent {rest} in a cell"
     return _refused(text, f"The panel does not show what /{name} tells: {where}")
 

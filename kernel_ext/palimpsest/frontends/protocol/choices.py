@@ -1,15 +1,6 @@
 """The models, agents, modes and commands that a page can choose for a prompt."""
 
-from typing import Literal
-
-from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.transcript.values import Value
-
-
-class ListChoices(CommandBase):
-    """List the models and agents that can answer here."""
-
-    type: Literal["choices"] = "choices"
 
 
 class ModelChoice(Value):

@@ -4,9 +4,9 @@ The kernel asks by a notice and a page answers by a command, since a kernel cann
 large notebook is answered in several commands, each well below what a server passes in one message.
 """
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from palimpsest.transcript.context_values.page_cells import PageNotebook
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -111,6 +111,17 @@ class CommandReply(Value):
     session: SessionHead | None = None
     """The session that the command was about, once it is open."""
     watch_seconds: float | None = None
+
+
+class OutcomeNotice(Value):
+    """The result of a command that was not finished when it was replied to."""
+
+    kind: Literal["outcome"] = "outcome"
+    id: str
+    error: str | None = None
+    """One sentence, when it failed."""
+    answer: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "null"}]})] = None
+    """What the operation answers, as ``Answers`` says."""
 
 
 class CurrentNotice(Value):

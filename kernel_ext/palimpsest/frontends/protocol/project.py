@@ -1,34 +1,6 @@
 """A project's settings, storage, hooks and MCP servers."""
 
-from typing import Literal
-
-from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.transcript.values import Value
-
-
-class ListSettings(CommandBase):
-    """List every setting and where it came from."""
-
-    type: Literal["config"] = "config"
-
-
-class ShowStorage(CommandBase):
-    """Measure the project's folder, and list the sessions that may be deleted, or delete them first."""
-
-    type: Literal["storage"] = "storage"
-    days: float | None = None
-    """Age in days from which an unused session may be deleted; None takes the configured number."""
-    max_size: int | str | None = None
-    """Largest size of the folder: bytes, or text such as ``2GB``."""
-    delete: bool = False
-    """Delete the sessions that may be deleted, for good."""
-
-
-class ListExtensions(CommandBase):
-    """List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first."""
-
-    type: Literal["extensions"] = "extensions"
-    connect: bool = False
 
 
 class SettingRow(Value):

@@ -13,15 +13,6 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Reply, Todo, Value
 
 
-class ShowImage(CommandBase):
-    """Show an image of the session that its log keeps as a blob."""
-
-    type: Literal["image"] = "image"
-    session: str | None = None
-    url: str = Field(max_length=200)
-    """The URL of the attachment: ``blob:`` and a hash."""
-
-
 class Resync(CommandBase):
     """Send everything after a sequence number again, or the whole session when ``after`` is None."""
 

@@ -9,7 +9,7 @@ Border: pure; a snapshot of the session goes in, one bundle comes out, made as t
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.frontends.protocol.segments import CloseSegment, SegmentCut
+from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
@@ -28,7 +28,7 @@ class UnknownTurn(UserError):
 
 
 def closed_bundle(
-    command: CloseSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Callable[[str], str]
+    command: TurnSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return the MIME bundle of a segment of a turn that is over."""
     messages = turn_messages(snapshot.messages, command.turn)

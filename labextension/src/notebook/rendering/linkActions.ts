@@ -89,7 +89,7 @@ export function heldRequestActions(
       const fields = {
         session: target.session,
         hold,
-        words: [`${name}=${value}`] as [string]
+        words: [`${name}=${value}`]
       };
       return (await target.link?.outcome('policy', fields))?.error ?? '';
     },
@@ -118,13 +118,15 @@ export function revertActions(target: ICommandTarget): IRevertActions {
     action: 'preview' | 'revert' | 'unrevert' | 'cleanup',
     message = '',
     overwrite: readonly string[] = []
-  ) =>
-    (await target.link?.outcome('revert', {
+  ) => {
+    const done = await target.link?.outcome('revert', {
       session: target.session,
       action,
       target: message,
       overwrite: [...overwrite]
-    })) ?? {};
+    });
+    return { error: done?.error, revert: done?.answer?.revert };
+  };
   return {
     preview: message => run('preview', message),
     revert: (message, overwrite) => run('revert', message, overwrite),
@@ -137,7 +139,7 @@ export function pictureLoader(target: ICommandTarget): IPictureLoader {
   return {
     load: async url => {
       const fields = { session: target.session, url };
-      return (await target.link?.outcome('image', fields))?.image ?? '';
+      return (await target.link?.outcome('image', fields))?.answer?.image ?? '';
     }
   };
 }

@@ -1,0 +1,82 @@
+"""The table of operations: each is listed once, and magic, pages, help, completion and the protocol are made of it.
+
+A module of operations is one line in ``_MODULES``; ``register`` adds an operation of a test or of another package.
+"""
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar, Literal
+
+from palimpsest.frontends.operations import (
+    context,
+    controls,
+    definitions,
+    extensions,
+    page,
+    reverts,
+    sessions,
+    sharing,
+    status,
+    step_mode,
+    storage,
+    turns,
+)
+from palimpsest.frontends.operations.operation import Form, Forms, Operation
+
+_MODULES = (
+    *(status, sessions, turns, context, reverts, controls, step_mode),
+    *(definitions, extensions, storage, sharing, page),
+)
+
+
+class OperationTable:
+    """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
+
+    def __init__(self) -> None:
+        self.by_type: dict[str, type[Operation]] = {}
+        self.forms: dict[str, tuple[Form, type[Operation]]] = {}
+        """Those for cells, in the order of the help text."""
+        self.panel_forms: dict[str, tuple[Form, type[Operation]]] = {}
+        """Those that the panel runs when they are typed."""
+
+    def register(self, operation: type[Operation]) -> None:
+        """Add an operation; one with the same type or name takes its place."""
+        self.by_type[str(operation.model_fields["type"].default)] = operation
+        for form in operation.forms:
+            if form.in_cell:
+                self.forms[form.name] = form, operation
+            if form.in_panel:
+                self.panel_forms[form.name] = form, operation
+
+    @property
+    def help(self) -> dict[str, str]:
+        """What each form is for, by its name."""
+        return {name: form.help for name, (form, _) in self.forms.items()}
+
+    @property
+    def in_page(self) -> dict[str, type[Operation]]:
+        """The operations that pages may send, by their types."""
+        return {name: one for name, one in self.by_type.items() if one.in_page}
+
+
+def operations_of(module: ModuleType) -> Iterator[type[Operation]]:
+    """Yield the operations that a module defines, in order."""
+    for one in vars(module).values():
+        is_own = isinstance(one, type) and one.__module__ == module.__name__
+        if is_own and issubclass(one, Operation) and "type" in one.model_fields:
+            yield one
+
+
+class Help(Operation):
+    """Show the help text, which is made of this table."""
+
+    type: Literal["help"] = "help"
+    in_page: ClassVar[bool] = False
+    forms = Forms(Form("help", "this text"))
+
+
+TABLE = OperationTable()
+for _module in _MODULES:
+    for _operation in operations_of(_module):
+        TABLE.register(_operation)
+TABLE.register(Help)

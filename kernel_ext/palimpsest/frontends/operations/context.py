@@ -1,0 +1,210 @@
+"""What the model sees: its window drawn, parts pinned, excluded or restored, and the policy that decides."""
+
+import asyncio
+import os
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.cell_turn.typed_values import policy_words
+from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, sentence, table
+from palimpsest.frontends.operation_text.context_answers import ContextAnswers
+from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
+from palimpsest.frontends.operation_text.policy_text import policy_lines
+from palimpsest.frontends.operations.grammar import PART, OptionError
+from palimpsest.frontends.operations.operation import Desk, Done, DrawnText, Form, Forms, Operation
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.session.prompts.hidden_variables import left_out
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.redaction.secret_removal import scrubber
+
+CONTEXT_FORMS = {
+    "at": "%agent context at REQUEST",
+    "changed": "%agent context changed REQUEST [REQUEST]",
+    "why": "%agent context why ITEM [REQUEST]",
+}
+"""How each keyword that may follow is written."""
+_NUMBER = r"([1-9]\d{0,8})"
+_ITEM = r"(\w*\d\w*)"
+"""An item's number, or the id of a part or message."""
+_FORMS = (
+    ("at", re.compile(rf"at(?: step| request)? {_NUMBER}")),
+    ("changed", re.compile(rf"changed(?: since)? {_NUMBER}(?: {_NUMBER})?")),
+    ("why", re.compile(rf"why(?: not)? {_ITEM}(?: (?:at )?{_NUMBER})?")),
+)
+
+
+def _question(rest: str) -> dict[str, Any] | None:
+    """Read what may follow as ``at 3``, ``changed 3 8`` or ``why 5 8``."""
+    said = " ".join(rest.split())
+    if said in CONTEXT_FORMS:
+        raise OptionError(f"Which one? Write {CONTEXT_FORMS[said]}.")
+    for name, form in _FORMS:
+        match = form.fullmatch(said)
+        if match is not None:
+            return {"question": " ".join([name, *(one for one in match.groups() if one)])}
+    return {} if not said else None
+
+
+class ShowContext(Operation):
+    """Draw what fills the model's context window, and what was removed from it."""
+
+    type: Literal["context"] = "context"
+    session: str | None = None
+    question: str = Field(default="", max_length=200)
+    """``at 3`` for request 3, ``changed 3 8`` for two compared, ``why 5 8`` for why item 5 is in request 8 or not."""
+    forms = Forms(
+        Form(
+            "context",
+            "what fills the model's window, and what is gone from it, since when and why; "
+            "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
+            read=_question,
+            keywords=tuple(CONTEXT_FORMS),
+        )
+    )
+
+    async def run(self, at: Desk) -> DrawnText:
+        services = at.services
+        if at.in_cell and await services.workspace.known(at.notebook) is None:
+            return DrawnText(bundle=sentence(at.no_session()).bundle)
+        session = await at.seen(self.session)
+        output = await asyncio.to_thread(self._answered, services, session)
+        return DrawnText(bundle=output.bundle)
+
+    def _answered(self, services: Any, session: KernelSession) -> CommandOutput:
+        clean, answers = scrubber(os.environ), ContextAnswers(services)
+        if self.question:
+            asked = _question(self.question)
+            if asked is None:
+                forms = ", ".join(one.removeprefix("%agent ") for one in CONTEXT_FORMS.values())
+                raise UserError(
+                    f"{self.question!r} is no question about the context: write {forms}."
+                )
+            return answers.run(asked["question"], session, clean)
+        report = answers.window(session, clean, left_out(services))
+        return CommandOutput(report.markdown, report.text, report.html)
+
+    def output(self, answer: DrawnText) -> CommandOutput:
+        made = answer.bundle
+        return CommandOutput(made["text/markdown"], made["text/plain"], made.get("text/html", ""))
+
+
+class ListParts(Operation):
+    """List the newest parts that can be pinned, excluded or restored."""
+
+    type: Literal["parts"] = "parts"
+    action: str
+    in_page: ClassVar[bool] = False
+
+    async def run(self, at: Desk) -> CommandOutput | str:
+        session = await at.find(None)
+        rows = await asyncio.to_thread(
+            lambda: part_rows(session.snapshot().messages, session.decisions())
+        )
+        if not rows:
+            return "Nothing was said in this session yet, so there is nothing to choose."
+        text = table(HEAD, rows)
+        words = f"%agent {self.action} ID chooses one of these, the newest first."
+        return CommandOutput(
+            f"{text.markdown}\n\n{sentence(words).markdown}", f"{text.plain}\n{words}"
+        )
+
+
+def _edit(action: str, words: str) -> Form:
+    def read(rest: str) -> Operation | dict[str, Any] | None:
+        if not rest:
+            return ListParts(action=action)
+        return {"target": rest} if len(rest.split()) == 1 else None
+
+    return Form(action, words, ("target",), {"action": action}, read)
+
+
+class EditedContext(Done):
+    """What an edit of the context did."""
+
+    edit: Any = Field(exclude=True)
+    """The ``ContextEdit``."""
+
+
+class ApplyContextEdit(Operation):
+    """Edit what the model sees of a part or message, from the next request on."""
+
+    type: Literal["context-edit"] = "context-edit"
+    session: str | None = None
+    hold: str | None = Field(default=None, max_length=100)
+    """A held request whose own session is meant, such as a subagent's."""
+    action: Literal["pin", "unpin", "exclude", "restore", "undo"]
+    target: Annotated[str, PART] = Field(default="", max_length=200)
+    """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
+    forms = Forms(
+        _edit(
+            "pin", "keep a part in every request: %agent pin ID; without an ID, list what there is"
+        ),
+        _edit("unpin", "take a pin off again"),
+        _edit("exclude", "leave a part out of every request: %agent exclude ID"),
+        _edit("restore", "bring back what was excluded, cleared or compacted: %agent restore ID"),
+    )
+
+    async def run(self, at: Desk) -> EditedContext:
+        session = await at.find(self.session)
+        changed = session.step_mode.session_of(self.hold) if self.hold else session
+        try:
+            # In a worker thread, because it may first read older messages from the log.
+            edit = await asyncio.to_thread(changed.edit_context, self.action, self.target)
+        except NotFound as missing:
+            if not at.in_cell:
+                raise
+            prompt = f"To send it as a prompt, write %agent -- {self.action} {self.target}."
+            raise UserError(f"{missing} {prompt}") from None
+        return EditedContext(edit=edit)
+
+    def output(self, answer: EditedContext) -> str:
+        sentence: str = answer.edit.sentence
+        return sentence
+
+
+class PolicyAnswer(Done):
+    """The policy that is chosen from now on."""
+
+    policy: Any = Field(exclude=True)
+    lines: Any = Field(default=(), exclude=True)
+    """What a cell shows of it."""
+
+
+def _policy(rest: str) -> dict[str, Any] | None:
+    words = policy_words(rest)
+    return {"words": tuple(words)} if all("=" in word for word in words[1:]) else None
+
+
+class UsePolicy(Operation):
+    """Choose the context policy, from the next request on."""
+
+    type: Literal["policy"] = "policy"
+    session: str | None = None
+    hold: str | None = Field(default=None, max_length=100)
+    """A held request whose own session is meant, such as a subagent's."""
+    words: tuple[str, ...] = ()
+    """The name of a preset, ``name=value`` for one number, or ``default``; without any it is only shown."""
+    forms = Forms(
+        Form(
+            "policy",
+            "what is left out for the model, and when: %agent policy [NAME] [number=value]",
+            read=_policy,
+        )
+    )
+
+    async def run(self, at: Desk) -> PolicyAnswer:
+        session = await at.find(self.session)
+        changed = session.step_mode.session_of(self.hold) if self.hold else session
+        if self.words:
+            await changed.use_policy(*self.words)
+        if not at.in_cell:
+            return PolicyAnswer(policy=session.policy())
+        origins = getattr(getattr(at.services, "config", None), "origins", {})
+        lines = policy_lines(session, origins, whole=not self.words)
+        return PolicyAnswer(policy=session.policy(), lines=lines)
+
+    def output(self, answer: PolicyAnswer) -> Lines:
+        lines: Lines = answer.lines
+        return lines

@@ -1,0 +1,204 @@
+"""List agents, commands, skills and models, with where each came from, and what a prompt may choose of them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from palimpsest.frontends.operation_text.command_output import (
+    CommandOutput,
+    Lines,
+    PolicySection,
+    table,
+)
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
+from palimpsest.render.safety.escaping import inline, one_line
+from palimpsest.session.definitions.agents import Agent, subagents_of
+from palimpsest.session.definitions.command_files import CustomCommand
+from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
+from palimpsest.tools.workflow.skill import Skill
+from palimpsest.transcript.errors import ConfigError
+
+AGENT_HEAD = ("agent", "answers", "model", "what it is for", "from")
+COMMAND_HEAD = ("command", "goes to", "what it is for", "from")
+SKILL_HEAD = ("skill", "when the model uses it", "from")
+NO_COMMANDS = "There are no commands yet. Write a prompt into .palimpsest/commands/NAME.md, and %agent /NAME sends it."
+NO_SKILLS = (
+    "There are no skills yet. A skill is a folder .palimpsest/skills/NAME with a SKILL.md in it."
+)
+NO_LIBRARY = "This kernel reads no agents, commands or skills from files."
+NAMED = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
+WORDS_CHARS = 160
+NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
+WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
+Kind = Literal["agents", "commands", "skills", "models"]
+
+
+KINDS = {
+    "agents": "who can answer, and to whom work can be handed, with where they come from",
+    "commands": "prompts of your own under a name: %agent /NAME sends one",
+    "skills": "texts that the model loads for one kind of task",
+    "models": "the models that can be used here",
+}
+
+
+class ListDefinitions(Operation):
+    """List what a prompt can name of one kind; changed files are read again first."""
+
+    type: Literal["definitions"] = "definitions"
+    kind: Kind
+    in_page: ClassVar[bool] = False
+    forms = Forms(*(Form(kind, words, fixed={"kind": kind}) for kind, words in KINDS.items()))
+
+    async def run(self, at: Desk) -> Lines:
+        return await asyncio.to_thread(self._lines, at.services)
+
+    def _lines(self, services: Any) -> Lines:
+        if self.kind == "models":
+            return model_lines(services)
+        definitions = _definitions(services)
+        if definitions is None:
+            return [NO_LIBRARY]
+        if self.kind == "agents":
+            rows = agent_rows(definitions.agents, definitions.default_agent)
+            return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(definitions)]
+        found, head, none = (
+            (command_rows(definitions.commands), COMMAND_HEAD, NO_COMMANDS)
+            if self.kind == "commands"
+            else (skill_rows(definitions.skills), SKILL_HEAD, NO_SKILLS)
+        )
+        return [PolicySection("", head, found) if found else none, *wrong(definitions)]
+
+
+class ListChoices(Operation):
+    """List the models and agents that can answer here."""
+
+    type: Literal["choices"] = "choices"
+
+    async def run(self, at: Desk) -> Choices:
+        return await asyncio.to_thread(choices_of, at.services)
+
+
+def _definitions(services: Any) -> ProjectDefinitions | None:
+    definitions: ProjectDefinitions | None = getattr(services, "definitions", None)
+    if definitions is not None:
+        definitions.refresh()
+    return definitions
+
+
+def default_model(services: Any, none: str = NO_DEFAULT) -> str:
+    """Return the model that answers by default; ``none`` where a configured server names none."""
+    default = getattr(services, "default_model", None)
+    try:
+        return str(default()) if callable(default) else "unknown"
+    except ConfigError:
+        return none
+
+
+def model_lines(services: Any) -> Lines:
+    """Return the models as a table, and which one answers by default."""
+    models = getattr(services, "models", None)
+    rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
+    default = default_model(services)
+    if not rows:
+        return [f"The model is {default}. Choose another with -m provider/name."]
+    words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
+    text = table(("model", "window", "why it is here"), rows)
+    return [CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")]
+
+
+def agent_rows(agents: Mapping[str, Agent], first: str) -> list[tuple[str, ...]]:
+    """Return rows for the agents that a person can name, first those that can answer the person."""
+    shown = [agent for agent in agents.values() if not agent.hidden]
+    shown.sort(key=lambda agent: (not agent.answers, agent.name != first, agent.name))
+    return [
+        (
+            f"{'* ' if agent.name == first else ''}{agent.name}",
+            _answers(agent),
+            agent.model or "",
+            one_line(agent.description, WORDS_CHARS),
+            agent.origin,
+        )
+        for agent in shown
+    ]
+
+
+def _answers(agent: Agent) -> str:
+    if agent.mode == "all":
+        return "you and other agents"
+    return "you" if agent.answers else "other agents"
+
+
+def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]:
+    """Return rows for the commands."""
+    return [
+        (
+            f"/{one.name}{f' {one.arguments}' if one.arguments else ''}",
+            one.agent or ("a task" if one.subtask else ""),
+            one_line(one.description or one.template, WORDS_CHARS),
+            one.origin,
+        )
+        for one in commands.values()
+    ]
+
+
+def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
+    """Return rows for the skills."""
+    return [
+        (one.name, one_line(one.description, WORDS_CHARS), one.origin) for one in skills.values()
+    ]
+
+
+def wrong(definitions: ProjectDefinitions) -> Sequence[str]:
+    """Return what is wrong with files, one sentence each."""
+    return [one_line(words, 400) for words in definitions.problems]
+
+
+def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
+    """Return the commands, skills or agents that a prompt can name, with their descriptions."""
+    if definitions is None:
+        return ()
+    definitions.refresh()
+    kinds = {"commands": definitions.commands, "skills": definitions.skills}
+    found = kinds[kind] if kind in kinds else subagents_of(definitions.agents)
+    return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
+
+
+def own_commands(services: Any) -> frozenset[str]:
+    """Return the names of the commands that the project and the settings define; reads their files."""
+    return frozenset(one.name for one in _named(getattr(services, "definitions", None), "commands"))
+
+
+def choices_of(services: Any) -> Choices:
+    """Return what the application offers for a prompt; the services of a test may offer less."""
+    models = getattr(services, "models", None)
+    agents = getattr(services, "agents", None)
+    default = getattr(services, "default_model", None)
+    named = tuple(agents()) if callable(agents) else ()
+    known = getattr(services, "definitions", None)
+    return Choices(
+        models=tuple(
+            ModelChoice(id=name, window=window, because=because)
+            for name, window, because in (models() if callable(models) else ())
+            # A row without a model's name reports a server that does not answer.
+            if "/" in name
+        ),
+        agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
+        model=default_model(services, "") if callable(default) else "",
+        agent=named[0][0] if named else "",
+        commands=_named(known, "commands"),
+        skills=_named(known, "skills"),
+        subagents=_named(known, "helpers"),
+        **permission_choices(services),
+    )
+
+
+def permission_choices(services: Any) -> dict[str, Any]:
+    """Return the modes, the configured one, and the settings that wait for the person's trust."""
+    config = getattr(services, "config", None)
+    return {
+        "modes": tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
+        "mode": getattr(getattr(config, "value", None), "mode", "ask"),
+        "untrusted": tuple(one.words for one in getattr(config, "held", ())),
+    }

@@ -1,0 +1,167 @@
+"""List the hooks and MCP servers of this kernel with their state, and connect the servers anew."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.model.wire.schema_repair import is_repaired
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.extensions.hooks import HookStatus
+from palimpsest.tools.mcp.servers import McpServerStatus
+from palimpsest.tools.mcp.values import LONGEST_DESCRIPTION
+from palimpsest.transcript.values import Value
+
+HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
+SERVER_HEAD = ("server", "state", "from", "tools")
+NO_HOOKS = (
+    "No hook takes part. Add one with @palimpsest.hook in a cell, or under hooks in the settings; a "
+    "package may bring some."
+)
+NO_SERVERS = (
+    "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
+)
+WAITING = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
+MOST_TOOLS = 12
+REPAIRED = (
+    "Schemas of the MCP server {server!r} are repaired for the model, since providers would refuse the whole request for what "
+    "is wrong in them: {names}. Inputs are checked against what the server wrote."
+)
+SHORTENED = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
+
+
+def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
+    """Return a row for each hook with its calls and failures."""
+    return [
+        (
+            one.name,
+            one.label,
+            one.origin,
+            f"{one.calls:,}",
+            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+        )
+        for one in hooks
+    ]
+
+
+def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
+    """Return a row for each server with its state and tools."""
+    return [
+        (
+            one.name,
+            f"{one.state} ({one.kind})",
+            one.origin,
+            _tools(one) or one_line(one.problem, 300),
+        )
+        for one in servers
+    ]
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return names in a row, of many the first ones."""
+    more = f" and {len(names) - MOST_TOOLS} more" if len(names) > MOST_TOOLS else ""
+    return ", ".join(names[:MOST_TOOLS]) + more
+
+
+def _tools(one: McpServerStatus) -> str:
+    return names_text(one.tools)
+
+
+class Extensions(Value):
+    """The hooks and MCP servers of this kernel."""
+
+    hooks: tuple[HookStatus, ...]
+    servers: tuple[McpServerStatus, ...]
+    remarks: tuple[str, ...]
+    """Hooks that cannot be loaded."""
+    lines: Any = Field(default=(), exclude=True)
+    """What a cell shows of them."""
+
+
+class ListExtensions(Operation):
+    """List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first."""
+
+    type: Literal["extensions"] = "extensions"
+    connect: bool = False
+    kind: Literal["hooks", "mcp"] | None = None
+    """Which of them a cell shows."""
+    forms = Forms(
+        Form(
+            "hooks",
+            "functions that take part in each turn, where they come from, and which failed",
+            fixed={"kind": "hooks"},
+        ),
+        Form(
+            "mcp",
+            "MCP servers, their state and tools; %agent mcp connect tries them again",
+            fixed={"kind": "mcp"},
+            read=lambda rest: {"": {}, "connect": {"connect": True}}.get(rest.strip()),
+            keywords=("connect",),
+            begins_no_prompt=True,
+        ),
+    )
+
+    async def run(self, at: Desk) -> Extensions:
+        book, servers = getattr(at.services, "hooks", None), getattr(at.services, "servers", None)
+        if book is not None and self.kind != "mcp":
+            await book.load()
+        if servers and self.connect:
+            await servers.restart()
+        hooks = book.status() if book is not None else ()
+        known = servers.status() if servers else ()
+        problems = tuple(book.problems) if book is not None else ()
+        return Extensions(
+            hooks=hooks,
+            servers=known,
+            remarks=problems,
+            lines=hook_lines(hooks, problems, at.services)
+            if self.kind == "hooks"
+            else server_lines(known, at.services),
+        )
+
+    def output(self, answer: Extensions) -> Lines:
+        lines: Lines = answer.lines
+        return lines
+
+
+def hook_lines(hooks: Sequence[HookStatus], problems: Sequence[str], services: Any) -> Lines:
+    """Return the hooks as a table, and what is wrong with some."""
+    said = [*problems, *_waiting(services, "hooks", "hooks")]
+    rows = hook_rows(hooks)
+    return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
+
+
+def server_lines(servers: Sequence[McpServerStatus], services: Any) -> Lines:
+    """Return the servers as a table, and what the model is shown of their tools in other words."""
+    waiting = _waiting(services, "mcp", "MCP servers")
+    if not servers:
+        return waiting or [NO_SERVERS]
+    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, server_rows(servers))]
+    said += [words for one in servers for words in one.left_out]
+    said += [words for one in servers for words in _changed(one, services)]
+    if any(one.state in ("waiting", "failed") for one in servers):
+        said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
+    return [*said, *waiting]
+
+
+def _changed(server: McpServerStatus, services: Any) -> Iterator[str]:
+    """Yield sentences about tools of which the model is shown something else than what their server wrote."""
+    registry: Any = getattr(services, "registry", None)
+    tools = registry.offered() if registry is not None else ()
+    specs = [registry.spec(one) for one in tools if one.name in server.tools]
+    mended = [one.name for one in specs if is_repaired(one)]
+    if mended:
+        yield REPAIRED.format(server=server.name, names=names_text(mended))
+    for name, chars in server.shortened[:MOST_TOOLS]:
+        yield SHORTENED.format(
+            tool=name, server=server.name, chars=count(chars), most=count(LONGEST_DESCRIPTION)
+        )
+
+
+def _waiting(services: Any, key: str, words: str) -> list[str]:
+    """Return a sentence if a project's file names some that wait for trust and are not used yet."""
+    held = getattr(getattr(services, "config", None), "held", ())
+    return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

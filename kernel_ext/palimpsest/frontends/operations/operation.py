@@ -1,0 +1,190 @@
+"""``Operation``: what a person asks for, as a value that cell, page and Python make alike and that one ``run`` answers.
+
+Border: the value, the ways to write it behind ``%agent``, and the place where it is asked for. What single operations do
+is in the modules beside this one; ``operation_table.py`` lists them.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.values import Value
+
+A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
+
+
+class Reader(Protocol):
+    """Reads what stands behind a form's name; None where the line is a prompt. Raises OptionError."""
+
+    def __call__(self, rest: str, /) -> "Operation | Mapping[str, Any] | None":
+        """Return the operation, or its arguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to write an operation behind ``%agent``."""
+
+    name: str
+    help: str
+    """What it is for, in one line."""
+    takes: tuple[str, ...] = ()
+    """The fields that may follow: a bool as ``--name``, one with fixed values as a keyword, text as a word."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that this form decides."""
+    read: Reader | None = None
+    """Reads what follows, where the fields do not say how."""
+    missing: str = ""
+    """The error message where nothing follows; empty where nothing need follow."""
+    keywords: tuple[str, ...] = ()
+    """Words that may follow, where ``read`` knows them."""
+    begins_no_prompt: bool = False
+    """No prompt begins with the name and a keyword: what else follows is a mistake."""
+    in_panel: bool = False
+    """The panel runs it when it is typed behind a slash; what others tell needs the output of a cell."""
+    in_cell: bool = True
+
+
+class Forms(tuple[Form, ...]):
+    """The ways to write an operation behind ``%agent``."""
+
+    __slots__ = ()
+
+    def __new__(cls, *forms: Form) -> "Forms":
+        """Return them in order."""
+        return super().__new__(cls, forms)
+
+
+@dataclass(frozen=True, slots=True)
+class OneWord:
+    """How a field of one word is written: marks it in ``Annotated``."""
+
+    pattern: str = r"\S+"
+    completed_by: str = ""
+    """What is proposed for it: ``session``, ``part``."""
+
+
+def _ignore(_value: Any) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where an operation is asked for: what it works on, and who hears of it."""
+
+    services: Any
+    """``FrontendServices`` and what else the application has; a test's may have less."""
+    find: Callable[[str | None], Awaitable[KernelSession]]
+    """Opens a session by id; None means the one that is current here."""
+    notebook: str | None = None
+    in_cell: bool = False
+    is_page: bool = False
+    adopt: Callable[[KernelSession], None] = _ignore
+    """Makes a session the notebook's current one in the pages, too."""
+    forget: Callable[[str], None] = _ignore
+    """Drops a session that was deleted."""
+    publish: Callable[[BaseModel], None] = _ignore
+    """Sends a notice to the pages."""
+    turn: Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable["TurnEnd"]] | None = None
+    """Awaits a turn that belongs to no cell."""
+
+    async def seen(self, identifier: str | None, what: str = "look") -> KernelSession:
+        """Return a session to report on; raises NotFound rather than begin one."""
+        if identifier is not None:
+            return await self.find(identifier)
+        known: KernelSession | None = await self.services.workspace.known(self.notebook)
+        if known is None:
+            raise NotFound(self.no_session(what))
+        return known
+
+    def no_session(self, what: str = "look") -> str:
+        """Return the sentence that says that there is no session yet."""
+        return NO_SESSION.format(whom="with %agent" if self.in_cell else "the agent", what=what)
+
+    async def session_id(self, identifier: str | None) -> str:
+        """Return the id of the session that is meant, without opening one that is named."""
+        return identifier or (await self.find(None)).id
+
+
+class Done(Value):
+    """The answer where there is nothing to tell but whether it came in time."""
+
+    late: bool = False
+    """It came too late, for example after another answer, or there was nothing to do."""
+
+
+class DrawnText(Value):
+    """A text in each format."""
+
+    bundle: dict[str, Any]
+    """By MIME type."""
+
+
+class SessionAnswer(Value):
+    """The session that was opened or begun, or whose turn ended."""
+
+    session: SessionHead
+
+
+TurnEnd = SessionAnswer
+
+
+class Operation(CommandBase):
+    """What a person asks for; its fields are the arguments.
+
+    A subclass has a ``type``, by which pages name it, and ``run``. ``forms`` are its ways to be written behind ``%agent``,
+    and ``output`` is what a cell shows of the answer.
+    """
+
+    id: str = Field(default="", min_length=1, max_length=200)
+    model_config = ConfigDict(ignored_types=(Forms,))
+    forms: ClassVar[Forms] = Forms()
+    in_page: ClassVar[bool] = True
+    """Pages may send it."""
+    ends_with_cell: ClassVar[bool] = False
+    """An interrupt of the cell stops it, too."""
+
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """Return the operation with these arguments; raises UserError, with one sentence, for a wrong one."""
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(step) for step in first["loc"])
+            raise UserError(f"{where}: {first['msg']}.") from None
+
+    async def run(self, at: Desk) -> Any:
+        """Do it and return the answer, which pages are sent as it is; on the engine's loop. Raises UserError."""
+        raise NotImplementedError
+
+    def output(self, answer: Any) -> Any:
+        """Return what a cell shows of the answer: sentences and tables, or a ``CommandOutput``."""
+        return answer
+
+
+class TurnOperation(Operation):
+    """An operation whose answer is a turn of the agent: a cell shows it as it comes, and no page waits for its end."""
+
+    session: str | None = None
+    """None means the notebook's current session."""
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+        """Return the turn, which begins when it is awaited."""
+        raise NotImplementedError
+
+    async def run(self, at: Desk) -> TurnEnd:
+        """Await the turn."""
+        if at.turn is None:
+            raise UserError(A_TURN)
+        session = await at.find(self.session)
+        origin = Origin(kind="panel", notebook=at.notebook)
+        return await at.turn(session, self.turn(session, origin))

@@ -1,0 +1,244 @@
+"""Share, export and import sessions. A page names files inside the project only."""
+
+import asyncio
+import shlex
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operations.grammar import OptionError
+from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, Operation
+from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
+from palimpsest.render.content.phrases import count, size_text
+from palimpsest.session.sharing.exports import form_of
+from palimpsest.store.exchange.importer import Imported
+from palimpsest.store.interface import Problem
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.values import Value
+
+PROGRESS_SECONDS = 0.2
+"""Between two notices of an import: often enough for a bar that moves."""
+MOST_SENT = 1_500_000
+"""Largest shared page in bytes that is sent to the browser; a server passes so much in one message."""
+MOST_PROBLEMS = 10
+"""How many problems a cell shows; the Python call returns all of them."""
+
+GO_ON = "%agent use ID goes on with one of them; nothing of it was run."
+READ_ONLY = (
+    "%agent use ID opens one of them. A recording of another agent is only read; %agent fork ID goes on from it. "
+    "Nothing of it was run."
+)
+OUTCOMES = {
+    "new": "new",
+    "same": "here already",
+    "updated": "updated",
+    "copy": "came as a copy, because the one here went on or is another one",
+}
+IMPORT = "Write %agent import PATH: a recording of another agent, an exported session, or a folder of them."
+_RUNNING: dict[str, threading.Event] = {}
+"""The imports that run, by the ids of their operations; a set event stops one."""
+
+
+class ImportedSessions(Value):
+    """What an import brought in, and what it could not read."""
+
+    imported: tuple[Imported, ...]
+    unreadable: tuple[Problem, ...]
+
+
+class FileOperation(Operation):
+    """An operation that writes a session to a file."""
+
+    session: str | None = None
+
+    def _written(self, at: Desk, path: Path, size: int, form: str, text: str = "") -> ExportedFile:
+        root = at.services.workspace.project
+        inside = root in path.parents
+        return ExportedFile(
+            path=str(path),
+            shown=path.relative_to(root).as_posix() if inside else str(path),
+            bytes=size,
+            form=form,
+            content=text if text and size <= MOST_SENT else None,
+        )
+
+
+class Share(FileOperation):
+    """Write a page of the session that can be given to others, or write it anew."""
+
+    type: Literal["share"] = "share"
+    forms = Forms(Form("share", "make a page of this session that can be passed on"))
+
+    async def run(self, at: Desk) -> ExportedFile:
+        session_id = await at.session_id(self.session)
+        path: Path = await at.services.workspace.sharing.share(session_id)
+        text = await asyncio.to_thread(path.read_text, encoding="utf-8")
+        return self._written(at, path, len(text.encode()), "html", text)
+
+    def output(self, answer: ExportedFile) -> str:
+        return (
+            f"The page of this session is {answer.path} ({size_text(answer.bytes)}). It is one file that needs no "
+            "network; open it in a browser, look through it, and pass it on. %agent unshare deletes it."
+        )
+
+
+class Unshare(Operation):
+    """Delete the session's page."""
+
+    type: Literal["unshare"] = "unshare"
+    session: str | None = None
+    forms = Forms(Form("unshare", "delete that page"))
+
+    async def run(self, at: Desk) -> Done:
+        session_id = await at.session_id(self.session)
+        return Done(late=not await at.services.workspace.sharing.unshare(session_id))
+
+    def output(self, answer: Done) -> str:
+        if answer.late:
+            return "This session was not shared."
+        return "The page is deleted. Copies that were passed on stay where they are."
+
+
+def _exported(rest: str) -> dict[str, Any] | None:
+    words = _split(rest)
+    form = form_of(words[0]) if words and not set(words[0]) & set("./") else None
+    if form is not None:
+        words = words[1:]
+    elif words and not (len(words) == 1 and _is_path(words[0])):
+        return None
+    if len(words) > 1:
+        return None
+    return {"form": form, "path": words[0] if words else None}
+
+
+class Export(FileOperation):
+    """Write the session to a new file inside the project."""
+
+    type: Literal["export"] = "export"
+    form: Literal["md", "ipynb", "json", "html", "opencode", "atif"] | None = None
+    path: str | None = Field(default=None, max_length=1000)
+    prompts: Literal["markdown", "cells"] = "markdown"
+    """In a notebook: the prompts as text, or as ``%%agent`` cells."""
+    forms = Forms(
+        Form(
+            "export",
+            "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
+            read=_exported,
+            keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
+        )
+    )
+
+    async def run(self, at: Desk) -> ExportedFile:
+        session_id = await at.session_id(self.session)
+        made = await at.services.workspace.sharing.export(
+            session_id, self.form, self.path, prompts=self.prompts, inside=at.is_page
+        )
+        return self._written(at, made.path, made.bytes, made.form)
+
+    def output(self, answer: ExportedFile) -> str:
+        name = recorded_name(answer.path)
+        words = f"This session is written to {name} ({size_text(answer.bytes)})."
+        if answer.form in ("json", "opencode"):
+            return f"{words} %agent import brings it into another project."
+        return words
+
+
+def _imported(rest: str) -> dict[str, Any] | None:
+    words = _split(rest)
+    if not words:
+        raise OptionError(IMPORT)
+    if len(words) > 1 or not (_is_path(words[0]) or Path(words[0]).exists()):
+        return None
+    return {"path": words[0]}
+
+
+class Import(Operation):
+    """Import sessions from a file or folder inside the project."""
+
+    type: Literal["import"] = "import"
+    path: str = Field(min_length=1, max_length=1000)
+    forms = Forms(
+        Form(
+            "import",
+            "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
+            read=_imported,
+        )
+    )
+    ends_with_cell: ClassVar[bool] = True
+
+    async def run(self, at: Desk) -> ImportedSessions:
+        stopped = _RUNNING[self.id] = threading.Event()
+        try:
+            report = await at.services.workspace.sharing.import_sessions(
+                self.path,
+                inside=at.is_page,
+                progress=self._progress(at.publish),
+                stopped=stopped.is_set,
+            )
+        finally:
+            _RUNNING.pop(self.id, None)
+        return ImportedSessions(imported=report.sessions, unreadable=report.problems)
+
+    def _progress(self, publish: Callable[[Any], None]) -> Callable[[int, int], None]:
+        """Return what tells the pages how far it is, a few times a second; called on the import's thread."""
+        publish(ImportProgressNotice(id=self.id, bytes=0, total=0))
+        told = time.monotonic()
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            now = time.monotonic()
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                publish(ImportProgressNotice(id=self.id, bytes=done, total=total))
+
+        return progress
+
+    def output(self, answer: ImportedSessions) -> CommandOutput:
+        lines = [
+            f"{one.id} ({one.title}), "
+            f"{'1 message' if one.messages == 1 else f'{count(one.messages)} messages'}: {OUTCOMES[one.outcome]}."
+            for one in answer.imported
+        ]
+        if answer.imported:
+            lines.append(READ_ONLY if any(one.read_only for one in answer.imported) else GO_ON)
+        else:
+            lines = ["No session was found there."]
+        shown = answer.unreadable[:MOST_PROBLEMS]
+        lines += [f"Not read: {one.where}. {one.what}" for one in shown]
+        if len(answer.unreadable) > len(shown):
+            lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
+        return close_lines(lines)
+
+
+class StopImport(Operation):
+    """Stop an import that runs; what was read stays, and importing the same again goes on from there."""
+
+    type: Literal["stop-import"] = "stop-import"
+    import_id: str
+    """The id of the command that began it."""
+
+    async def run(self, at: Desk) -> Done:  # noqa: ARG002
+        stopped = _RUNNING.get(self.import_id)
+        if stopped is not None:
+            stopped.set()
+        return Done(late=stopped is None)
+
+
+def _split(rest: str) -> list[str]:
+    """Split as a shell does; raises OptionError for a quote that never ends."""
+    try:
+        return shlex.split(rest)
+    except ValueError:
+        words = rest.split()
+        if any(map(_is_path, words)):
+            raise OptionError("A quote in the path never ends.") from None
+        return words
+
+
+def _is_path(word: str) -> bool:
+    return any(sign in word for sign in "./\\~")

@@ -1,0 +1,246 @@
+"""Prompts and what goes with them: retry, join, compact, stop, withdraw, and the answers to questions."""
+
+import re
+from collections.abc import Coroutine
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from palimpsest.frontends.operations.grammar import OptionError, option_value
+from palimpsest.frontends.operations.operation import (
+    Desk,
+    Done,
+    Form,
+    Forms,
+    Operation,
+    TurnOperation,
+)
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.values import Reply
+
+STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
+
+
+def _no_operation(_rest: str) -> None:
+    """Leave it to the reader of prompts, which knows their options."""
+
+
+class PromptBase(TurnOperation):
+    """A prompt for the agent; ``id`` is the prompt's id too."""
+
+    text: str = Field(min_length=1)
+    model: str | None = None
+    variant: str | None = None
+    agent: str | None = None
+    system: str | None = None
+    tools: tuple[str, ...] | dict[str, bool] | None = None
+    """Only these tools, or a mapping that switches single ones on and off."""
+    max_steps: int | None = Field(default=None, ge=1)
+    files: tuple[Attachment, ...] = ()
+    """Files sent with the text, such as those of a prompt that was withdrawn."""
+
+    @field_validator("files")
+    @classmethod
+    def _lie_here(cls, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+        for one in files:
+            if not re.match(r"data:|blob:[0-9a-f]{64}$", one.url):
+                raise ValueError(
+                    f"A file goes along by its content (data:) or as the log keeps it (blob:), not by {one.url!r:.60}."
+                )
+        return files
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+        options = PromptOptions.of(
+            self,
+            files=self.files,
+            delivery="steer" if isinstance(self, Steer) else "queue",
+            origin=origin,
+            prompt_id=self.id,
+        )
+        return session.prompt(self.text, options)
+
+
+class Prompt(PromptBase):
+    """Send a prompt; while a turn runs it waits behind it."""
+
+    type: Literal["prompt"] = "prompt"
+    forms = Forms(
+        Form(
+            "fix",
+            "mend the newest error, or that of a cell: %agent fix [NUMBER]",
+            read=_no_operation,
+        ),
+        Form(
+            "explain",
+            "explain the newest error, or that of a cell: %agent explain [NUMBER]",
+            read=_no_operation,
+        ),
+    )
+
+
+class Queue(PromptBase):
+    """Send a prompt that waits until the turn that runs has ended."""
+
+    type: Literal["queue"] = "queue"
+
+
+class Steer(PromptBase):
+    """Send a prompt into the turn that runs, before its next request."""
+
+    type: Literal["steer"] = "steer"
+
+
+class Cancel(Operation):
+    """Stop the turn that runs and withdraw what waits."""
+
+    type: Literal["cancel"] = "cancel"
+    session: str | None = None
+    forms = Forms(Form("stop", "stop the turn that runs", in_panel=True))
+
+    async def run(self, at: Desk) -> Done:
+        return Done(late=not (await at.find(self.session)).cancel(STOPPED))
+
+    def output(self, answer: Done) -> str:
+        return NOTHING_RAN if answer.late else STOPPED
+
+
+class Join(TurnOperation):
+    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left."""
+
+    type: Literal["loop"] = "loop"
+    forms = Forms(Form("wait", "wait for the turn that runs, and show its answer"))
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
+        return session.loop()
+
+
+class Retry(TurnOperation):
+    """Send the newest turn's request again, because it failed."""
+
+    type: Literal["retry"] = "retry"
+    forms = Forms(
+        Form("retry", "send the newest turn's request again, because it failed", in_panel=True)
+    )
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
+        return session.retry()
+
+
+class Withdrawn(Done):
+    """How many prompts were withdrawn."""
+
+    count: int = Field(default=0, exclude=True)
+
+
+class Withdraw(Operation):
+    """Withdraw a waiting prompt; without an id the newest, or all of them."""
+
+    type: Literal["withdraw"] = "withdraw"
+    session: str | None = None
+    prompt_id: str | None = None
+    which: Literal["newest", "all"] = "newest"
+    forms = Forms(
+        Form(
+            "withdraw",
+            "take waiting prompts back: the newest, or %agent withdraw all",
+            read=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
+            keywords=("all",),
+        )
+    )
+
+    async def run(self, at: Desk) -> Withdrawn:
+        session = await at.find(self.session)
+        if self.prompt_id is None:
+            waiting = [one.prompt_id for one in session.snapshot(messages=False).inbox]
+            named = waiting if self.which == "all" else waiting[-1:]
+        else:
+            named = [self.prompt_id]
+        count = sum(session.withdraw(one) for one in named)
+        return Withdrawn(late=count == 0, count=count)
+
+    def output(self, answer: Withdrawn) -> str:
+        if answer.late:
+            return "No prompt was waiting."
+        return "Withdrawn." if answer.count == 1 else f"{answer.count} prompts were withdrawn."
+
+
+def _compacted(rest: str) -> dict[str, Any] | None:
+    """Read ``[--model NAME] [--auto] [focus on ...]``."""
+    values: dict[str, Any] = {}
+    text = rest
+    while (name := re.split(r"[\s=]", text, maxsplit=1)[0]) in ("--model", "-m", "--auto"):
+        text = text[len(name) :]
+        if name == "--auto":
+            values["auto"], text = True, text.lstrip()
+        else:
+            values["model"], text = option_value(name, text.removeprefix("="), "NAME")
+    words = text.split(maxsplit=2)
+    if words[:2] == ["focus", "on"]:
+        if len(words) == 2:
+            raise OptionError("On what? Write %agent compact focus on WHAT THE SUMMARY KEEPS.")
+        return values | {"focus": words[2]}
+    if words and values:
+        raise OptionError(
+            f"%agent compact does not take {text!r} behind its options: write focus on WHAT THE SUMMARY KEEPS."
+        )
+    return values if not words else None
+
+
+class Compact(TurnOperation):
+    """Replace older messages by a summary; a compaction that runs already is joined."""
+
+    type: Literal["compact"] = "compact"
+    focus: str | None = Field(default=None, max_length=2_000)
+    """What the summary should keep above all."""
+    model: str | None = Field(default=None, max_length=200)
+    """The model that writes this one summary."""
+    auto: bool = False
+    """The agent goes on by itself after the summary."""
+    forms = Forms(
+        Form(
+            "compact",
+            "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
+            ("model", "auto"),
+            read=_compacted,
+            keywords=("focus",),
+            begins_no_prompt=True,
+            in_panel=True,
+        )
+    )
+
+    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+        return session.compact(self.focus, origin, model=self.model, auto=self.auto)
+
+
+class AnswerAsk(Operation):
+    """Answer a permission question; the first answer wins."""
+
+    type: Literal["reply"] = "reply"
+    session: str | None = None
+    ask_id: str
+    answer: Literal["once", "always", "reject"]
+    feedback: str | None = None
+    scope: Literal["session", "project"] | None = None
+    """How far an ``always`` reaches; None means the session."""
+
+    async def run(self, at: Desk) -> Done:
+        session = await at.find(self.session)
+        reply = Reply(answer=self.answer, feedback=self.feedback, scope=self.scope)
+        return Done(late=not session.reply(self.ask_id, reply))
+
+
+class AnswerQuestion(Operation):
+    """Answer the model's questions; the first answer wins."""
+
+    type: Literal["answer"] = "answer"
+    session: str | None = None
+    question_id: str
+    answers: tuple[tuple[str, ...], ...] | None = None
+    """For each question the labels chosen, or free text; None declines."""
+
+    async def run(self, at: Desk) -> Done:
+        session = await at.find(self.session)
+        return Done(late=not session.answer(self.question_id, self.answers))

@@ -1,1 +1,0 @@
-"""The ``%agent`` subcommands: their dispatch, actions and output."""

@@ -1,0 +1,44 @@
+"""An operation as somebody adds one: this file is all of it."""
+
+from typing import Literal
+
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.transcript.values import Value
+
+
+class WordCount(Value):
+    """How many words a text has."""
+
+    words: int
+
+
+class CountWords(Operation):
+    """Count the words of a text, or all that were said in a session."""
+
+    type: Literal["count-words"] = "count-words"
+    session: str | None = None
+    text: str = ""
+    unit: Literal["words", "letters"] = "words"
+    forms = Forms(
+        Form(
+            "count",
+            "how much was said: %agent count [words|letters]",
+            ("unit",),
+            begins_no_prompt=True,
+        )
+    )
+
+    async def run(self, at: Desk) -> WordCount:
+        """Count them."""
+        said = self.text
+        if not said:
+            session = await at.find(self.session)
+            parts = (part for message in session.snapshot().messages for part in message.parts)
+            said = " ".join(
+                part.text for part in parts if part.type == "text" and not part.synthetic
+            )
+        return WordCount(words=len(said.split() if self.unit == "words" else said))
+
+    def output(self, answer: WordCount) -> str:
+        """Say how many."""
+        return f"{answer.words} {self.unit} were said."

@@ -1,0 +1,24 @@
+"""Carry out a line of ``%agent`` without a kernel, and return what a cell would show."""
+
+from typing import Any
+
+from palimpsest.frontends.magic.line_parser import parse
+from palimpsest.frontends.operation_text.command_output import CommandOutput, shown
+from palimpsest.frontends.operations.operation import Desk, Operation
+
+
+def desk(session: Any = None, services: Any = None) -> Desk:
+    """Return where an operation of a cell is asked for."""
+
+    async def find(_identifier: str | None) -> Any:
+        return session
+
+    return Desk(services, find, in_cell=True)
+
+
+async def said(line: str, session: Any = None, services: Any = None) -> CommandOutput:
+    """Carry it out and return the output."""
+    operation = parse(line)
+    assert isinstance(operation, Operation)
+    answer = await operation.run(desk(session, services))
+    return shown(operation.output(answer))
