@@ -6,7 +6,7 @@ read them all.
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -150,6 +150,37 @@ def test_no_class_reaches_into_its_inheritor() -> None:
         and isinstance(node.func, ast.Name)
         and node.func.id == "vars"
         and any(isinstance(one, ast.Name) and one.id == "self" for one in node.args)
+    ]
+
+    assert found == []
+
+
+MOST_COPIED = 7
+"""Fields that a value may take over from another one under their own names; more is the same value once more."""
+
+
+def copied_fields(call: ast.Call) -> int:
+    """Return how many arguments of a call are the attributes of one other value that have their names."""
+    owners = Counter(
+        ast.unparse(one.value.value)
+        for one in call.keywords
+        if isinstance(one.value, ast.Attribute) and one.value.attr == one.arg
+    )
+    del owners["self"]
+    return max(owners.values(), default=0)
+
+
+def test_no_value_of_a_page_is_another_value_copied_field_by_field() -> None:
+    sources = {
+        module: source
+        for module, source in python_sources().items()
+        if module.startswith(("palimpsest.frontends.", "palimpsest.review.timeline_view."))
+    }
+    found = [
+        (module, ast.unparse(node.func))
+        for module, source in sources.items()
+        for node in nodes(source)
+        if isinstance(node, ast.Call) and copied_fields(node) > MOST_COPIED
     ]
 
     assert found == []

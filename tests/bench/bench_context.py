@@ -26,13 +26,12 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.registration.registry import Registry, builtin_tools

@@ -209,5 +209,5 @@ def _cost(views: Locator, answers: ViewAnswers, view: TimelineView) -> None:
         ("cache breaks", [one.breaks for one in known]),
     ):
         row = figures.get_by_role("row", name=name)
-        expect(row.get_by_role("cell")).to_have_text([f"{value:,}" for value in values])
+        expect(row.get_by_role("cell")).to_have_text([f"{round(value):,}" for value in values])
     expect(_section(views, "Cache breaks")).to_contain_text(f"{len(view.breaks)} · ")

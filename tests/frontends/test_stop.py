@@ -56,7 +56,7 @@ def test_stops_a_tool_for_which_a_cell_blocks_by_result(kernel: Kernel) -> None:
     gate, code = telling(kernel, BLOCKING)
     kernel.script(f"calls('python', code={code!r}).says('')", "says('It was stopped.')")
     kernel.run(
-        "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
+        "from palimpsest.session.interfaces.prompt_answer import PromptOptions\n"
         "live = harness.engine.submit(harness.workspace.new(None)).result()\n"
         "future = harness.engine.submit(live.prompt('hi', PromptOptions(yes=True)), is_turn=True)"
     )
@@ -182,7 +182,7 @@ def test_a_turn_that_code_began_can_be_cancelled_and_swallows_no_signal(kernel: 
     gate, code = telling(kernel, BLOCKING)
     kernel.script(f"calls('python', code={code!r}).says('')", "says('not reached')")
     kernel.run(
-        "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
+        "from palimpsest.session.interfaces.prompt_answer import PromptOptions\n"
         "live = harness.engine.submit(harness.workspace.new(None)).result()\n"
         "future = harness.engine.submit(live.prompt('go', PromptOptions(yes=True)))"
     )

@@ -30,7 +30,7 @@ from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt

@@ -26,7 +26,7 @@ from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine import EngineThread, Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle

@@ -1,10 +1,10 @@
-"""The services that the stream processor uses: the recorder, ids, a clock, blobs and truncation."""
+"""The services that the stream processor uses: the journal, ids, a clock, blobs and truncation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.store.log.session_log import SessionLog
+from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_removal import scrub
@@ -15,7 +15,7 @@ from palimpsest.transcript.values import BlobRef
 class StreamServices:
     """The services for processing one step."""
 
-    recorder: SessionLog
+    recorder: Journal
     ids: Ids
     clock: Callable[[], int]
     """Milliseconds since 1970."""

@@ -12,7 +12,7 @@ import time
 import weakref
 from collections.abc import Sequence
 
-from palimpsest.session.interfaces.kernel_session import RecordsCallback
+from palimpsest.session.engine import RecordsCallback
 from palimpsest.transcript.session_record.events import Record
 
 LOG = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.app.wiring import App
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 if TYPE_CHECKING:
     from palimpsest.review.comparison.price_file import PriceWords

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from palimpsest.app.wiring import App
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.sharing_operations import FORMS, Form
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.transcript.errors import UserError

@@ -20,8 +20,8 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.extensions.hooks import HookStatus
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus

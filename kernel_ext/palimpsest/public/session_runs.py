@@ -13,14 +13,14 @@ from palimpsest.app.wiring import App
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.record_listener import RecordListener
 from palimpsest.session.engine import EngineFuture
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
-from palimpsest.session.prompts.unattended_refusal import (
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import (
     PROGRAM_SECONDS,
     has_terminal,
     refuse_unattended,
 )
+from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
 from palimpsest.transcript.errors import UserError, WaitAborted
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply

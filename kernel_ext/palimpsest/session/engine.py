@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,11 +25,13 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.redaction.held_secrets import HELD
 from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub, secret_values
-from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo, ToolSpec
 
 T = TypeVar("T")
+RecordsCallback = Callable[[Sequence[Record]], None]
+"""Called with records that were written, on the writer thread."""
 
 
 FRESH_SECONDS = 1.0

@@ -476,15 +476,8 @@ export interface Branch {
   usage: Usage;
   /** US dollars; None where a request has no known price. */
   cost?: number;
-  /**
-   * What the reported tokens cost in units of an uncached input token, where ``cost`` is None; None without such
-   * tokens. It is an estimate.
-   */
+  /** An estimate in units of an uncached input token, where ``cost`` is None; None where no tokens are reported. */
   units?: number;
-  /** Tokens of the largest request: reported where the provider did, else estimated. */
-  largest: number;
-  /** The same of the newest request. */
-  last: number;
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
@@ -502,6 +495,14 @@ export interface Branch {
   /** Requests that it shares with that branch. */
   forked_after: number;
 }
+/** One figure of all branches, in words. */
+export interface BranchFigure {
+  name: string;
+  /** One for each branch; empty where it has none. */
+  values: string[];
+  /** Branches differ in it, where that says something of them. */
+  differ: boolean;
+}
 /** Branches side by side. */
 export interface BranchTable {
   /** Requests that all branches share. */
@@ -510,7 +511,7 @@ export interface BranchTable {
   branches: Branch[];
   /** Older branches, which are not shown. */
   left_out: number;
-  notes: string[];
+  figures: BranchFigure[];
 }
 /** A request that did not read from the cache what the one before left there: a fact. */
 export interface BreakView {
@@ -654,11 +655,6 @@ export interface SegmentCut {
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
-}
-/** The fields that every command has. */
-export interface CommandBase {
-  /** Chosen by the page; sending the same id again is harmless. */
-  id: string;
 }
 /** The reply to a command, from what is known at once. */
 export interface CommandReply {
@@ -2713,15 +2709,6 @@ export interface WasteKind {
 export interface TodoUpdated {
   type: 'todo.updated';
   todos: Todo[];
-}
-/** A tool as it is offered to the model. */
-export interface ToolSpec {
-  name: string;
-  description: string;
-  /** JSON schema of the input object. */
-  parameters: {
-    [k: string]: unknown;
-  };
 }
 /** A track that was computed beforehand, for a view without a kernel. */
 export interface TrackStop {

@@ -15,7 +15,7 @@ from palimpsest.frontends.page_channel.page_presence import (
     PagePresence,
 )
 from palimpsest.model.script import calls, says
-from palimpsest.session.prompts.unattended_refusal import LOOK_SECONDS, refuse_unattended
+from palimpsest.session.open_sessions.unattended_refusal import LOOK_SECONDS, refuse_unattended
 from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"

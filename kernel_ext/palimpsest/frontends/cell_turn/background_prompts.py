@@ -21,9 +21,9 @@ from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber

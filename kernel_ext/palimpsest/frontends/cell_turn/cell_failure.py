@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.session.prompts.unattended_refusal import has_terminal
+from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 
 WELL = frozenset({"finished", "cancelled"})

@@ -21,7 +21,7 @@ from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_
 from palimpsest.frontends.cell_turn.paged_question import Answers, PagedQuestion
 from palimpsest.frontends.cell_turn.permission_text import answers_text, question_text
 from palimpsest.frontends.kernel.interrupts import Interrupts
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import QuestionAsked

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from palimpsest.frontends.cell_turn.typed_values import amounts, policy_words
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.context_edits import ContextEditAction
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
 

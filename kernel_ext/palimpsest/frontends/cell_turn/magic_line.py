@@ -7,8 +7,8 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.messages import Origin
 
 

@@ -22,8 +22,8 @@ from palimpsest.frontends.turn_output.mime_bundle import status_line
 from palimpsest.frontends.turn_output.restored_outputs import ShownCall, ShownSegment, turn_pieces
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.safe_markdown import safe_markdown
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.replay.recorded_turns import answer_of
 from palimpsest.tools.execution.python import first_line, outcome_text
 from palimpsest.tools.tool import Abort, PythonOutcome

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.prompts.unattended_refusal import has_terminal
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrub, secret_values

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace

@@ -25,9 +25,9 @@ from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.unattended_refusal import refuse_unattended
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber

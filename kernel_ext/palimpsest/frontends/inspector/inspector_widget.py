@@ -30,7 +30,7 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import EngineThread
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle

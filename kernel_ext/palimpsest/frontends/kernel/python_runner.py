@@ -7,16 +7,13 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, ReadJob
+from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, Job, ReadJob
 from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.variables import describe, list_variables
 from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
-
-if TYPE_CHECKING:
-    from palimpsest.frontends.kernel.main_thread import MainThread
 
 PROGRESS_SECONDS = 0.1
 """How often partial output of running code is passed on."""
@@ -24,10 +21,24 @@ STUCK_SECONDS = 2.0
 """Code that has not stopped by then is inside C code that checks for no signal; the person is told so."""
 
 
+class JobQueue(Protocol):
+    """Sends jobs to the main thread; ``MainThread`` implements it."""
+
+    shell: Any
+
+    def post(self, job: Job) -> None:
+        """Have a job done; from any thread."""
+        ...
+
+    def interrupt(self, job: Job) -> None:
+        """Stop a job; from any thread."""
+        ...
+
+
 class KernelPythonRunner:
     """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
 
-    def __init__(self, main_thread: "MainThread", session_id: str) -> None:
+    def __init__(self, main_thread: JobQueue, session_id: str) -> None:
         self._main_thread = main_thread
         self._session_id = session_id
 

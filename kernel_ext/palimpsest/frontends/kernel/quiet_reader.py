@@ -7,9 +7,9 @@ main thread while that is free, so that nothing changes meanwhile.
 import asyncio
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from palimpsest.frontends.kernel.jobs import ReadJob
+from palimpsest.frontends.kernel.jobs import Job, ReadJob
 from palimpsest.frontends.kernel.plain_values import describable
 from palimpsest.frontends.kernel.reachable_values import look_up, named_at, user_variables
 from palimpsest.frontends.kernel.variable_types import brief_of, is_module
@@ -17,18 +17,30 @@ from palimpsest.frontends.kernel.variables import described, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 
-if TYPE_CHECKING:
-    from palimpsest.frontends.kernel.main_thread import MainThread
-
 _DEFINED = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
 """A main thread that looks free and takes longer is busy with something else, such as a widget."""
 
 
+class FreeThread(Protocol):
+    """The main thread as this module needs it; ``MainThread`` implements it."""
+
+    shell: Any
+
+    @property
+    def free(self) -> bool:
+        """Whether a job would be done soon."""
+        ...
+
+    def post(self, job: Job) -> None:
+        """Have a job done; from any thread."""
+        ...
+
+
 class QuietReader:
     """Reads variables while a prompt is typed (session.interfaces.prompt_mentions.QuietNamespace)."""
 
-    def __init__(self, main_thread: "MainThread", session_id: str) -> None:
+    def __init__(self, main_thread: FreeThread, session_id: str) -> None:
         self._main_thread = main_thread
         self._session_id = session_id
 

@@ -11,7 +11,7 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import in_html, inline
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.values import Price

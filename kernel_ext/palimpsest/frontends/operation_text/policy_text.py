@@ -16,7 +16,7 @@ from palimpsest.context.policy_overrides import (
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, setting_names
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 
 SHOWN_CHARS = 60

@@ -6,7 +6,7 @@ import time
 from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 
 _ORDERED = threading.Lock()

@@ -6,7 +6,7 @@ from typing import Any
 
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
 from palimpsest.render.content.phrases import count
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 

@@ -14,7 +14,7 @@ from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
 from palimpsest.frontends.operation_text.policy_text import policy_lines
 from palimpsest.frontends.operations.grammar import PART, OptionError
 from palimpsest.frontends.operations.operation import Desk, Done, DrawnText, Form, Forms, Operation
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.values import Value

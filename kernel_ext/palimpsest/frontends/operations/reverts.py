@@ -8,7 +8,7 @@ from pydantic import Field
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
 from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
-from palimpsest.session.interfaces.revert_operations import RevertOperations
+from palimpsest.session.revert.operations import Reverts
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
@@ -108,7 +108,7 @@ class Revert(Operation):
             case "diff":
                 return RevertAnswer(diffs=await reverts.diff(self.target))
 
-    async def _overwritten(self, reverts: RevertOperations) -> tuple[str, ...]:
+    async def _overwritten(self, reverts: Reverts) -> tuple[str, ...]:
         """Return the files to overwrite."""
         if not self.in_conflict:
             return self.overwrite

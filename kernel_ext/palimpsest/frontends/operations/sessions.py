@@ -26,7 +26,7 @@ from palimpsest.frontends.operations.operation import (
     SessionAnswer,
 )
 from palimpsest.review.recordings.branch import BranchTable
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.records.session_search import PAGE, Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError

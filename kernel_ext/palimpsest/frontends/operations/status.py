@@ -19,7 +19,7 @@ from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.parts import StepFinishPart

@@ -15,8 +15,8 @@ from palimpsest.frontends.operations.operation import (
     Operation,
     TurnOperation,
 )
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply

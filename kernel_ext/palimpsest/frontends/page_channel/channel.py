@@ -46,9 +46,9 @@ from palimpsest.frontends.protocol.connection import (
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.sessions import RenameNotebook
 from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.session.open_sessions.kernel_session import KernelSession
+from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 

@@ -12,7 +12,7 @@ from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.frontends.protocol.page_records import page_record, with_sentence
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 
 NOTICE_CHARS = 250_000
 """About the size of one notice; a browser can draw between two of them."""

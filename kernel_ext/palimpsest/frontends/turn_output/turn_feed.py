@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.messages import Message, Origin, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart
 from palimpsest.transcript.session_record.events import (

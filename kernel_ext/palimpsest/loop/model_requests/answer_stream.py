@@ -89,7 +89,7 @@ def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> 
         )
 
     return StreamServices(
-        recorder=run_context.log,
+        recorder=run_context.log.journal,
         ids=run_context.ids,
         clock=run_context.clock,
         keep_output=functools.partial(_keep_output, run_context),

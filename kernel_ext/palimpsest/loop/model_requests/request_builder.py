@@ -23,10 +23,9 @@ from palimpsest.loop.run_inputs.request_chunks import (
     assemble,
     recorded_items,
 )
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
-from palimpsest.store.log.session_log import GuardedState
 from palimpsest.transcript.context_values.decisions import (
     ContextItem,
     Decision,

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from palimpsest.review.policies.policy import Change, Since
+from palimpsest.review.policies.policy import Change, PolicyView, Since
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -13,9 +13,6 @@ from palimpsest.transcript.timeline import (
     TimelineItem,
     TimelineRequest,
 )
-
-if TYPE_CHECKING:
-    from palimpsest.review.replay.reported_tokens import ReportedTokens
 
 
 class TokenScale:
@@ -69,6 +66,14 @@ class TokenScale:
         return -(-change.length // 4)
 
 
+class CountsReported(Protocol):
+    """Counts a request as the provider will, by what it reported of those before."""
+
+    def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request that comes next; None while none was reported."""
+        ...
+
+
 class ReplayView:
     """What a policy sees; see ``PolicyView``."""
 
@@ -82,7 +87,7 @@ class ReplayView:
         self.request: TimelineRequest = timeline.requests[0]
         self.gap_seconds: float | None = None
         self.changes: int | None = 0
-        self.usage: ReportedTokens | None = None
+        self.usage: CountsReported | None = None
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
         self._lengths = [item.chars for item in timeline.items]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import Approval, EffectiveRules
@@ -18,7 +19,6 @@ from palimpsest.session.permissions.withheld_claims import (
     grant_claims,
     is_named_whole,
 )
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES

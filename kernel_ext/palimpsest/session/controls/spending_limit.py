@@ -8,11 +8,11 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 
 from collections.abc import Callable
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import count, money
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.session_record.events import SessionUpdated

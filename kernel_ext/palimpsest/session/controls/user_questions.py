@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import some
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.ids import Ids

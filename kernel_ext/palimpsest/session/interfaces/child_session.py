@@ -8,19 +8,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.session.engine import Run
-from palimpsest.session.interfaces.kernel_session import RecordsCallback
+from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.session.engine import RecordsCallback, Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.records.recall_archive import SessionArchive
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
-class SettlingReverts(RevertOperations, Protocol):
-    """Contract: as ``RevertOperations``, for a session that this kernel writes; ``settle`` makes a revert final."""
+class SettlingReverts(Protocol):
+    """What a task does with the reverts of its session."""
 
     async def settle(self) -> None:
         """Make a revert final before the session is continued."""

@@ -1,14 +1,13 @@
-"""The protocols of what tells, while a prompt is typed, what it may name and what would go along with it.
+"""What tells, while a prompt is typed, which variables it may name.
 
-Border: protocols alone. Nothing is sent, journaled or asked for it, and none of the user's code
-runs; ``session/prompts/mention_previews.py`` makes them.
+Border: the protocol alone. Nothing is sent, journaled or asked for it, and none of the user's code
+runs; ``session/prompts/mention_previews.py`` uses it.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from palimpsest.tools.tool import Namespace
-from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 
 
 class NotCounted(Exception):  # named after what is told, which is no failure
@@ -32,19 +31,4 @@ class QuietNamespace(Namespace, Protocol):
 
     def brief(self, path: str) -> str:
         """Return type and shape of the value at a path, empty where that is not known without its code."""
-        ...
-
-
-class PromptMentions(Protocol):
-    """What prompts of one session may name.
-
-    Contract: coroutines on the engine's loop that wait for no cell; nothing is written.
-    """
-
-    async def offered(self, query: str = "", agent: str | None = None) -> MentionList:
-        """Return what a prompt may name and no rule denies; ``query`` chooses among files."""
-        ...
-
-    async def previews(self, text: str, agent: str | None = None) -> tuple[MentionPreview, ...]:
-        """Return what would go along with each mention in a prompt, in order."""
         ...

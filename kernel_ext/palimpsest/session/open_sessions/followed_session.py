@@ -20,14 +20,13 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
-from palimpsest.session.engine import Snapshot
-from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback
+from palimpsest.session.engine import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.prompt_mentions import PromptMentions
-from palimpsest.session.interfaces.revert_operations import RevertOperations
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.records.message_pages import message_page
-from palimpsest.session.revert.operations import ReadOnlyReverts
+from palimpsest.session.revert.operations import ReadOnlyReverts, Reverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.journal import Journal
@@ -66,7 +65,7 @@ class FollowedSession:
         state: State,
         reason: str,
         snapshots: Snapshots | None = None,
-        reopen: Callable[[], Awaitable[KernelSession]] | None = None,
+        reopen: Callable[[], Awaitable[LiveSession]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._id = session_id
@@ -77,7 +76,7 @@ class FollowedSession:
         self._state = state
         self._reopen = reopen
         self._loop = loop
-        self._alive: KernelSession | None = None
+        self._alive: LiveSession | None = None
         """The same session as this kernel writes it, after it was taken over."""
         self._free = False
         """No kernel writes it, as of the last check."""
@@ -112,7 +111,7 @@ class FollowedSession:
         return getattr(self._alive, "journal", None)
 
     @property
-    def reverts(self) -> RevertOperations:
+    def reverts(self) -> Reverts:
         """The revert operations; read-only until this kernel writes the session."""
         return self._reverts if self._alive is None else self._alive.reverts
 
@@ -150,7 +149,7 @@ class FollowedSession:
         return self._alive.held if self._alive is not None else ()
 
     @property
-    def mentions(self) -> PromptMentions:
+    def mentions(self) -> MentionPreviews:
         """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
         return self._at_once().mentions
 
@@ -320,7 +319,7 @@ class FollowedSession:
 
     # Continuing it here
 
-    async def _here(self) -> KernelSession:
+    async def _here(self) -> LiveSession:
         """Return the session as this kernel writes it, taking it over; raises SessionHeld while another one does."""
         if self._alive is None:
             if self._reopen is None:
@@ -328,7 +327,7 @@ class FollowedSession:
             self._alive = await self._reopen()
         return self._alive
 
-    def _at_once(self) -> KernelSession:
+    def _at_once(self) -> LiveSession:
         """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
         if self._alive is not None:
             return self._alive
@@ -348,7 +347,7 @@ class FollowedSession:
             for callback in self._subscribers:
                 self._moved[id(callback)] = journal.subscribe(callback)
 
-    def go_on(self, live: KernelSession) -> None:
+    def go_on(self, live: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live

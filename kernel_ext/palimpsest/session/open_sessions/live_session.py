@@ -18,7 +18,7 @@ from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog
 from palimpsest.loop.turn import newest_user
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
@@ -33,10 +33,8 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
-from palimpsest.session.interfaces.kernel_session import RecordsCallback
+from palimpsest.session.engine import CLOSED, RecordsCallback, Run, Snapshot, off_loop
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
@@ -62,7 +60,6 @@ from palimpsest.session.sharing.sharing_service import AutoShare
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort, PythonRunner
 from palimpsest.tools.workflow.question import Interview
@@ -112,7 +109,7 @@ class LiveSession:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
         self.read_only = is_child(session)
-        """A child session: only its parent's agent sends prompts here."""
+        """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
         self._moved = False
         self.log = SessionLog(journal)
         effective_rules = services.effective_rules
@@ -152,7 +149,7 @@ class LiveSession:
         self.policy_stage: PolicyStage | None = None
         """The policy of the person's own that acts before the context policy."""
         self._expander = Expander(services)
-        self.mentions: PromptMentions = MentionPreviews(
+        self.mentions = MentionPreviews(
             services,
             self._expander,
             self._tool_gate.verdicts,
@@ -195,7 +192,11 @@ class LiveSession:
         return words
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Send a prompt and await its own answer."""
+        """Send a prompt and await its own answer; raises UserError before anything was done.
+
+        A cancelled wait withdraws the prompt, or stops the turn that it began; so do ``retry``, ``loop`` and
+        ``compact``. What others began, or still await, goes on.
+        """
         check_prompt(text, options)
         refuse_in_recording(self.log.state.session)
         refuse_prompt_in_child(self.log.state.session, options.origin)
@@ -226,14 +227,22 @@ class LiveSession:
             raise StorageFailed(GONE.format(why=why))
 
     async def retry(self) -> Answer:
-        """Send the newest turn's failed request again, and await its answer."""
+        """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
+
+        The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
+        the prompt came with ``--yes``.
+        """
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
-        """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
+        """Await the end of the run and its final answer; all callers that join get the same one.
+
+        Where none runs, one is started for what was left: a message without an answer, and prompts that wait.
+        Raises UserError when the session has neither messages nor prompts.
+        """
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         await self.reverts.settle()
@@ -247,7 +256,12 @@ class LiveSession:
         model: str | None = None,
         auto: bool = False,
     ) -> Answer:
-        """Compact the session and await the summary; joins a compaction that runs."""
+        """Compact the session and await the summary; joins a compaction that runs.
+
+        ``model`` writes this one summary; with ``auto`` the turn continues after it, and its answer is awaited too.
+        Raises UserError when there is nothing to summarise, or a turn runs that does not compact, and ConfigError
+        for an unknown model.
+        """
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
@@ -256,7 +270,10 @@ class LiveSession:
         return await self.runner.compact(wanted, origin or Origin())
 
     async def wait_compaction(self) -> bool:
-        """Wait until no compaction runs and the answer it interrupted was tried again."""
+        """Wait until no compaction runs and the answer it interrupted was tried again.
+
+        Returns False when that takes longer than the policy waits. Raises WaitAborted where the session is closed.
+        """
         return await self.runner.wait_compaction()
 
     async def wait_stopped(self, seconds: float) -> None:
@@ -264,7 +281,10 @@ class LiveSession:
         await self.runner.wait_stopped(seconds)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
-        """Pin, exclude or restore a part or message by name, from the next request on."""
+        """Pin, exclude or restore a part or message by name, from the next request on; ``undo`` undoes the newest compaction.
+
+        May be called while a turn runs, from any thread. Raises UserError when it cannot be done.
+        """
         made = self._on_loop(self._grant, action, name)
         if made is None:
             # It concerns messages before the live window, which are only in the log.
@@ -292,7 +312,11 @@ class LiveSession:
         return self.asks.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
-        """Answer a question of the model; None declines."""
+        """Answer the model's questions: for each, the labels chosen or the user's own text; None declines.
+
+        The first answer counts, and False means it was answered already. Raises UserError when the answers do not
+        match the questions.
+        """
         if answers is None:
             return self.user_questions.decline(question_id)
         return self.user_questions.answer(question_id, answers)
@@ -320,7 +344,11 @@ class LiveSession:
         return self.policy_stage is not None
 
     async def use_policy(self, *given: Any) -> Policy:
-        """Choose the context policy of this session, from the next request on; returns it."""
+        """Choose the context policy of this session, from the next request on; returns it.
+
+        Each argument is a policy, the name of a preset, ``name=value`` for one value, ``default``, or a policy of the
+        person's own, which acts before the other. Raises ConfigError for an invalid one.
+        """
         stage, words = split_policies(self._services.policy_stage, given)
         if stage is not None or ends_own_policy(words):
             self._use_own_policy(stage)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest import __version__
-from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
 from palimpsest.session.open_sessions.notebook_recognition import (
     NotebookRecognition,

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
 from palimpsest.tools.permission_rules.permissions import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles
+from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,
@@ -37,7 +37,6 @@ from palimpsest.session.revert.plan import (
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.messages import Message, Messages
@@ -82,7 +81,7 @@ class LiveReverts:
         self._lock = asyncio.Lock()
 
     async def preview(self, name: str = "") -> RevertPreview:
-        """Return what a revert would do."""
+        """Return what a revert would do; a name is an id, the beginning or end of one, or ``last``."""
         async with self._lock:
             messages, revert, plan = await self._planned(name)
             files: tuple[RevertedFile, ...] = ()
@@ -94,7 +93,7 @@ class LiveReverts:
             return self._told(messages, plan, files)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
-        """Revert a message or part and what follows."""
+        """Hide a message or part and what follows, and restore files; ``overwrite`` names files with conflicts."""
         async with self._lock:
             self._idle()
             messages, revert, plan = await self._planned(name)
@@ -360,3 +359,7 @@ def _excerpt(message: Message) -> RevertedMessage:
             words = f"{part.tool} {subject(part.state.input)}".strip()
             return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
     return RevertedMessage(id=message.id, role=role)
+
+
+Reverts = LiveReverts | ReadOnlyReverts
+"""Of a session that this kernel writes, or follows: both raise UserError with a sentence for what is impossible."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from palimpsest import __version__
 from palimpsest.context.visible_messages import messages_after
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
@@ -24,7 +25,6 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller, PendingAsk
 from palimpsest.session.permissions.recorded_claims import RULED
 from palimpsest.session.records.recall_archive import SessionArchive
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask

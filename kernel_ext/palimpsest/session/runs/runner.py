@@ -16,7 +16,7 @@ from palimpsest.context.visible_messages import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog
 from palimpsest.loop.turn import (
     journal_end,
     newest_user,
@@ -40,7 +40,6 @@ from palimpsest.session.prompts.answers import (
     text_of,
     tool_switches,
 )
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import (
     Aborted,

@@ -16,11 +16,10 @@ from typing import Any
 from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog, StepSetup
 from palimpsest.model import providers
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.interfaces.services import Services
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.events import SessionUpdated

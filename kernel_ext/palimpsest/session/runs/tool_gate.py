@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.model.interface import ToolCalled
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.runs.child_sessions import refuse_beyond
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.permissions import Rules, Verdict
 from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied

@@ -21,9 +21,8 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 from palimpsest.context.visible_messages import newest_turn
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog, StepSetup
 from palimpsest.session.interfaces.services import Services
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart

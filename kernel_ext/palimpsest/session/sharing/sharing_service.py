@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form, Progress
@@ -24,7 +25,6 @@ from palimpsest.session.sharing.share_page import (
 )
 from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.log.journal import Journal
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo

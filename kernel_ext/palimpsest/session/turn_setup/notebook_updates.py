@@ -18,10 +18,10 @@ from palimpsest.context.engine_text.notebook_note import (
     NoteLimits,
     notebook_note,
 )
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.store.blobs.blob_storage import keep_attachment
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_runs import CellRun

@@ -14,7 +14,7 @@ from palimpsest.context.visible_messages import View, marker_of, policy_after_un
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
 from palimpsest.loop.model_requests.request_builder import calibration
-from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
+from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
 from palimpsest.session.config.context_policy import (
     ConfiguredPolicy,
@@ -33,7 +33,6 @@ from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.registration.registry import EVERY, Registry
 from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool

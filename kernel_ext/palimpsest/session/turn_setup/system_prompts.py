@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Protocol
 
 from palimpsest.context.engine_text.system_prompt import system_prompt
+from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
-from palimpsest.store.log.session_log import SessionLog
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.workflow.skill import SKILL, listed
 from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL

@@ -69,14 +69,9 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
     if abort.is_set():
         raise Aborted(abort.reason)
     working = asyncio.ensure_future(asyncio.to_thread(call_contained, work))
-    stopping = asyncio.ensure_future(aborted(abort))
     try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise Aborted(abort.reason)
+        return await _before_abort(abort, working)
     finally:
-        stopping.cancel()
         if not working.done():
             # It is abandoned, so its result or exception is ignored.
             working.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -88,6 +83,13 @@ async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result
         work.close()
         raise Aborted(abort.reason)
     working = asyncio.ensure_future(work)
+    try:
+        return await _before_abort(abort, working)
+    finally:
+        working.cancel()
+
+
+async def _before_abort(abort: Abort, working: "asyncio.Future[Result]") -> Result:
     stopping = asyncio.ensure_future(aborted(abort))
     try:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -96,4 +98,3 @@ async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result
         raise Aborted(abort.reason)
     finally:
         stopping.cancel()
-        working.cancel()

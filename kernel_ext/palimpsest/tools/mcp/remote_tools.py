@@ -1,13 +1,13 @@
 """Tools that call MCP servers: one for each tool that a server offers, and three for resources.
 
-Border: uses servers by ``McpServer``, and no transport. Permission for a tool is asked
+Border: uses servers by the interface ``RemoteServer``, and no transport. Permission for a tool is asked
 under its own name, for a resource under ``read``.
 """
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -17,7 +17,10 @@ from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
     LONGEST_DESCRIPTION,
+    McpContent,
     RemoteResource,
+    RemoteResult,
+    RemoteTool,
     ServerFailed,
     in_one_line,
     sanitize,
@@ -25,15 +28,50 @@ from palimpsest.tools.mcp.values import (
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, NotFound
 
-if TYPE_CHECKING:
-    from palimpsest.tools.mcp.servers import McpServer
-
 T = TypeVar("T")
 
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
 MOST_LISTED = 500
 """Maximum resources of one server in a list."""
+
+
+class RemoteServer(Protocol):
+    """A server that tools can call.
+
+    Contract: on any failure a method raises ServerFailed with one sentence.
+    """
+
+    @property
+    def name(self) -> str:
+        """The configured name of the server."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """The command line or URL of the server, as configured."""
+        ...
+
+    async def call(
+        self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> RemoteResult:
+        """Call a tool; ``progress`` is called with the server's progress messages.
+
+        A tool that the server no longer offers as it is given here is not called.
+        """
+        ...
+
+    async def resources(self) -> tuple[RemoteResource, ...]:
+        """Return the resources of the server."""
+        ...
+
+    async def templates(self) -> tuple[RemoteResource, ...]:
+        """Return the templates for resource URIs."""
+        ...
+
+    async def read(self, uri: str) -> tuple[McpContent, ...]:
+        """Return the contents of a resource."""
+        ...
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:
@@ -47,7 +85,7 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: "McpServer", offered: OfferedTool) -> None:
+    def __init__(self, server: RemoteServer, offered: OfferedTool) -> None:
         tool = offered.remote
         self.server = server
         self.offered = offered
@@ -91,7 +129,7 @@ class ListResources:
     permission = "read"
     arguments: type[BaseModel] = _Server
 
-    def __init__(self, servers: Callable[[], Sequence["McpServer"]], *, templates: bool) -> None:
+    def __init__(self, servers: Callable[[], Sequence[RemoteServer]], *, templates: bool) -> None:
         self._servers = servers
         self._templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
@@ -108,7 +146,7 @@ class ListResources:
         title = arguments.server or f"{len(chosen)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
-    async def _block(self, server: "McpServer", context: ToolContext) -> str:
+    async def _block(self, server: RemoteServer, context: ToolContext) -> str:
         try:
             work = server.templates() if self._templates else server.resources()
             found = await _unless_stopped(context, work)
@@ -129,7 +167,7 @@ class ReadResource:
     permission = "read"
     arguments: type[BaseModel] = _Uri
 
-    def __init__(self, servers: Callable[[], Sequence["McpServer"]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence[RemoteServer]]) -> None:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
@@ -146,7 +184,7 @@ class ReadResource:
         )
 
 
-def resource_tools(servers: Callable[[], Sequence["McpServer"]]) -> tuple[Tool, ...]:
+def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool, ...]:
     """Create the three tools for resources."""
     return (
         ListResources(servers, templates=False),
@@ -171,7 +209,7 @@ async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
         working.cancel()
 
 
-def _find(servers: Sequence["McpServer"], name: str) -> "McpServer":
+def _find(servers: Sequence[RemoteServer], name: str) -> RemoteServer:
     for server in servers:
         if server.name == name:
             return server

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp.remote_tools import (
     McpTool,
+    RemoteServer,
     resource_tools,
     server_of,
 )
@@ -572,5 +573,5 @@ class McpServers:
             else:
                 self._registry.remove(tool.name)
 
-    def _with_resources(self) -> Sequence[McpServer]:
+    def _with_resources(self) -> Sequence[RemoteServer]:
         return [one for one in self._servers if one.state == "connected" and one.has_resources]

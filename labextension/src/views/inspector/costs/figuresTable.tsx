@@ -57,15 +57,12 @@ export const FiguresTable = memo(function FiguresTable() {
     [words.__('from the cache'), one => percent(one.cached)],
     [words.__('cache breaks'), one => count(one.breaks)],
     [words.__('tokens read anew'), one => count(one.break_tokens)],
-    [
-      words.__('cost'),
-      one => known(one.cost, value => money(value, unit, one.cost_is_fact))
-    ],
+    [words.__('cost'), one => money(one.cost, unit, one.cost_is_fact)],
     [words.__('cost of summaries'), one => known(one.summaries, price)],
     [words.__('cost of fetching again'), one => known(one.repair, price)],
     [words.__('repeated calls'), one => known(one.repeated, count)],
     [words.__('needed names that stay'), one => known(one.retention, percent)],
-    [words.__('cost without a cache'), one => known(one.cost_uncached, price)]
+    [words.__('cost without a cache'), one => price(one.cost_uncached)]
   ];
   return (
     <section role="group" aria-label={words.__('Figures')}>

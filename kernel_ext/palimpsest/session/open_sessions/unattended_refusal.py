@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.kernel_session import KernelSession
 from palimpsest.transcript.values import Reply
 
 AWAY_SECONDS = 600.0
