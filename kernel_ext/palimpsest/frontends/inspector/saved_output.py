@@ -22,10 +22,7 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
     """Return a view without what looks like a key, and without the names of home folders."""
     clean = clean_json(cleaner(environment))
     items = view.items.model_copy(update={"label": tuple(clean(view.items.label))})
-    told = {
-        name: tuple(clean(one.model_dump()) for one in getattr(view, name))
-        for name in ("breaks", "wastes", "events", "subagents")
-    }
+    told = clean(view.model_dump(include={"breaks", "wastes", "events", "subagents"}))
     plain = view.model_dump(include={"title", "totals", "gaps", "break_notes", "models"})
     return TimelineView.model_validate(
         {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyFigures:
     """One row of a comparison; tokens by the ruler, money by the price profile; None where a recording reports nothing."""
 
@@ -13,7 +13,7 @@ class PolicyFigures:
     input: float
     """Sum of all requests' tokens."""
     peak: float
-    over: int | None
+    over: int | None = None
     """Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler."""
     cached: float
     """Share of the input that was read from the cache."""
@@ -25,22 +25,22 @@ class PolicyFigures:
     """Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice."""
     cost: float
     """With the cache, without the calls for summaries."""
-    summaries: float | None
+    summaries: float | None = None
     """What the calls for summaries cost."""
-    repair: float | None
+    repair: float | None = None
     """What fetching again costs, of what was needed and gone."""
     cost_uncached: float
     """As if no provider cached anything."""
-    repeated: int | None
-    retention: float | None
-    fired: int | None
-    first_fired: int | None
+    repeated: int | None = None
+    retention: float | None = None
+    fired: int | None = None
+    first_fired: int | None = None
     """The first request at which it acted."""
-    distance: float | None
+    distance: float | None = None
     """The highest value of its signal as a share of the threshold; None where it has none."""
     verdict: str
     """How often the rule acted, or why it never did, with numbers."""
-    facts_until: int | None
+    facts_until: int | None = None
     cost_is_fact: bool = False
     """It was recorded; else it is an estimate, also where the tokens were reported."""
     retention_by_kind: Mapping[str, float] = field(default_factory=dict)
