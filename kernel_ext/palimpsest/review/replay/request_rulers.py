@@ -137,7 +137,8 @@ class _Others:
 class _Answers(NamedTuple):
     """What the answers of a model took together."""
 
-    count: int
+    known: int
+    """How many reported their usage."""
     told: float
     estimated: float
 
@@ -280,16 +281,16 @@ def _scale(
 
 def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
     """Return the tokens of an answer for each one estimated of what is shown of it, and those of which nothing is shown."""
-    count, told, estimated = answers
-    if not count:
+    known, told, estimated = answers
+    if not known:
         return factor, 0.0
     if told and estimated * MOST_HIDDEN >= told:
         return told / estimated, 0.0
-    if not told and count < LEAST_KNOWN:
+    if not told and known < LEAST_KNOWN:
         return factor, 0.0
     # Shown words are at most what was reported, and nothing where no answer of the model ever was.
     shown = min(factor, told / estimated) if estimated else factor
-    return shown, max(told - shown * estimated, 0.0) / count
+    return shown, max(told - shown * estimated, 0.0) / known
 
 
 def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:
