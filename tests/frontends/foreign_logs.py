@@ -79,3 +79,10 @@ def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
     extension = ipython_extension.extension_of(shell)
     assert extension is not None
     return extension.front().services
+
+
+def load_alone(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
+    """Load it as ``load`` does where no page is about to greet, so that no question waits a second for one."""
+    services = load(shell, *answers, **overrides)
+    ipython_extension.extension_of(shell).front().channel._greeting_ends = 0.0  # type: ignore[union-attr]
+    return services

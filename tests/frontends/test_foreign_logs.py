@@ -38,8 +38,8 @@ def opened(
     answers = ", ".join(script or (SHELL, DONE))
     run = kernel.client.run(
         "from palimpsest.model.script import calls, says\n"
-        "from tests.frontends.foreign_logs import load\n"
-        f"app = load(get_ipython(), {answers}, **{settings or {}!r})"
+        "from tests.frontends.foreign_logs import load_alone\n"
+        f"app = load_alone(get_ipython(), {answers}, **{settings or {}!r})"
     )
     assert run.status == "ok", run.reply
     return kernel

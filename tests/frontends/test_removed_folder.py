@@ -17,7 +17,8 @@ WAY_OUT = ("Put it back and ask again", "%agent --new", "palimpsest.new_session(
 
 
 def removed(root: Path) -> None:
-    shutil.rmtree(root)
+    """Remove it at once: the kernel may write there meanwhile."""
+    shutil.rmtree(root.rename(root.with_name("gone")), ignore_errors=True)
 
 
 def renamed(root: Path) -> None:
@@ -25,21 +26,21 @@ def renamed(root: Path) -> None:
 
 
 def emptied(root: Path) -> None:
-    shutil.rmtree(root)
+    removed(root)
     root.mkdir()
 
 
 def without_logs(root: Path) -> None:
-    shutil.rmtree(root / "sessions")
+    removed(root / "sessions")
 
 
 def made_a_file(root: Path) -> None:
-    shutil.rmtree(root)
+    removed(root)
     root.write_text("no folder")
 
 
 def made_a_link(root: Path) -> None:
-    shutil.rmtree(root)
+    removed(root)
     root.symlink_to(root.with_name("nowhere"))
 
 

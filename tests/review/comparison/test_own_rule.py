@@ -21,7 +21,9 @@ from tests.review.policies.made_timeline import TimelineMaker
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.comparison.own_rule import AGENTS, OwnRule, own_rule
 from palimpsest.review.policies.registry import get
+from palimpsest.review.policies.summarising import PiCompact, Summarise
 from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.growing_replay import BEHIND
 from palimpsest.review.replay.simulation import simulate
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline, TimelineEvent
@@ -46,6 +48,14 @@ SAMPLES = (
     "claude_code_spotter",
 )
 """Recordings of agents whose rule is a preset."""
+GROWING = (
+    "claude_code_spotter",
+    "cline",
+    "codex_rollout.jsonl",
+    "gemini_cli.jsonl",
+    "openhands_v1",
+    "pi_large_session.jsonl",
+)
 
 
 @cache
@@ -410,3 +420,65 @@ def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int,
     assert found.at == tuple(at for at, _ in acted)
     assert found.missed == ()
     assert {*found.by_hand} == {at for at, _ in asked}
+
+
+class Looks:
+    """The requests at which a rule of pi looked."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.at: list[int] = []
+        probe = PiCompact.probe
+
+        def noted(rule: PiCompact, state: Any, view: Any) -> Any:
+            self.at.append(view.request.index)
+            return probe(rule, state, view)
+
+        patch.setattr(PiCompact, "probe", noted)
+
+
+def cut(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
+    """Return a recording as it was when it had fewer requests."""
+    return replace(
+        timeline,
+        requests=timeline.requests[:requests],
+        transitions=tuple(one for one in timeline.transitions if one.request < requests),
+        events=tuple(one for one in timeline.events if one.request < requests),
+        earlier=earlier,
+    )
+
+
+@given(st.data())
+def test_a_recording_that_grows_has_the_rule_of_one_that_is_read_whole(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(GROWING))
+    timeline = max(recorded(name), key=lambda one: len(one.requests))
+    cuts = st.integers(1, len(timeline.requests))
+    earlier: dict[str, Any] = {}
+    ruler = fit_ruler(timeline)
+
+    for requests in sorted(data.draw(st.lists(cuts, min_size=2, max_size=5))):
+        grown = own_rule(cut(timeline, requests, earlier), ruler)
+
+        assert grown == own_rule(cut(timeline, requests, {}), ruler)
+
+
+def test_of_a_recording_that_grows_the_rule_looks_at_what_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    [timeline] = recorded("pi_large_session.jsonl")
+    count, earlier = len(timeline.requests), {}
+    own_rule(cut(timeline, count - 1, earlier), fit_ruler(timeline))
+    looks = Looks(monkeypatch)
+
+    own_rule(cut(timeline, count, earlier), fit_ruler(timeline))
+
+    assert count > 3 * BEHIND
+    assert min(looks.at) >= count - 1 - BEHIND
+
+
+def test_what_a_summary_would_replace_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each request over the threshold costs a walk through all that came before it."""
+    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 143]
+
+    monkeypatch.setattr(Summarise, "covered", None)
+
+    assert found_in(timeline).at == (71,)

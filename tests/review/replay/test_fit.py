@@ -12,7 +12,10 @@ from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.policies.pi_session import pi_timeline
 
-from palimpsest.review.replay.fit import added_up, fit_ruler
+from palimpsest.review.replay.cache_walk import UnmeasuredRequest
+from palimpsest.review.replay.fit import added_up, fit_ruler, recorded, replayed_requests
+from palimpsest.review.replay.request_rulers import Fit, request_rulers
+from palimpsest.review.replay.ruler import Ruler
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
@@ -136,3 +139,22 @@ def test_a_few_wrong_reports_move_neither_factor_nor_band(
     assert fitted.factor == pytest.approx(clean.factor, rel=0.01)
     assert fitted.low <= 1 <= fitted.high
     assert fitted.high / fitted.low < 3
+
+
+class Looked(tuple[UnmeasuredRequest, ...]):
+    """Requests that count how often one of them is looked at by its number."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(place)
+
+
+def test_what_a_request_costs_does_not_grow_with_the_session() -> None:
+    timeline = pi_timeline()
+    requests = Looked(replayed_requests(recorded(timeline, Ruler())))
+
+    request_rulers(timeline, requests, [Fit()] * 5)
+
+    assert len(requests) < requests.looks < 30 * len(requests)

@@ -20,9 +20,10 @@ from palimpsest.review.policies.policy import (
 )
 from palimpsest.review.policies.recorded_policy import Recorded, RecordedPolicy
 from palimpsest.review.policies.registry import get
+from palimpsest.review.policies.summarising import Summarise
 from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.growing_replay import GrowingReplay
 from palimpsest.review.replay.ruler import Ruler
-from palimpsest.review.replay.simulation import TimelineReplay
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 BESIDE = 1
@@ -126,8 +127,8 @@ def with_coming(timeline: Timeline) -> Timeline:
 class _WatchedRecording(RecordedPolicy):
     """The recording, in which a rule looks at every request before the agent changed it, and decides nothing."""
 
-    def __init__(self, timeline: Timeline, rule: ContextPolicy) -> None:
-        super().__init__()
+    def __init__(self, timeline: Timeline, rule: ContextPolicy, first: int = 0) -> None:
+        super().__init__(first)
         self.estimator = rule.estimator
         self._rule = rule
         self._facts = SessionFacts(timeline, 0, 0)
@@ -135,9 +136,21 @@ class _WatchedRecording(RecordedPolicy):
         self.probes: dict[int, Probe | None] = {}
         """By request: what the rule looked at before it, at the end of the turn before where that passed its threshold."""
 
+    def going_on(self, timeline: Timeline, first: int) -> "_WatchedRecording":
+        """Return one that knows what this one looked at before a request."""
+        made = _WatchedRecording(timeline, self._rule, first)
+        made.probes = {**self.probes}
+        return made
+
+    def _look(self, view: PolicyView) -> Probe | None:
+        rule, facts = self._rule, self._facts
+        if isinstance(rule, Summarise):  # what it would replace is a walk through all items
+            return rule.probe(rule.start(facts), view)
+        return rule.step(rule.start(facts), view).probe
+
     def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Ask the rule, then repeat what was decided before this request."""
-        probe = self._rule.step(self._rule.start(self._facts), view).probe
+        probe = self._look(view)
         before = _first_condition(self.probes.get(view.request.index))
         if before is None or not before.passed:
             self.probes[view.request.index] = probe
@@ -191,9 +204,15 @@ def _looked_at(
     """Return what the rule looked at before each request, with its threshold at the window of the request's model."""
     probes = {}
     for window, rule in rules.items():
-        watched = _WatchedRecording(timeline, rule)
-        TimelineReplay(timeline, watched, ruler).run()
-        probes[window] = watched.probes
+        name = f"own rule {rule.name} {window}"
+        growing: GrowingReplay | None = timeline.earlier.get(name)
+        if growing is None or growing.ruler != ruler:
+            growing = GrowingReplay(ruler, _WatchedRecording(timeline, rule))
+            timeline.earlier[name] = growing
+        replay = growing.replay(timeline)
+        replay.advance(len(timeline.requests))
+        assert isinstance(replay.policy, _WatchedRecording)
+        probes[window] = replay.policy.probes
     return [
         _first_condition(probes[windows[one.index]].get(one.index)) for one in timeline.requests
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, SessionFacts, When
-from palimpsest.transcript.timeline import CHARS4, Transition
+from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
 
 RECORDED = "recorded"
 """The name of the policy that a session was recorded under."""
@@ -25,6 +25,10 @@ class RecordedPolicy:
     def __init__(self, first: int = 0) -> None:
         """Know what was decided from a request on."""
         self.first = first
+
+    def going_on(self, timeline: Timeline, first: int) -> "RecordedPolicy":  # noqa: ARG002
+        """Return the policy for a timeline that begins with what this one saw before the request ``first``."""
+        return RecordedPolicy(first)
 
     @property
     def name(self) -> str:

@@ -18,24 +18,30 @@ BEHIND = 12
 class GrowingReplay:
     """Replays timelines of one session as they were recorded, each of which goes on from the one before."""
 
-    def __init__(self, ruler: Ruler) -> None:
-        self._ruler = ruler
+    def __init__(self, ruler: Ruler, policy: RecordedPolicy | None = None) -> None:
+        """``policy`` has seen nothing yet; without one, nobody looks on."""
+        self.ruler = ruler
+        self._policy = policy or RecordedPolicy()
         self._kept: TimelineReplay | None = None
         self._earlier: dict[str, Any] = {}
         """Of the replayed timelines."""
 
     def of(self, timeline: Timeline) -> Simulation:
         """Return a timeline's replay."""
+        return self.replay(timeline).run(self._earlier)
+
+    def replay(self, timeline: Timeline) -> TimelineReplay:
+        """Return a timeline's replay, which stands before a request of its end."""
         kept, until = self._kept, len(timeline.requests) - 1
         if kept is not None and kept.is_beginning_of(timeline):
             going = kept.recorded_on(timeline)
         else:
             kept = None
-            going = TimelineReplay(timeline, RecordedPolicy(), self._ruler)
+            going = TimelineReplay(timeline, self._policy.going_on(timeline, 0), self.ruler)
         if until > 0 and (kept is None or until - kept.done >= BEHIND):
             going.advance(until)
             self._kept = going.recorded_on(timeline)
-        return going.run(self._earlier)
+        return going
 
 
 def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:

@@ -42,7 +42,11 @@ class ReportedTokens:
         self._scale = scale
         self._measure = measure
         self._ruler = ruler
-        self._answered: list[_Answered] = []
+        self.known: list[_Answered] = []
+
+    def go_on_from(self, other: "ReportedTokens") -> None:
+        """Know what was answered in a timeline that begins alike."""
+        self.known = [*other.known]
 
     def sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
         """Note a request that was sent, its tokens by the ruler, and whether it was the recorded one."""
@@ -59,11 +63,11 @@ class ReportedTokens:
     def _note(self, request: TimelineRequest, prompt: float, held: float) -> None:
         usage = request.usage
         output = 0 if usage is None else usage.output + usage.reasoning
-        self._answered.append(_Answered(prompt, output, request.items, request.answer[1], held))
+        self.known.append(_Answered(prompt, output, request.items, request.answer[1], held))
 
     def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request that comes next; None while none was reported."""
-        last = next((one for one in reversed(self._answered) if not _is_gone(view, one)), None)
+        last = next((one for one in reversed(self.known) if not _is_gone(view, one)), None)
         if last is None:
             return None
         measure = self._measure

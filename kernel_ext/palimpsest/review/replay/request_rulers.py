@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from statistics import median
+from typing import NamedTuple
 
 from palimpsest.review.replay.break_causes import MOST_BEHIND
 from palimpsest.review.replay.cache_lifetime import lifetime_seconds
@@ -108,6 +109,7 @@ class _Others:
             if one.reported is not None and is_other(one):
                 self._known.setdefault(one.model, []).append(one)
         self._caches: dict[str, _ModelCache] = {}
+        self._answers: dict[str, _Answers] = {}
 
     def of(self, model: str) -> Sequence[TimelineRequest]:
         """Return the requests of a model that reported their usage."""
@@ -118,6 +120,27 @@ class _Others:
         if model not in self._caches:
             self._caches[model] = _ModelCache.of(model, self.of(model))
         return self._caches[model]
+
+    def answers(self, model: str, replayed: Sequence[UnmeasuredRequest]) -> "_Answers":
+        """Return what the answers of a model took."""
+        if model not in self._answers:
+            known = self.of(model)
+            usages = [one.usage for one in known if one.usage is not None]
+            self._answers[model] = _Answers(
+                len(usages),
+                float(sum(one.output + one.reasoning for one in usages)),
+                sum(replayed[one.index].answer for one in known),
+            )
+        return self._answers[model]
+
+
+class _Answers(NamedTuple):
+    """What the answers of a model took together."""
+
+    known: int
+    """How many reported their usage."""
+    told: float
+    estimated: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +220,7 @@ def _ruler(
     unseen, factor = _scale(timeline, replayed, near, fit)
     since = 1 if near is None else request.index - near
     first = timeline.requests[reported[0]] if reported else None
-    answers = _answer_scale(replayed, others.of(request.model), factor)
+    answers = _answer_scale(others.answers(request.model, replayed), factor)
     is_first = not reported and request.reported is not None
     shared = _shared(first, request)
     return RequestRuler(
@@ -256,22 +279,18 @@ def _scale(
     return Scale(fit.unseen, fit.factor).at(told, tokens)
 
 
-def _answer_scale(
-    replayed: Sequence[UnmeasuredRequest], known: Sequence[TimelineRequest], factor: float
-) -> tuple[float, float]:
+def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
     """Return the tokens of an answer for each one estimated of what is shown of it, and those of which nothing is shown."""
-    usages = [one.usage for one in known if one.usage is not None]
-    told = float(sum(one.output + one.reasoning for one in usages))
-    estimated = sum(replayed[one.index].answer for one in known)
-    if not usages:
+    known, told, estimated = answers
+    if not known:
         return factor, 0.0
     if told and estimated * MOST_HIDDEN >= told:
         return told / estimated, 0.0
-    if not told and len(usages) < LEAST_KNOWN:
+    if not told and known < LEAST_KNOWN:
         return factor, 0.0
     # Shown words are at most what was reported, and nothing where no answer of the model ever was.
     shown = min(factor, told / estimated) if estimated else factor
-    return shown, max(told - shown * estimated, 0.0) / len(usages)
+    return shown, max(told - shown * estimated, 0.0) / known
 
 
 def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:

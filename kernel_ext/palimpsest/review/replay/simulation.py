@@ -136,7 +136,7 @@ class TimelineReplay:
         window: int = 0,
     ) -> None:
         self._timeline = timeline
-        self._policy = policy
+        self.policy = policy
         self._ruler = ruler
         self.done = 0
         """How many requests were replayed."""
@@ -202,10 +202,12 @@ class TimelineReplay:
 
     def recorded_on(self, timeline: Timeline) -> "TimelineReplay":
         """Return a replay of a recording that goes on from this one; the timeline begins with what was replayed."""
-        made = TimelineReplay(timeline, RecordedPolicy(self.done), self._ruler)
+        assert isinstance(self.policy, RecordedPolicy)
+        made = TimelineReplay(timeline, self.policy.going_on(timeline, self.done), self._ruler)
         made.done = self.done
         made._measure.go_on_from(self._measure)
         made._view.go_on_from(self._view)
+        made._usage.go_on_from(self._usage)
         sent = timeline.requests[self.done - 1].items if self.done else 0
         made._places = ItemPlaces(timeline, made._measure.shown, self._view.count, sent)
         made._trace = self._trace.copied()
@@ -259,7 +261,7 @@ class TimelineReplay:
 
     def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
         """Note what the provider reported of a request, or would have where it differs from the recorded one."""
-        if self._as_recorded and not isinstance(self._policy, RecordedPolicy):
+        if self._as_recorded and not isinstance(self.policy, RecordedPolicy):
             moves = self._trace.transitions
             new, self._compared = moves[self._compared :], len(moves)
             while self._left_out and self._left_out[-1].request <= request.index:
@@ -293,7 +295,7 @@ class TimelineReplay:
         return any(one > item and view.state(one) == "summarised" for one in self._summarised)
 
     def _decides(self, when: str) -> bool:
-        return self._policy is not None and self._policy.when in (when, "both")
+        return self.policy is not None and self.policy.when in (when, "both")
 
     def _turn_end(self, request: TimelineRequest, sent: int) -> int:
         """Return where the items of the new turn begin."""
@@ -310,7 +312,7 @@ class TimelineReplay:
         self._view.add(until)
 
     def _step(self, request: TimelineRequest) -> None:
-        policy = self._policy
+        policy = self.policy
         if policy is None:
             return
         decided: Decided = policy.step(self._state, self._view)
@@ -384,7 +386,7 @@ class TimelineReplay:
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace
-        recorded = isinstance(self._policy, RecordedPolicy)
+        recorded = isinstance(self.policy, RecordedPolicy)
         transitions: Sequence[Transition] = trace.transitions
         if not recorded:
             transitions = sorted(transitions, key=lambda one: one.request)
