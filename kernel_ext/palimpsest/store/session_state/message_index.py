@@ -17,7 +17,7 @@ from palimpsest.transcript.values import Value
 INDEXED_MESSAGES = 500
 """A shorter window is not indexed: placing the lines of so many messages takes 10 ms."""
 
-SOUGHT = ("compaction", "notebook")
+SOUGHT = ("compaction", "notebook", "subtask")
 """Types of parts that few messages hold, and that are looked for in all of them."""
 
 _MESSAGE_GROUP = {PART: 3, DELTA: 5, INFO: 7}
@@ -40,7 +40,7 @@ class MessageIndex(Value):
     unsettled: tuple[str, ...] = ()
     """Messages in which something had not ended."""
     holders: dict[str, tuple[str, ...]] = {}
-    """Messages that hold parts of the types in ``SOUGHT``, by type."""
+    """Messages that hold parts of the types in ``SOUGHT``, by type; a type that an older version did not seek is missing."""
     spent: Spent = Spent()
     """What the answers among them report to have cost."""
 
