@@ -1,11 +1,12 @@
 """Pages and forks that are read by the index beside a log are what the whole log says."""
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.store.record_builders import assistant, session, text, user
 from tests.store.session_state.test_message_index import NAMES, later, scripts
@@ -14,11 +15,18 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log import kept_index
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.segments import header_line
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.session_record.events import Event, Record, SessionCreated, TodoUpdated
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageRemoved,
+    Record,
+    SessionCreated,
+    TodoUpdated,
+)
 
 SESSION = "ses_1"
 SCRIPT = [event for name in NAMES for event in (user(name), text(f"prt_{name}", name, "Why?"))]
@@ -58,6 +66,12 @@ def told(state: State) -> object:
 
 @settings(deadline=None, max_examples=60)
 @given(script=scripts(), more=later, last=later, is_import=st.booleans())
+@example(
+    script=[user("msg_1"), user("msg_2")],
+    more=[],
+    last=[MessageRemoved(message_id="msg_1"), user("msg_1")],
+    is_import=False,
+)
 def test_pages_of_a_session_are_those_of_its_whole_log(
     script: list[Event], more: list[Event], *, last: list[Event], is_import: bool
 ) -> None:
@@ -134,6 +148,28 @@ def test_without_the_bytes_of_the_index_everything_is_read(tmp_path: Path, damag
     for name, count, expected in whole_pages(store):
         state = store.open_messages(SESSION, name, count)
         assert (state.page(count, name), state.message(name)) == expected
+    assert told(store.open_live(fork.id)) == told(store.load(fork.id))
+
+
+def test_a_fork_of_what_another_kernel_cut_off_keeps_it(tmp_path: Path) -> None:
+    store, seq = begun(tmp_path, SCRIPT)
+    fork = store.fork(SESSION, session("ses_2"))
+    first = store.layout.session(SESSION) / "log-1.jsonl"
+    cut = len(b"\n".join(first.read_bytes().split(b"\n")[:-5])) + 1
+    written(store, [user("msg_8"), text("prt_8", "msg_8", "Else?" * 99)], seq)
+    second = first.with_name("log-2.jsonl")
+    head, _, rest = second.read_bytes().partition(b"\n")
+    writer = json.loads(head)["writer"]
+    second.write_bytes(header_line(SESSION, 2, first.name, cut, writer))
+    for at in range(2):
+        rest = rest.replace(b'"seq":%d,' % (seq + at), b'"seq":%d,' % (seq + at - 4))
+    second.write_bytes(second.read_bytes() + rest)
+    store = JsonlStore(prepare(tmp_path))
+    store.keep_index(SESSION, store.load(SESSION))
+
+    assert [one.id for one in store.load(fork.id).messages()] == NAMES
+    assert [one.id for one in store.load(SESSION).messages()] == [*NAMES[:-2], "msg_8"]
+    assert (first.parent / kept_index.INDEX_FILE).exists()
     assert told(store.open_live(fork.id)) == told(store.load(fork.id))
 
 

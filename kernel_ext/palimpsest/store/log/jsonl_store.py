@@ -412,21 +412,25 @@ class JsonlStore:
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
         """Return a state with all messages, or those that are asked for; where no index is kept, one is from now on."""
         pieces, folder = self.segments.pieces(session_id), self.layout.session(session_id)
-        state = indexed_messages(folder, pieces, before, count)
-        if state is None:
-            state = whole_state(pieces)
+        with suppress(OSError):
+            state = indexed_messages(folder, pieces, before, count)
+            if state is not None:
+                return state
+        state = whole_state(pieces)
+        with suppress(OSError):
             keep_index(folder, pieces, state, read=False)
         return state
 
     def keep_index(self, session_id: str, state: State) -> None:
         """Keep where the messages of a long session are; ``state`` is that of its whole log."""
-        pieces = self.segments.pieces(session_id)
-        keep_index(self.layout.session(session_id), pieces, state, read=True)
+        with suppress(OSError):
+            pieces = self.segments.pieces(session_id)
+            keep_index(self.layout.session(session_id), pieces, state, read=True)
 
     def _begun_fork(self, taken: Sequence[SegmentRange]) -> State | None:
         """Return the state of a fork where it leaves its parent, of which it has these ranges; None without an index."""
         parent_id = taken[-1].session_id
-        with suppress(NotFound):
+        with suppress(NotFound, OSError):
             parent = self.segments.pieces(parent_id)
             return begun_fork(self.layout.session(parent_id), parent, taken)
         return None

@@ -6,14 +6,13 @@ there, everything is read.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import accumulate, takewhile
 from pathlib import Path
 from zlib import crc32
 
 from palimpsest.store.disk import open_regular, read_small, write_atomically
 from palimpsest.store.log.segments import SegmentRange
-from palimpsest.store.log_lines import seq_of
+from palimpsest.store.log_lines import OTHER, head_of, seq_of
 from palimpsest.store.session_state.interrupted_work import is_settled
 from palimpsest.store.session_state.message_index import (
     INDEXED_MESSAGES,
@@ -31,8 +30,6 @@ NEW_BYTES = 1 << 20
 """So much of a log may follow what is indexed: placing its lines takes 10 ms. Beyond, the file is written anew."""
 BLOCK = 256 << 10
 """Bytes that are read at once for the checksum, into the same memory: fresh memory costs more than the reading."""
-HEAD_BYTES = 80
-"""The type of a record begins before this byte of its line."""
 
 
 class KeptIndex(Value):
@@ -48,7 +45,7 @@ class KeptIndex(Value):
 
 
 def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, read: bool) -> None:
-    """Write the index of a session's log, where it is long; a disk that refuses it is no hindrance.
+    """Write the index of a session's log, where it is long; raises OSError.
 
     With ``read`` all messages are read, to note those in which something has not ended: forks need that.
     """
@@ -67,17 +64,16 @@ def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, re
         return
     before, whole = index.part(slice(None))
     whole = whole.model_copy(update={"crc": crc32(content[before : index.size])})
-    ends = list(accumulate(len(line) + 1 for line in content.split(b"\n")))
-    others = (
-        start
-        for start in (0, *ends[:-1])
-        if b'"type":"message.' not in content[start : start + HEAD_BYTES]
-    )
+    lines = content[: index.size].split(b"\n")[:-1]
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    heads = zip(starts, map(head_of, lines), strict=False)
     kept = KeptIndex(
-        before=before, index=whole, last=_last(content[: index.size]), others=tuple(others)
+        before=before,
+        index=whole,
+        last=_last(content[: index.size]),
+        others=tuple(at for at, head in heads if head is None or head.lastindex == OTHER),
     )
-    with suppress(OSError):
-        write_atomically(folder / INDEX_FILE, kept.model_dump_json(exclude_none=True).encode())
+    write_atomically(folder / INDEX_FILE, kept.model_dump_json(exclude_none=True).encode())
 
 
 def indexed_messages(
@@ -85,18 +81,21 @@ def indexed_messages(
 ) -> State | None:
     """Return a state with the messages of a session, none of them read, and with nothing else; None without an index.
 
-    With ``before`` it may have that message only, and so many before it.
+    With ``before`` it may have that message only, and so many before it. Raises OSError.
     """
     log, kept = _Log(pieces), _kept(folder)
     if kept is None or not log.holds(kept) or log.size - kept.before - kept.index.size > NEW_BYTES:
         return None
-    if before in kept.index.ids:
+    rest = log.read(kept.before + kept.index.size, log.size)
+    if (
+        before in kept.index.ids and b"message.removed" not in rest
+    ):  # one may come again, at the end
         at = kept.index.ids.index(before)
         some = slice(max(0, at - 2 * count), at + 1)
-        state = _opened(kept, log, some)
+        state = _opened(kept, log, some, rest)
         if some.start == 0 or len(state.page(count, before) or ()) == count:
             return state
-    return _opened(kept, log, slice(None))
+    return _opened(kept, log, slice(None), rest)
 
 
 def begun_fork(
@@ -104,17 +103,14 @@ def begun_fork(
 ) -> State | None:
     """Return the state of a fork where it leaves its parent, by the parent's index; None where that does not help.
 
-    ``folder`` is the parent's, ``parent`` are its ranges, and ``taken`` those that the fork has of them.
+    ``folder`` is the parent's, ``parent`` are its ranges, and ``taken`` those that the fork has of them. Raises OSError.
     """
     log, kept = _Log(taken), _kept(folder)
-    first = [(piece.path, piece.start) for piece in (*taken, *parent[:1])]
-    if (
-        kept is None
-        or not kept.index.holders
-        or log.size < kept.before
-        or len(taken) != 1
-        or len(set(first)) != 1
-    ):
+    if kept is None or not kept.index.holders or log.size < kept.before:
+        return None
+    # What a fork took before another kernel cut the parent's log is not all the parent's.
+    same = [(one.path, one.start) for one in taken] == [(one.path, one.start) for one in parent[:1]]
+    if not same or log.size > parent[0].size() - parent[0].start:
         return None
     if not log.is_finished or not _Log(parent).holds(kept):
         return None
@@ -137,18 +133,19 @@ def _kept(folder: Path) -> KeptIndex | None:
         return None
 
 
-def _opened(kept: KeptIndex, log: "_Log", some: slice) -> State:
+def _opened(kept: KeptIndex, log: "_Log", some: slice, rest: bytes) -> State:
     """Return a state with some messages of the index, and with what the log says after it."""
     state, (start, index) = State(), kept.index.part(some)
     start += kept.before
     _open_with(state, index, log.read(start, start + index.size))
-    _continue(state, kept.last, log.read(kept.before + kept.index.size, log.size))
+    _continue(state, kept.last, rest)
     return state
 
 
 def _open_with(state: State, index: MessageIndex, content: bytes) -> None:
     """Begin a state with the messages of a part of an index, all of whose bytes were checked."""
-    state.open_with(index.model_copy(update={"crc": crc32(content)}), content, 0)
+    if not state.open_with(index.model_copy(update={"crc": crc32(content)}), content, 0):
+        raise OSError("The log was shortened while it was read.")
 
 
 def _continue(state: State, last: Sequence[int], content: bytes) -> None:
@@ -187,7 +184,7 @@ class _Log:
             return False
         crc, memory = 0, memoryview(bytearray(BLOCK))
         for piece, start, stop in self._ranges(kept.before, end):
-            with suppress(OSError), open_regular(piece.path) as file:
+            with open_regular(piece.path) as file:
                 file.seek(start)
                 while start < stop and (read := file.readinto(memory[: stop - start])):
                     crc, start = crc32(memory[:read], crc), start + read
@@ -197,7 +194,7 @@ class _Log:
         """Return bytes; fewer where a file was shortened meanwhile."""
         found = []
         for piece, first, stop in self._ranges(start, end):
-            with suppress(OSError), open_regular(piece.path) as file:
+            with open_regular(piece.path) as file:
                 file.seek(first)
                 found.append(file.read(stop - first))
         return b"".join(found)

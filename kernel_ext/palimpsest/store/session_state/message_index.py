@@ -47,9 +47,10 @@ class MessageIndex(Value):
 
     @property
     def is_whole(self) -> bool:
-        """Whether each of its messages has its places."""
+        """Whether each of its messages has its places, in order."""
         counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
-        return len(counts) == 1 and len(self.ids) > 0
+        places = [0, *self.starts, self.size]
+        return len(counts) == 1 and len(self.ids) > 0 and places == sorted(places)
 
     def fits(self, content: bytes) -> bool:
         """Return whether the index was made of these bytes and is whole."""
