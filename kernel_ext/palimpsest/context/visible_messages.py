@@ -56,7 +56,7 @@ def good_summaries(messages: Messages) -> dict[str, int]:
     return {
         info.parent_id: position
         for position, info in enumerate(message.info for message in messages)
-        if isinstance(info, AssistantMessage) and _is_good(info)
+        if isinstance(info, AssistantMessage) and is_good_summary(info)
     }
 
 
@@ -64,7 +64,8 @@ def _is_finished(info: AssistantMessage) -> bool:
     return info.summary and bool(info.finish)
 
 
-def _is_good(info: AssistantMessage) -> bool:
+def is_good_summary(info: AssistantMessage) -> bool:
+    """Return whether an answer is a summary that was finished, and did not fail."""
     return info.summary and bool(info.finish) and info.error is None
 
 
@@ -73,7 +74,7 @@ def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     cut = (policy or CompactPolicy()).cut
     if cut == "finished":
         return messages[_start(messages, _is_finished, tails=False) :]
-    kept = messages[_start(messages, _is_good, tails=True) :]
+    kept = messages[_start(messages, is_good_summary, tails=True) :]
     if cut == "unfinished-tail":
         return _summary_first(kept, _first_summaries(kept), _refused(kept))
     return _summary_first(kept, good_summaries(kept))

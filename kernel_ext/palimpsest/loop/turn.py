@@ -29,7 +29,7 @@ from palimpsest.loop.context_management.request_proposals import propose_step, w
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import RequestHold
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RunContext, StateView, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
@@ -164,7 +164,7 @@ class Turn:
         if hold is None:
             return False
         messages = run_context.log.state.messages()
-        if pending_subtasks(messages) or marker_of(messages, user) is not None:
+        if pending_subtasks(run_context.log.state) or marker_of(messages, user) is not None:
             return False  # what is sent for these is held where it is made
         await self._hold(hold, setup, user)
         return True
@@ -235,7 +235,7 @@ class Turn:
     async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""
         messages = self._run_context.log.state.messages()
-        subtasks = pending_subtasks(messages)
+        subtasks = pending_subtasks(self._run_context.log.state)
         if subtasks:
             return await run_subtasks(self._run_context, setup, user, subtasks)
         marked = marker_of(messages, user)
@@ -359,11 +359,11 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
     return newest.info.finish not in GOES_ON and not _open_tools(newest)
 
 
-def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
+def pending_subtasks(state: StateView) -> tuple[SubtaskPart, ...]:
     """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
     asked: list[SubtaskPart] = []
     begun: set[str] = set()
-    for message in reversed(messages):
+    for message in reversed(state.messages()) if state.holding("subtask") else ():
         if _ends(message):
             break
         for part in reversed(message.parts):

@@ -189,6 +189,17 @@ class Store(Protocol):
         """Return the state built from the last checkpoint and the records after it; raises NotFound."""
         ...
 
+    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
+        """Return a state with all messages, of which none is read where an index says where they are; raises NotFound.
+
+        Nothing else of it is complete. With ``before`` it may have that message only, and so many before it.
+        """
+        ...
+
+    def keep_index(self, session_id: str, state: State) -> None:
+        """Keep where the messages of a long session are, for ``open_messages`` and forks; ``state`` is that of its whole log."""
+        ...
+
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions that are not deleted, newest first."""
         ...

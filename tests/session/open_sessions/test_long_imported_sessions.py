@@ -7,18 +7,26 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness
+from tests.store.record_builders import assistant, user
 
 from palimpsest.model.script import says
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.revert.fork import forked_session
 from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.parts import ToolFailed, ToolPart
+from palimpsest.transcript.parts import CompactionPart, ToolFailed, ToolPart
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    SessionCompacted,
+)
 
 MESSAGES = INDEXED_MESSAGES + 100
 ALL_BUT_THE_NEWEST = MESSAGES - 1
@@ -184,6 +192,39 @@ def test_a_fork_at_one_of_its_messages_reads_that_one(
     (state,) = watched.states
     assert sum(slot.block is None for slot in state.slots()) <= 3
     assert store.load(fork.id).messages() == store.load(SESSION).messages()[:300]
+
+
+def compact(store: JsonlStore) -> None:
+    """Go on with the session in another segment: a compaction, whose summary replaces all before."""
+    writer = store.acquire(SESSION, Owner(host="test", pid=0, kernel_id="test"))
+    journal = Journal(writer, store.open_live(SESSION), clock=lambda: BEGAN + MESSAGES)
+    marker = CompactionPart(id="prt_m", session_id=SESSION, message_id="msg_m", auto=True)
+    summary = assistant("msg_s", completed=3).info.model_copy(
+        update={"parent_id": "msg_m", "summary": True, "finish": "stop"}
+    )
+    journal.append(user("msg_m"), PartUpdated(part=marker), MessageUpdated(info=summary))
+    journal.append(SessionCompacted(message_id="msg_m"))
+    journal.close()
+    assert store.open_live(SESSION).partial
+
+
+async def test_what_is_before_a_compaction_is_paged_and_forked_without_reading_all(
+    store: JsonlStore, tmp_path: Path
+) -> None:
+    compact(store)
+    whole = store.load(SESSION).messages()
+    watched = Watched(tmp_path)
+    harness, session = await opened(watched)
+
+    assert session.message_page(100) == whole[-100:]
+    assert session.message_page(7, before=name(300)) == whole[293:300]
+    assert session.message_page(MESSAGES, before=name(3)) == whole[:3]
+    with pytest.raises(NotFound):
+        session.message_page(7, before="msg_none")
+    fork = await harness.workspace.fork(SESSION, name(300))
+    assert unread(fork) == ALL_BUT_THE_NEWEST - (MESSAGES - 300)
+    assert fork.snapshot().messages == whole[:300]
+    await harness.workspace.close()
 
 
 def test_a_fork_at_a_part_or_at_the_end_of_an_id_is_the_same(store: JsonlStore) -> None:

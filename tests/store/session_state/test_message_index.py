@@ -17,7 +17,13 @@ from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.message_index import SOUGHT, MessageIndex, message_index
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import CompactionPart, NotebookPart, Span, ToolCompleted
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    NotebookPart,
+    Span,
+    SubtaskPart,
+    ToolCompleted,
+)
 from palimpsest.transcript.session_record.events import (
     Event,
     MessageRemoved,
@@ -61,6 +67,9 @@ def message(draw: st.DrawFn, name: str) -> list[Event]:
                         ),
                         PartUpdated(part=CompactionPart(**base, auto=True)),
                         PartUpdated(part=NotebookPart(**base, text="[1]", about="runs")),
+                        PartUpdated(
+                            part=SubtaskPart(**base, prompt="Go.", description="d", agent="a")
+                        ),
                         TodoUpdated(todos=()),
                     ]
                 ),
@@ -177,6 +186,21 @@ def test_an_index_of_other_bytes_is_not_used(script: list[Event], data: st.DataO
     assert not State().open_with(index, bytes(changed), 1)
     assert not State().open_with(index, content[: index.size - 1], 1)
     assert State().open_with(index, content[: index.size], 1)
+
+
+@settings(deadline=None)
+@given(scripts(), st.sampled_from(SOUGHT))
+def test_a_type_that_an_older_version_did_not_seek_is_looked_for(
+    script: list[Event], kind: str
+) -> None:
+    lines = lines_of(script)
+    index = index_of(script, b"".join(line + b"\n" for line in lines))
+    if index is None:
+        return
+    older = {name: ids for name, ids in index.holders.items() if name != kind}
+    state = opened(lines, index.model_copy(update={"holders": older}))
+
+    assert state.holding(kind) == searched(opened(lines, None), kind)
 
 
 def test_only_the_messages_that_are_asked_for_are_read() -> None:

@@ -13,7 +13,7 @@ from palimpsest.context.compaction.constraints import CONSTRAINTS
 from palimpsest.context.compaction.loss_report import LONGEST_LIST, earlier_names_of
 from palimpsest.context.compaction.lost_names import lost_names
 from palimpsest.context.compaction.names import NAMES_VERSION, names_of
-from palimpsest.context.visible_messages import View, good_summaries
+from palimpsest.context.visible_messages import View, is_good_summary
 from palimpsest.transcript.context_values.decisions import ANOTHER, UNDO, Decision, undone
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -73,14 +73,18 @@ def summary_grade(
 
 def unused_summary(view: View) -> Decision | None:
     """Return the report on the newest summary while no answer came after it, and nobody undid it."""
-    good, gone = frozenset(good_summaries(view.messages).values()), undone(view.decisions)
-    for at in range(len(view.messages) - 1, -1, -1):
-        info = view.messages[at].info
-        if at in good and info.id not in gone:
-            reports = (one for one in reversed(view.decisions) if "retention" in one.numbers)
-            return next((one for one in reports if one.message_id == info.id), None)
-        if isinstance(info, AssistantMessage) and not info.summary:
+    gone, replaced = undone(view.decisions), set[str]()
+    for message in reversed(view.messages):
+        info = message.info
+        if not isinstance(info, AssistantMessage):
+            continue
+        if not info.summary:
             return None
+        if is_good_summary(info) and info.parent_id not in replaced:
+            if info.id not in gone:
+                reports = (one for one in reversed(view.decisions) if "retention" in one.numbers)
+                return next((one for one in reports if one.message_id == info.id), None)
+            replaced.add(info.parent_id)
     return None
 
 

@@ -8,7 +8,7 @@ again, and that of a newer summary is undone in its place.
 from typing import Any
 
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
-from palimpsest.context.visible_messages import marker_of
+from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.run_inputs.run_context import RunContext
@@ -28,17 +28,13 @@ def ask_for_another_summary(run_context: RunContext, user: UserMessage) -> str:
 
     ``user`` is the newest user message, whose settings the marker has.
     """
-    messages = run_context.log.state.messages()
+    state = run_context.log.state
     report = unused_summary(run_context.view())
-    summary = next((one.info for one in messages if report and one.id == report.message_id), None)
-    if report is None or not isinstance(summary, AssistantMessage):
+    summary = state.message(report.message_id) if report and report.message_id else None
+    if report is None or summary is None or not isinstance(summary.info, AssistantMessage):
         return ""
-    parent = run_context.log.state.message(summary.parent_id)
-    asked = (
-        marker_of(messages, parent.info)
-        if parent is not None and isinstance(parent.info, UserMessage)
-        else None
-    )
+    parent = state.message(summary.info.parent_id)
+    asked = marker(parent) if parent is not None else None
     if asked is None:
         return ""
     run_context.write(DecisionMade(decision=_aside(run_context, report, {ANOTHER: True})))

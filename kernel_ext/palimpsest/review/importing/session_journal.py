@@ -204,7 +204,7 @@ class SessionJournal:
             self._write(complete=complete, sync=True)
             if complete and (self._compacted or self._builder.messages >= INDEXED_MESSAGES):
                 state = self._store.load(self._names.session)
-                write_checkpoint(self._open(), state, self._last_time())
+                write_checkpoint(self._store, self._open(), state, self._last_time())
         if self._copy:
             return self._told("copy" if here is None else "updated" if changed else "same")
         return self._told("new" if here is None else "updated" if changed else "same")

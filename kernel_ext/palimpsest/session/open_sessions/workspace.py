@@ -713,7 +713,8 @@ class Workspace:
         session = journal.state.session
         if session is None:
             return ""
-        counted, infos = journal.state.reported_spending()
+        is_fork = session.forked_from is not None  # whose answers its parent paid for
+        counted, infos = (None, ()) if is_fork else journal.state.reported_spending()
         # By the folder's name: a record that names another session must not get that session's rights.
         own = session.model_copy(update={"id": journal.session_id})
         held = await asyncio.to_thread(

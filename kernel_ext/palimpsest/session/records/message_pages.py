@@ -30,7 +30,7 @@ def message_page(
     if found is not None:
         return found
     written()
-    older = _known(store.load(session_id), count, before)
+    older = _known(store.open_messages(session_id, before, count), count, before)
     return () if older is None else older
 
 

@@ -53,8 +53,13 @@ def forked_session(
         raise UserError("Fork at a message or at a request: name one of them, not both.")
     if request is not None:
         message, seq = _before_request(store, parent_id, request)
-    state = _whole(store, parent_id) if message is not None else None
-    parent = state.session if state is not None else _newest_record(store, parent_id)
+    live = store.open_live(parent_id) if message is not None else None
+    parent = live.session if live is not None else _newest_record(store, parent_id)
+    state = live
+    if live is not None and live.partial:
+        # What a fork has of a revert and of summaries depends on all messages before it.
+        alone = message is not None and parent is not None and not (parent.revert or parent.summary)
+        state = store.open_messages(parent_id, (message or "").strip() if alone else "")
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
     slot = _slot(state, message) if state is not None and message is not None else None
@@ -79,12 +84,6 @@ def forked_session(
     if slot is not None and seq is None:
         seq = slot.first_seq - 1
     return store.fork(parent_id, session, seq=seq)
-
-
-def _whole(store: Store, session_id: str) -> State:
-    """Return the state with all messages; where the live window is all of them, none is read."""
-    state = store.open_live(session_id)
-    return store.load(session_id) if state.partial else state
 
 
 def _slot(state: State, name: str) -> MessageSlot:

@@ -188,14 +188,15 @@ def _import_note(state: State) -> Mapping[str, Any]:
     return exported if isinstance(exported, dict) else note
 
 
-def write_checkpoint(writer: Writer, state: State, now: int) -> None:
+def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> None:
     """Write a checkpoint, so that opening the session reads neither messages that a summary replaced nor all others.
 
-    It holds the index of a long window's messages.
+    It holds the index of a long window's messages; that of all messages is kept beside the log.
     """
     window = live_window(state)
     event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
+    store.keep_index(writer.session_id, state)
 
 
 class _Import:
@@ -277,7 +278,7 @@ class _Import:
             records = self._numbered(session_id, outcome)
             state = fold(records)
             writer.append(missing or records, sync=True)
-            write_checkpoint(writer, state, self._now)
+            write_checkpoint(self._store, writer, state, self._now)
         finally:
             writer.close()
         return self._told(session_id, state, outcome)
@@ -427,7 +428,7 @@ class _Import:
             writer.append(records, sync=True)
             for record in records:
                 here.apply(record)
-            write_checkpoint(writer, here, self._now)
+            write_checkpoint(self._store, writer, here, self._now)
         finally:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))

@@ -19,6 +19,7 @@ from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
 from palimpsest.store.disk import is_full, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.log.kept_index import begun_fork, indexed_messages, keep_index
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
 from palimpsest.store.log.segment_writer import JsonlWriter, encode
@@ -407,7 +408,33 @@ class JsonlStore:
 
     def open_live(self, session_id: str) -> State:
         """Return the state built from the last checkpoint and the records after it."""
-        return live_state(self.segments.pieces(session_id))
+        return live_state(self.segments.pieces(session_id), self._begun_fork)
+
+    def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
+        """Return a state with all messages, or those that are asked for; where no index is kept, one is from now on."""
+        pieces, folder = self.segments.pieces(session_id), self.layout.session(session_id)
+        with suppress(OSError):
+            state = indexed_messages(folder, pieces, before, count)
+            if state is not None:
+                return state
+        state = whole_state(pieces)
+        with suppress(OSError):
+            keep_index(folder, pieces, state, read=False)
+        return state
+
+    def keep_index(self, session_id: str, state: State) -> None:
+        """Keep where the messages of a long session are; ``state`` is that of its whole log."""
+        with suppress(OSError):
+            pieces = self.segments.pieces(session_id)
+            keep_index(self.layout.session(session_id), pieces, state, read=True)
+
+    def _begun_fork(self, taken: Sequence[SegmentRange]) -> State | None:
+        """Return the state of a fork where it leaves its parent, of which it has these ranges; None without an index."""
+        parent_id = taken[-1].session_id
+        with suppress(NotFound, OSError):
+            parent = self.segments.pieces(parent_id)
+            return begun_fork(self.layout.session(parent_id), parent, taken)
+        return None
 
     def says(self, session_id: str, *words: bytes) -> bool:
         """Return whether any line of a session, its fork's parents included, contains any of these bytes."""

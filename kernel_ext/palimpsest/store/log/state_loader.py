@@ -7,7 +7,7 @@ recently is distinguished from a new one by its time, and if clocks leave a doub
 
 import gc
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -24,6 +24,8 @@ from palimpsest.transcript.session_record.events import Checkpoint
 
 Place = tuple[int, int]
 """Index of a piece and a byte offset in it."""
+
+Begun = Callable[[Sequence[SegmentRange]], State | None]
 
 _PAUSE = threading.Lock()
 _paused_by = 0
@@ -53,10 +55,20 @@ def _collector_paused() -> Iterator[None]:
 
 
 @_collector_paused()
-def live_state(pieces: Sequence[SegmentRange]) -> State:
-    """Return the state built from the last checkpoint's window and what follows; from all without one."""
+def live_state(pieces: Sequence[SegmentRange], begun: Begun = lambda _pieces: None) -> State:
+    """Return the state built from the last checkpoint's window and what follows; from all without one.
+
+    Where a fork has no checkpoint of its own, ``begun`` may know its state at the end of its parent's ranges.
+    """
     later: list[bytes] = []
+    own = pieces[-1].session_id if pieces else ""
     for index in range(len(pieces) - 1, -1, -1):
+        if pieces[index].session_id != own:
+            own = pieces[index].session_id
+            state = begun(pieces[: index + 1])
+            if state is not None:
+                state.apply_lines(reversed(later))
+                return state
         for offset, line in lines_backward(pieces[index]):
             head = head_of(line)
             if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):

@@ -5,6 +5,7 @@ it names: then every message begins as a place in them, and its lines are placed
 the bytes are others, or lines of two messages are not apart, the lines are placed one by one, as without an index.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from zlib import crc32
 
@@ -17,7 +18,7 @@ from palimpsest.transcript.values import Value
 INDEXED_MESSAGES = 500
 """A shorter window is not indexed: placing the lines of so many messages takes 10 ms."""
 
-SOUGHT = ("compaction", "notebook")
+SOUGHT = ("compaction", "notebook", "subtask")
 """Types of parts that few messages hold, and that are looked for in all of them."""
 
 _MESSAGE_GROUP = {PART: 3, DELTA: 5, INFO: 7}
@@ -40,15 +41,44 @@ class MessageIndex(Value):
     unsettled: tuple[str, ...] = ()
     """Messages in which something had not ended."""
     holders: dict[str, tuple[str, ...]] = {}
-    """Messages that hold parts of the types in ``SOUGHT``, by type."""
-    spent: Spent = Spent()
-    """What the answers among them report to have cost."""
+    """Messages that hold parts of the types in ``SOUGHT``, by type; a type that an older version did not seek is missing."""
+    spent: Spent | None = None
+    """What the answers among them report to have cost; None where that was not counted."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each of its messages has its places, in order."""
+        counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
+        places = [0, *self.starts, self.size]
+        return len(counts) == 1 and len(self.ids) > 0 and places == sorted(places)
 
     def fits(self, content: bytes) -> bool:
         """Return whether the index was made of these bytes and is whole."""
-        counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
-        is_whole = len(counts) == 1 and len(self.ids) > 0 and len(content) == self.size
-        return is_whole and crc32(content) == self.crc
+        return self.is_whole and len(content) == self.size and crc32(content) == self.crc
+
+    def part(self, only: slice, end: int | None = None) -> "tuple[int, MessageIndex]":
+        """Return where the lines of some messages begin, up to a byte, and the index of these lines.
+
+        Messages whose lines are mixed with theirs are among them; what the answers cost is not counted.
+        """
+        first, last, _ = only.indices(len(self.ids))
+        starts = [*self.starts, self.size]
+        if end is not None:
+            last = bisect_left(starts, starts[bisect_right(starts, max(0, end)) - 1])
+        while first > 0 and starts[first - 1] == starts[first]:
+            first -= 1
+        while last < len(self.ids) and first < last and starts[last - 1] == starts[last]:
+            last += 1
+        found = self.model_copy(
+            update={
+                "size": starts[last] - starts[first],
+                "ids": self.ids[first:last],
+                "seqs": self.seqs[first:last],
+                "starts": tuple(start - starts[first] for start in starts[first:last]),
+                "spent": None,
+            }
+        )
+        return starts[first], found
 
     def blocks(self) -> list[tuple[int, int, int]]:
         """Return for each block of lines its first message's place, the place after its last one, and its last byte."""
@@ -72,26 +102,42 @@ def message_index(
 ) -> MessageIndex | None:
     """Return the index of a window's lines; None where there is little to gain, or they say something else.
 
-    ``content`` are the bytes from the window's beginning on, and ``messages`` what they say. What follows the first
-    line that is not in our format, or that takes something away, is not indexed. Fewer messages than ``least`` are not.
+    ``content`` are the bytes from the window's beginning on, and ``messages`` what they say.
+    """
+    index = line_index(content, window_seq, least=least)
+    known = {name: messages[name] for name in index.ids if name in messages} if index else {}
+    if index is None or len(known) != len(index.ids):
+        return None
+    return index.model_copy(
+        update={
+            "unsettled": tuple(name for name, message in known.items() if not is_settled(message)),
+            "holders": {kind: tuple(_holders(known, kind)) for kind in SOUGHT},
+            "spent": recorded_spending(message.info for message in known.values()),
+        }
+    )
+
+
+def line_index(
+    content: bytes, window_seq: int = 0, *, least: int = INDEXED_MESSAGES
+) -> MessageIndex | None:
+    """Return the index of lines of which no message was read: something may be open in each.
+
+    What follows the first line that is not in our format, or that takes something away, is not indexed. Fewer messages
+    than ``least`` are not.
     """
     places = _Places()
     for line in content.split(b"\n"):
         if not places.take(line, window_seq):
             break
-    found = {name: messages.get(name) for name in places.first}
-    known = {name: message for name, message in found.items() if message is not None}
-    if len(known) != len(found) or places.nameless or len(found) < least:
+    if places.nameless or len(places.first) < least:
         return None
     return MessageIndex(
         size=places.offset,
         crc=crc32(content[: places.offset]),
-        ids=tuple(known),
+        ids=tuple(places.first),
         seqs=tuple(seq for seq, _ in places.first.values()),
         starts=tuple(places.starts()),
-        unsettled=tuple(name for name, message in known.items() if not is_settled(message)),
-        holders={kind: tuple(_holders(known, kind)) for kind in SOUGHT},
-        spent=recorded_spending(message.info for message in known.values()),
+        unsettled=tuple(places.first),
     )
 
 

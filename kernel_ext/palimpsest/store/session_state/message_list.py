@@ -278,8 +278,8 @@ class MessageList:
         self._index: dict[str, int] = {}
         self._value: Messages | None = None
         self._holders: dict[str, set[str]] = {kind: set() for kind in SOUGHT}
-        self._appeared_count = 0
         """Messages that held a part of a type that is looked for, and may hold it still."""
+        self._appeared_count = 0
         self._opened_with: MessageIndex | None = None
         self._settled: set[str] = set()
         """Messages of the index in which all had ended, and that no record changed since."""
@@ -401,8 +401,9 @@ class MessageList:
                 self._new_slot(name, seq).block = block
         self._opened_with, self._spent = index, index.spent
         self._settled = set(index.ids).difference(index.unsettled)
-        for kind, ids in index.holders.items():
-            self._holders.setdefault(kind, set()).update(ids)
+        for kind, noted in self._holders.items():
+            unknown = index.ids if b'"type":"%s"' % kind.encode() in content else ()
+            noted.update(index.holders.get(kind, unknown))
         self._reordered, self._value = True, None
         return True
 

@@ -292,6 +292,8 @@ class EffectiveDecisions:
 
     def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the newest pin or exclusion that applies to a part."""
+        if part_id not in self.edited and message_id not in self.edited:
+            return None
         piles = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
         reaching = [wish for pile in piles if pile is not None for wish in pile.edits()]
         return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
