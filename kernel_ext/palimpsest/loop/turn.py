@@ -29,7 +29,7 @@ from palimpsest.loop.context_management.request_proposals import propose_step, w
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import RequestHold
-from palimpsest.loop.run_inputs.run_context import RunContext, StateView, StepSetup
+from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
@@ -359,7 +359,7 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
     return newest.info.finish not in GOES_ON and not _open_tools(newest)
 
 
-def pending_subtasks(state: StateView) -> tuple[SubtaskPart, ...]:
+def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
     """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
     asked: list[SubtaskPart] = []
     begun: set[str] = set()
