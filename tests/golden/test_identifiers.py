@@ -5,11 +5,15 @@ Ours has 64 bits; so the recorded digits are the last twelve of ours, and a time
 id is the recorded one up to a multiple of 2^36 ms. That is the only difference.
 """
 
+from collections import defaultdict
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.golden.data import load
 
-from palimpsest.transcript.ids import Ids, encode
+from palimpsest.transcript.ids import Ids, encode, time_of
 
 PERIOD = 1 << 36
 ENTROPY = bytes(10)
@@ -42,6 +46,18 @@ def test_descending_ids_end_in_the_recorded_digits() -> None:
         assert hex_of(ours)[-DIGITS:] == case["hex12"]
 
 
+def test_the_time_of_an_id_is_the_recorded_one_unless_that_wrapped() -> None:
+    recording = load("opencode", "identifiers")
+    made = {case["id"]: case["timestamp"] for case in recording["ascending"]}
+    for case in recording["timestampOfAscending"]:
+        truth = made[case["id"]]
+        ours = time_of(encode("msg", truth, 1, ENTROPY))
+
+        assert ours == truth
+        assert ours % PERIOD == case["timestamp"]
+        assert (ours == case["timestamp"]) == (truth < PERIOD)
+
+
 @given(st.lists(st.integers(0, 1 << 44), min_size=2, max_size=20))
 def test_later_ids_sort_later_whatever_the_clock_does(times: list[int]) -> None:
     ticking = iter(times)
@@ -50,3 +66,12 @@ def test_later_ids_sort_later_whatever_the_clock_does(times: list[int]) -> None:
     made = [ids.new("msg") for _ in times]
 
     assert made == sorted(set(made))
+
+
+def test_a_wrong_prefix_is_no_id_of_ours() -> None:
+    kinds: dict[str, list[Any]] = defaultdict(list)
+    for case in load("opencode", "identifiers")["ascending"]:
+        kinds[case["prefix"]].append(case)
+    assert set(kinds) == {"msg"}
+    with pytest.raises(ValueError, match="invalid literal"):
+        time_of("nothing")

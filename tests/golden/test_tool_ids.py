@@ -9,7 +9,7 @@ from tests.golden.openclaw import NEWEST, OLDEST
 from tests.golden.openclaw_messages import flat, written
 
 from palimpsest.context.message_repair.rule_order import with_tool_ids
-from palimpsest.context.message_repair.tool_ids import tool_id
+from palimpsest.context.message_repair.tool_ids import is_tool_id, tool_id
 
 
 @pytest.mark.parametrize("version", [OLDEST, BEFORE_NEWEST, NEWEST])
@@ -19,9 +19,15 @@ def test_every_recorded_id_is_written_alike(version: str) -> None:
     if not cases:
         pytest.skip(f"{version} was not recorded writing a single id")
 
-    ours = [tool_id(case["input"]["id"], case["input"]["mode"]) for case in cases]
+    ours = [
+        {
+            "sanitizeToolCallId": tool_id(case["input"]["id"], case["input"]["mode"]),
+            "isValid": is_tool_id(case["input"]["id"], case["input"]["mode"]),
+        }
+        for case in cases
+    ]
 
-    assert ours == [case["expected"][version]["sanitizeToolCallId"] for case in cases]
+    assert ours == [case["expected"][version] for case in cases]
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.wildcard import matches
+from palimpsest.tools.permission_rules.wildcard import matches, most_specific
 
 
 def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:
-    """Decide by the longest pattern that matches a command, given as a list of words."""
+    """Decide as ``most_specific`` does, for a command given as a list of words, like its patterns."""
     chosen = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
         first, *rest = pattern.split() or [""]
@@ -35,6 +35,14 @@ def test_every_recorded_match_is_ours() -> None:
     cases = load("opencode", "wildcard")["match"]
 
     ours = [case | {"match": matches(case["input"], case["pattern"])} for case in cases]
+
+    assert ours == cases
+
+
+def test_of_many_patterns_the_most_specific_decides() -> None:
+    cases = load("opencode", "wildcard")["all"]
+
+    ours = [case | {"result": most_specific(case["input"], case["patterns"])} for case in cases]
 
     assert ours == cases
 

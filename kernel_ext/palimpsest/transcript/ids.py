@@ -27,6 +27,14 @@ def encode(
     return f"{prefix}_{number:016x}{tail}"
 
 
+def time_of(identifier: str, *, descending: bool = False) -> int:
+    """Return the time in milliseconds that an id of ours carries."""
+    number = int(identifier.partition("_")[2][:16], 16)
+    if descending:
+        number ^= FIELD_MASK
+    return number // COUNTER_RANGE
+
+
 def short(identifier: str) -> str:
     """Return the end of an id, by which a person or a model can name it within its session."""
     return identifier.partition("_")[2][-ENTROPY_LENGTH:]

@@ -1,4 +1,4 @@
-"""The rehearsal model streams word by word, and reports usage like a provider."""
+"""The rehearsal model streams word by word, reports usage like a provider, and plays scenarios."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -23,8 +23,11 @@ from palimpsest.model.interface import (
     TextDelta,
     ToolCalled,
 )
+from palimpsest.model.rehearsal.scenario import register_scenario
 from palimpsest.model.rehearsal.streaming_handler import Rehearsal, word_seconds
+from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
+from palimpsest.transcript.errors import ApiError, ModelFailed, UserError
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, ToolSpec, Usage
 
 VARIABLES = ToolSpec(
@@ -159,13 +162,100 @@ def test_the_pace_can_be_set(
     assert word_seconds(parameters) == seconds
 
 
-async def test_an_unknown_name_is_refused_once() -> None:
+STORY = [
+    {
+        "thinks": "First I look.",
+        "says": "Let me look.",
+        "calls": [{"tool": "variables", "input": {}}],
+    },
+    {"fails": 429, "message": "Slow down.", "retry_after": 2},
+    {"says": "Three columns.", "delay": 0},
+    [{"says": "Cut of"}, {"ends_early": True}],
+    says("Goodbye."),
+]
+
+
+async def test_plays_a_scenario_step_by_step() -> None:
+    register_scenario("story", STORY)
+    model, messages = Rehearsal(), [PROMPT]
+    first = await chunks(model, *messages, name="story")
+    assert text_of(first) == "Let me look."
+    assert [c.name for c in first if isinstance(c, CustomCall)] == ["variables"]
+
+    messages += [{"role": "assistant", "content": "Let me look."}]
+    with pytest.raises(CustomFailure) as failed:
+        await chunks(model, *messages, name="story")
+    assert (failed.value.status, failed.value.headers) == (429, {"retry-after": "2"})
+
+    assert text_of(await chunks(model, *messages, name="story")) == "Three columns."
+    messages += [{"role": "assistant", "content": "Three columns."}]
+    broken = await chunks(model, *messages, name="story")
+    assert not any(isinstance(chunk, CustomFinish) for chunk in broken)
+    assert text_of(await chunks(model, *messages, name="story")) == "Goodbye."
+    messages += [{"role": "assistant", "content": "Goodbye."}]
+    assert "is over" in text_of(await chunks(model, *messages, name="story"))
+
+
+async def test_an_undone_prompt_is_played_again() -> None:
+    register_scenario("twice", [says("One."), says("Two.")])
+    model = Rehearsal()
+    await chunks(model, PROMPT, name="twice")
+    await chunks(model, PROMPT, {"role": "assistant", "content": "One."}, PROMPT, name="twice")
+
+    assert text_of(await chunks(model, PROMPT, name="twice")) == "One."
+
+
+async def test_goes_on_after_a_compaction_hid_earlier_steps() -> None:
+    register_scenario("long", [says("One."), says("Two."), says("Three.")])
+    model = Rehearsal()
+    await chunks(model, PROMPT, name="long")
+    await chunks(model, PROMPT, {"role": "assistant", "content": "One."}, PROMPT, name="long")
+    folded = [
+        {"role": "user", "content": "What did we do so far?"},
+        {"role": "assistant", "content": "## Goal"},
+        PROMPT,
+    ]
+
+    assert text_of(await chunks(model, *folded, name="long")) == "Three."
+
+
+async def test_titles_are_extracted_also_in_a_scenario() -> None:
+    register_scenario("quiet", [says("One.")])
+    found = await chunks(
+        Rehearsal(),
+        {"role": "user", "content": "Generate a title for this conversation:\ncount whales"},
+        name="quiet",
+        purpose="title",
+    )
+
+    assert text_of(found) == "Count whales"
+
+
+async def test_an_unknown_scenario_says_which_there_are() -> None:
+    register_scenario("story", STORY)
+    with pytest.raises(CustomFailure, match=r"no rehearsal scenario 'nonsense'.*story"):
+        await chunks(Rehearsal(), PROMPT, name="nonsense")
+
+
+async def test_an_unknown_scenario_is_asked_for_once_whatever_the_others_are_called() -> None:
+    register_scenario("rate-limit", STORY)
     with pytest.raises(CustomFailure) as failed:
         await chunks(Rehearsal(), PROMPT, name="nonsense")
 
     error = classify(failed.value, "rehearsal")
-    assert "no rehearsal model 'nonsense': use rehearsal/rules" in error.message
+    assert "no rehearsal scenario 'nonsense'" in error.message
     assert not retryable(error)
+
+
+@pytest.mark.parametrize("steps", ["text", {"says": "one"}, [{"sings": "la"}]])
+def test_a_scenario_that_is_none_is_refused(steps: Any) -> None:
+    with pytest.raises(UserError):
+        register_scenario("broken", steps)
+
+
+def test_the_rules_cannot_be_replaced_by_a_scenario() -> None:
+    with pytest.raises(UserError, match="taken by the rules"):
+        register_scenario("rules", [says("One.")])
 
 
 def info(name: str) -> ModelInfo:
@@ -200,3 +290,56 @@ async def test_streams_as_any_provider_does() -> None:
     assert finish.usage.prompt == direct.prompt
     assert finish.cost == 0.0
     assert finish.reason == "tool-calls"
+
+
+@pytest.mark.slow
+async def test_a_scenario_fails_as_a_provider_does() -> None:
+    register_scenario("limited", [{"fails": 429, "retry_after": 1}, calls("variables")])
+    request = ModelRequest(model=info("limited"), messages=(PROMPT,), session_id="ses_9")
+    model = served()
+    with pytest.raises(ModelFailed) as failed:
+        [event async for event in model.stream(request)]
+
+    assert isinstance(failed.value.error, ApiError)
+    assert (failed.value.error.status, failed.value.error.retryable) == (429, True)
+    events = [event async for event in model.stream(request)]
+    assert any(isinstance(event, ToolCalled) for event in events)
+
+
+STEPS = [says(f"Step {number}.") for number in range(6)]
+FOLDED: tuple[dict[str, Any], ...] = (
+    SYSTEM,
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "What did we do so far?"},
+            {"type": "text", "text": "<variables>\ndf: DataFrame\n</variables>"},
+        ],
+    },
+    {"role": "assistant", "content": "## Goal\n- a"},
+)
+
+
+def said(at: int) -> tuple[dict[str, Any], ...]:
+    """Return a prompt and a step's answer."""
+    return PROMPT, {"role": "assistant", "content": f"Step {at}."}
+
+
+@pytest.mark.parametrize("name", ["kept in this kernel", "a new kernel"])
+async def test_a_scenario_keeps_its_place_behind_a_compaction(name: str) -> None:
+    register_scenario(f"folded {name}", STEPS)
+    model = Rehearsal()
+    history: tuple[dict[str, Any], ...] = (SYSTEM,)
+    for at in range(4):
+        await chunks(model, *history, PROMPT, name=f"folded {name}")
+        history = (*history, *said(at))
+    if name == "a new kernel":
+        model = Rehearsal()
+
+    folded = (*FOLDED, *said(2), *said(3), PROMPT)
+
+    assert text_of(await chunks(model, *folded, name=f"folded {name}")) == "Step 4."
+    more = (*FOLDED, *said(3), *said(4), PROMPT)
+    assert text_of(await chunks(model, *more, name=f"folded {name}")) == "Step 5."
+    undone = (*FOLDED, *said(3), PROMPT)
+    assert text_of(await chunks(model, *undone, name=f"folded {name}")) == "Step 4."

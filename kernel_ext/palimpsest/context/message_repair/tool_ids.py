@@ -42,6 +42,12 @@ def tool_id(identifier: str, mode: Mode) -> str:
     return kept[:NINE_CHARS] if len(kept) >= NINE_CHARS else _hash(kept or "sanitized", NINE_CHARS)
 
 
+def is_tool_id(identifier: str, mode: Mode) -> bool:
+    """Return whether an id can stay as it is."""
+    long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
+    return long_enough and identifier == letters_and_digits(identifier)
+
+
 def write_tool_ids(
     messages: NeutralMessages,
     mode: Mode,

@@ -57,6 +57,7 @@ SUBAGENT = "task"
 """Where a call's metadata name the session that it began."""
 OPENCODE_SUBAGENT = "sessionId"
 """Where those of OpenCode's task tool do."""
+LABEL_CHARS = 80
 SESSION = frozenset({"session.created", "session.updated"})
 READ = frozenset(
     {

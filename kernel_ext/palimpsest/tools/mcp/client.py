@@ -37,6 +37,7 @@ MOST_PAGES = 50
 """Maximum pages of one list, since a server could always name another page."""
 GONE = -32000
 """The protocol's error code for a closed connection."""
+TIMED_OUT = -32001
 
 PASSED = [
     "HOME",

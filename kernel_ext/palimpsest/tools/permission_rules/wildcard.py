@@ -5,7 +5,11 @@ well as paths; everything else is literal, and the whole text must match.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeVar
+
+Choice = TypeVar("Choice")
 
 
 @lru_cache(maxsize=4096)
@@ -29,3 +33,16 @@ def beginning(pattern: str) -> str:
     at = min((found for found in map(text.find, "*?") if found >= 0), default=len(text))
     # "git *" is meant to cover a bare "git" too.
     return text[: at - 1] if text.endswith(" *") and at == len(text) - 1 else text[:at]
+
+
+def _by_length(patterns: Mapping[str, Choice]) -> list[tuple[str, Choice]]:
+    return sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0]))
+
+
+def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
+    """Return the value of the longest matching pattern, or None; the order of the table does not matter."""
+    chosen: Choice | None = None
+    for pattern, choice in _by_length(patterns):
+        if matches(text, pattern):
+            chosen = choice
+    return chosen

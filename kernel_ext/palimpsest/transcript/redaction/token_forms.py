@@ -13,6 +13,7 @@ from palimpsest.lazy_patterns import lazy_pattern
 LETTERS_DIGITS = string.ascii_letters + string.digits
 WORD = LETTERS_DIGITS + "_-"
 DOTTED = WORD + "."
+LOOSE = DOTTED + "~+/="
 NOT_ALL_LOWER = r"(?=[A-Za-z0-9_-]{0,40}?[0-9A-Z]|[a-z]{16})"
 """Words joined by hyphens are no key: a key has a digit or a capital early on, or is one long word."""
 
