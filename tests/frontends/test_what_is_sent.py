@@ -160,7 +160,7 @@ def addresses() -> set[tuple[str, int]]:
 
 
 CLIENTS = re.compile(
-    r"\burlopen|\bbuild_opener|\bhttpx\.|\bcreate_connection|\bopen_connection|\.acompletion\("
+    r"\burlopen|\bbuild_opener|\bhttpx\.(?!_main\b)|\bcreate_connection|\bopen_connection|\.acompletion\("
 )
 HOMES = {
     "kernel_ext/palimpsest/model/catalog/local_servers.py": "Local models",

@@ -36,6 +36,7 @@ TOLD_BY = {
     "store/file_snapshots/file_restore.py::_perform": "store/file_snapshots/file_restore.py::perform_restores",
     "store/file_snapshots/file_restore.py::_link": "store/file_snapshots/file_restore.py::perform_restores",
     "store/log/jsonl_store.py::_begin_fork": "store/log/jsonl_store.py::fork",
+    "store/log/kept_index.py::keep_index": "store/log/jsonl_store.py::keep_index",
     "store/log/jsonl_store.py::_remove": "store/log/jsonl_store.py::delete",
     "store/log/segment_start.py::begin_segment": "store/log/jsonl_store.py::acquire",
     "store/log/segment_writer.py::__init__": "store/log/jsonl_store.py::acquire",

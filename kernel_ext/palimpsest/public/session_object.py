@@ -585,8 +585,8 @@ class Session:
         1
         """
         self._flush()
-        forked = self.run("fork", message=message_id, request=request, model=model)
-        return Session(self._app, forked.live)
+        forking = self._app.workspace.fork(self.id, message_id, request=request, model=model)
+        return Session(self._app, self._app.engine.submit(forking).result())
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.
@@ -600,9 +600,11 @@ class Session:
         >>> [one.requests for one in branch.branches().branches][-1] > 0
         True
         """
+        from palimpsest.review.recordings.branch_comparison import compare_branches
+
         self._flush()
-        found: BranchComparison = self.run("branches").branches
-        return found
+        store = self._app.services.store
+        return compare_branches(store.list(), store.read, self.id)
 
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.store.record_builders import assistant, session, text, user
+from tests.store.record_builders import assistant, session, text, user, whole_state
 from tests.store.session_state.test_message_index import NAMES, later, scripts
 
 from palimpsest.store.interface import Owner
@@ -61,7 +61,7 @@ def whole_pages(store: JsonlStore) -> Iterator[tuple[str, int, object]]:
 
 def told(state: State) -> object:
     left = close_interrupted(state, 9), code_at_the_end(state), live_window(state).seq
-    return left, state.snapshot(), state.compacted, state.holding("subtask")
+    return left, whole_state(state), state.compacted, state.holding("subtask")
 
 
 @settings(deadline=None, max_examples=60)

@@ -81,7 +81,7 @@ class ContextAnswers:
     def _price(self, model: str) -> Price | None:
         services: Any = self._services
         try:
-            price: Price | None = services.models.info(model).price
+            price: Price | None = services.info(model).price
         except ConfigError:
             return None
         return price

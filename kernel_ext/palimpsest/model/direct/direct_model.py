@@ -75,7 +75,7 @@ def preload() -> None:
 def import_clients() -> ModuleType:
     """Import the HTTP client, without the command line that httpx has where rich and click are installed.
 
-    It is two thirds of httpx's import, and ``httpx.main`` is for the program of that name, which is a process of its own.
+    It is two thirds of httpx's import, and its ``main`` is for the program of that name, which is a process of its own.
     """
     hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
     if hidden:

@@ -13,6 +13,9 @@ from palimpsest.review.replay.proof import NO_PROOF, Proof
 class WhatIf(ShownInCell):
     """A session as it was, and as it would have been."""
 
+    # IPython prefers a class's own __repr__ to what it inherits.
+    _repr_pretty_ = ShownInCell._repr_pretty_
+
     recorded: Replay
     other: Replay
     summary_tokens: int

@@ -17,6 +17,9 @@ from palimpsest.review.inspection.window_contents import WindowContents
 class ContextReport(ShownInCell, WindowContents):
     """A context window: what fills it, what is free, and what was reduced or left out."""
 
+    # IPython prefers a class's own __repr__ to what it inherits.
+    _repr_pretty_ = ShownInCell._repr_pretty_
+
     @property
     def sheet(self) -> ContextReportView:
         """The same as titles and rows of text, for any renderer."""
