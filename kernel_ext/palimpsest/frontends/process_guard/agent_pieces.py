@@ -58,6 +58,10 @@ class Piece:
         """Whether this is a process that the piece forked, which may end itself."""
         return os.getpid() != self._pid
 
+    def owns(self, loop: object) -> bool:
+        """Tell whether a loop is one that the running piece made itself, and may end."""
+        return not self.ended and loop is not self.loop
+
     def refuse(self, words: str) -> None:
         """Add the sentence of something that was asked for and not done, once."""
         if not self.ended:
