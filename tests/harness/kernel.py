@@ -112,10 +112,6 @@ STARTS = 3
 """Attempts to start a kernel, since another process may take its ports first."""
 
 
-RECONNECT_MILLISECONDS = 5
-"""Until a client asks again for a port that the kernel has not bound yet; ZeroMQ's own is 100."""
-
-
 class KernelEnded(AssertionError):
     """A kernel ended before it answered."""
 
@@ -140,9 +136,7 @@ class Client:
         self.iopub: list[Message] = []
         self._arrived = threading.Condition()
         self._lulls = 0
-        self._end, self._ended = (self._context.socket(zmq.PAIR) for _ in range(2))
-        self._ended.bind("inproc://end")
-        self._end.connect("inproc://end")
+        self._open = True
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -171,19 +165,17 @@ class Client:
 
     def close(self) -> None:
         """Close the sockets."""
-        self._end.send(b"")
+        self._open = False
         self._reader.join(LAST_RESORT_SECONDS)
         self._sockets["stdin"].disable_monitor()
         self._greeting.close(linger=0)
         for socket in self._sockets.values():
             socket.close(linger=0)
-        for one in (self._subscriber, self._end, self._ended):
-            one.close(linger=0)
+        self._subscriber.close(linger=0)
         self._context.term()
 
     def _connect(self, name: str, kind: int, identity: bytes | None = None) -> Any:
         socket = self._context.socket(kind)
-        socket.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MILLISECONDS)
         if identity is not None:
             socket.setsockopt(zmq.IDENTITY, identity)
         if name == "stdin":
@@ -192,14 +184,8 @@ class Client:
         return socket
 
     def _read(self) -> None:
-        poller = zmq.Poller()
-        poller.register(self._subscriber, zmq.POLLIN)
-        poller.register(self._ended, zmq.POLLIN)
-        while True:
-            ready = dict(poller.poll(100))
-            if self._ended in ready:
-                return
-            if not ready:
+        while self._open:
+            if not self._subscriber.poll(100):
                 self._lulls += 1
                 continue
             _, message = self.session.recv(self._subscriber, mode=0)
