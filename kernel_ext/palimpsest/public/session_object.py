@@ -600,11 +600,9 @@ class Session:
         >>> [one.requests for one in branch.branches().branches][-1] > 0
         True
         """
-        from palimpsest.review.recordings.branch_comparison import compare_branches
-
         self._flush()
-        store = self._app.services.store
-        return compare_branches(store.list(), store.read, self.id)
+        found: BranchComparison = self.run("branches").branches
+        return found
 
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.

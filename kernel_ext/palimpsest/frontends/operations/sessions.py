@@ -417,7 +417,7 @@ class ListBranches(Operation):
         workspace, submit = at.services.workspace, at.services.engine.submit
         found = await asyncio.to_thread(
             _compared,
-            workspace.sessions(),
+            await workspace.every_session(),
             lambda one: submit(workspace.records(one)).result(),
             await at.session_id(self.session),
         )

@@ -235,9 +235,13 @@ class Workspace:
             return full
 
     async def records(self, session_id: str) -> Sequence[Record]:
-        """Return all records of a session, also of one that is not open; raises NotFound."""
-        full = await self._settled(session_id)
-        return await asyncio.to_thread(lambda: tuple(self._store.read(full)))
+        """Return all records of a session, also of one that is not open, or deleted and needed by a fork.
+
+        Raises NotFound.
+        """
+        with suppress(NotFound):
+            session_id = await self._settled(session_id)
+        return await asyncio.to_thread(lambda: tuple(self._store.read(session_id)))
 
     def _held(self, session_id: str) -> State | None:
         """Return the state of a session that this kernel writes; None for another one."""
@@ -390,6 +394,10 @@ class Workspace:
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
         return self._store.recent(NEWEST)[0]
+
+    async def every_session(self) -> Sequence[SessionSummary]:
+        """List all sessions of the project, newest first, however long that takes."""
+        return await asyncio.to_thread(self._store.list)
 
     async def sweep(
         self, days: float, *, delete: bool = False
