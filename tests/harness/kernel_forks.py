@@ -131,6 +131,7 @@ def _run_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     from palimpsest.session.config import state_folder  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a run of the tests under nohup ignores it
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
