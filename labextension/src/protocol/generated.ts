@@ -2534,7 +2534,7 @@ export interface StepRequest {
   sha256: string;
   /** Estimated tokens of the whole request. */
   tokens: number;
-  /** The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output. */
+  /** The same by kind, one of ``REQUEST_KINDS``. */
   kinds: {
     [k: string]: number;
   };

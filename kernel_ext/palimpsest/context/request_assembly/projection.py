@@ -31,7 +31,7 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View, fold, summary_text
-from palimpsest.transcript.context_values.decisions import PIN, pinned_parts
+from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_parts
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     MediaBlock,
@@ -65,19 +65,6 @@ SUMMARY_SAID = "An earlier summary said:"
 RETURNED = "Your call {call} returned:"
 FAILED = "Your call {call} failed:"
 ATTACHED = "The user attached {name}."
-
-KINDS = (
-    "system",
-    "tools",
-    "instructions",
-    "summary",
-    "user",
-    "notebook",
-    "assistant",
-    "reasoning",
-    "output",
-)
-"""In the order in which a gauge draws them."""
 
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
@@ -291,7 +278,7 @@ def tokens_by_kind(
     summaries: Set[str],
 ) -> dict[str, int]:
     """Add up the tokens of each message's blocks; ``summaries`` are messages of compactions."""
-    found = dict.fromkeys(KINDS, 0)
+    found = dict.fromkeys(REQUEST_KINDS, 0)
     found["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
         frame = "summary" if message.message_id in summaries else _speaker(message)

@@ -20,7 +20,6 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
 from palimpsest.context.request_assembly.projection import (
-    KINDS,
     Projection,
     head,
     reaches_model,
@@ -34,7 +33,7 @@ from palimpsest.model.wire.provider_messages import (
     message_hash,
     prompt_text,
 )
-from palimpsest.transcript.context_values.decisions import ContextItem
+from palimpsest.transcript.context_values.decisions import REQUEST_KINDS, ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -296,7 +295,7 @@ class RequestChunks:
         self._hashes: list[str] = list(written.hashes[:-1])
         self._items: list[ContextItem] = list(written.items[:-1])
         weights = [(tokens - MESSAGE_TOKENS,) for tokens in self._tokens]
-        self._kinds = dict.fromkeys(KINDS, 0)
+        self._kinds = dict.fromkeys(REQUEST_KINDS, 0)
         self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
     def take(self, kept: int) -> int:

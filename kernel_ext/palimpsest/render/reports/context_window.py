@@ -11,19 +11,9 @@ from dataclasses import dataclass
 from palimpsest.render.content.css import HEX, WINDOW
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html
+from palimpsest.transcript.context_values.decisions import REQUEST_KINDS
 
-KINDS = (
-    "system",
-    "tools",
-    "instructions",
-    "summary",
-    "user",
-    "notebook",
-    "assistant",
-    "reasoning",
-    "output",
-    "used",
-)
+KINDS = (*REQUEST_KINDS, "used")
 """The kinds of tokens in the window, always in this order; ``used`` is for tokens of no known kind."""
 
 

@@ -151,6 +151,20 @@ class ContextItem(Value):
     tokens: int = 0
 
 
+REQUEST_KINDS = (
+    "system",
+    "tools",
+    "instructions",
+    "summary",
+    "user",
+    "notebook",
+    "assistant",
+    "reasoning",
+    "output",
+)
+"""What the tokens of a request are of, in the order in which a gauge draws them."""
+
+
 class StepRequest(Value):
     """Everything needed to rebuild one model request from the log."""
 
@@ -186,7 +200,7 @@ class StepRequest(Value):
     tokens: int = 0
     """Estimated tokens of the whole request."""
     kinds: dict[str, int] = {}
-    """The same by kind: system, tools, instructions, summary, user, assistant, reasoning, output."""
+    """The same by kind, one of ``REQUEST_KINDS``."""
     opaque: BlobRef | None = None
     """The whole request, stored because a hook rewrote it."""
     opaque_by: str | None = None
