@@ -1,5 +1,8 @@
 """A cell's answer while it is streaming, in a real JupyterLab."""
 
+import os
+import signal
+
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.forked_kernels import STARTED
@@ -152,6 +155,28 @@ def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, 
         assert "I begin" in data[form]
         assert "Interrupted: the kernel ended before the answer did." in data[form].splitlines()[-1]
         assert "running" not in data[form]
+
+
+def test_words_that_only_the_page_received_are_saved_when_the_kernel_dies(
+    page: Page, lab: Lab
+) -> None:
+    notebook = begin(
+        page,
+        lab,
+        "killed",
+        "import os; print(os.getpid()); harness.script(says('First words.\\n\\nLast words').stalls())",
+        "%%agent -y\nGo.",
+    )
+    notebook.run(1)
+    kernel = int(notebook.cell(1).locator(".jp-OutputArea-output").inner_text())
+    notebook.run(2, wait=False)
+    shown = notebook.cell(2).locator(".plm-Segment")
+    expect(shown.get_by_text("Last words")).to_be_visible()
+    os.kill(kernel, signal.SIGKILL)
+    expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
+
+    data = notebook.kept(2, "Interrupted")
+    assert "Last words" in str(data["application/vnd.palimpsest.segment+json"]["messages"])
 
 
 def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:

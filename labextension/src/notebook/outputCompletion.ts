@@ -8,7 +8,11 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
 import type { ILink } from '../kernel/kernelLink';
 import { SEGMENT_MIME } from '../protocol/segment';
-import { isStale, isWhole } from '../state/display/liveSegment';
+import {
+  displayedSegment,
+  isStale,
+  isWhole
+} from '../state/display/liveSegment';
 import type { IWords } from '../views/host';
 import { markRemoved } from './removedMarks';
 import {
@@ -51,7 +55,7 @@ export function completeOutputs(
     }
     if (wasReady && (link.state === 'absent' || link.state === 'dead')) {
       wasReady = false;
-      writeInterrupted(panel, words);
+      writeInterrupted(panel, link, words);
     }
     if (timer !== null) {
       clearTimeout(timer);
@@ -91,23 +95,40 @@ const RUNNING =
   /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
 
 /**
- * Marks open segments as interrupted when their kernel has ended.
+ * Marks open segments as interrupted when their kernel has ended, and saves all messages that the page
+ * has received: while a page watches, the cell saves its output more rarely.
  *
- * It does so in the formats that other programs show, too, which otherwise would show a running call
- * for ever. If the session continues in a new kernel, the real end replaces the mark.
+ * It marks the formats that other programs show, too, which otherwise would show a running call for
+ * ever. If the session continues in a new kernel, the real end replaces the mark.
  */
-function writeInterrupted(panel: NotebookPanel, words: IWords): void {
+function writeInterrupted(
+  panel: NotebookPanel,
+  { store }: ILink,
+  words: IWords
+): void {
   const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
   for (const { segment, change } of segmentsIn(panel)) {
     if (segment.open && segment.status !== told) {
-      change(data => interruptedBundle(data, segment.status, told));
+      const { messages } = displayedSegment(
+        segment,
+        store.getSnapshot()
+      ).segment;
+      change(data =>
+        interruptedBundle(
+          data,
+          messages as unknown as PartialJSONValue,
+          segment.status,
+          told
+        )
+      );
     }
   }
 }
 
-/** Replaces the status line at the end of every format by another line. */
+/** Replaces a segment's messages, and the status line at the end of every format. */
 export function interruptedBundle(
   data: Record<string, PartialJSONValue>,
+  messages: PartialJSONValue,
   status: string,
   told: string
 ): Record<string, PartialJSONValue> {
@@ -128,7 +149,7 @@ export function interruptedBundle(
   const bare = (line: string) => line.replace(/^\*+|\*+$/g, '');
   return {
     ...data,
-    [SEGMENT_MIME]: { ...segment, status: told },
+    [SEGMENT_MIME]: { ...segment, messages, status: told },
     'text/markdown': last(data['text/markdown'], status, told),
     'text/plain': last(data['text/plain'], bare(status), bare(told))
   };

@@ -9,10 +9,11 @@ const TOLD = '*Interrupted: it ended.*';
 function written(markdown: string | string[], plain: string, status: string) {
   const data = interruptedBundle(
     {
-      [SEGMENT_MIME]: { status, open: true },
+      [SEGMENT_MIME]: { status, open: true, messages: [] },
       'text/markdown': markdown,
       'text/plain': plain
     },
+    ['all that the page received'],
     status,
     TOLD
   );
@@ -26,7 +27,11 @@ describe('the end of an answer whose kernel died', () => {
     ).toEqual([
       `I begin\n\n${TOLD}`,
       'I begin\n\nInterrupted: it ended.',
-      { status: TOLD, open: true }
+      {
+        status: TOLD,
+        open: true,
+        messages: ['all that the page received']
+      }
     ]);
     expect(written('*works*', 'works', '*works*').slice(0, 2)).toEqual([
       TOLD,

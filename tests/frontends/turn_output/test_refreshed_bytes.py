@@ -26,17 +26,18 @@ class Turn:
     notes = OutlineNotes()
     changes = steps = notable = 0
 
-    def __init__(self, tool: str, output: str) -> None:
+    def __init__(self, tool: str, output: str, seconds: int = STEP_SECONDS) -> None:
         self._build, self._tool, self._output = Builder(), tool, output
         self._messages: list[Message] = []
         self.sent = 0
         self.outputs: dict[str, int] = {}
+        self.saved: dict[str, str] = {}
         self.cell = CellOutput(
             self,  # type: ignore[arg-type]
             self._publish,
             scrub=str,
             watched=lambda: True,
-            clock=lambda: self.changes * STEP_SECONDS,
+            clock=lambda: self.changes * seconds,
         )
 
     def _publish(self, data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
@@ -44,17 +45,22 @@ class Turn:
         assert update is (name in self.outputs)
         self.sent += size
         self.outputs[name] = size
+        self.saved[name] = data["text/markdown"]
 
-    def step(self) -> None:
+    def step(self, words: str = "A word.") -> None:
         """Let a step begin and end."""
-        call = self._build.ran(self._tool, self._output)
-        self.changes += 1
-        self.cell.before(call.call_id)
-        parts = (self._build.text("A word."), call, self._build.step_finish("tool-calls"))
-        self._messages.append(self._build.assistant(*parts))
+        self.begin(words)
         self.changes += 1
         self.steps += 1
         self.cell.refresh()
+
+    def begin(self, words: str) -> None:
+        """Let a step begin, up to the place where its call would run."""
+        call = self._build.ran(self._tool, self._output)
+        parts = (self._build.text(words), call, self._build.step_finish("tool-calls"))
+        self._messages.append(self._build.assistant(*parts))
+        self.changes += 1
+        self.cell.before(call.call_id)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.changes)
@@ -78,3 +84,20 @@ def test_a_watched_turn_is_sent_three_times_at_most(tool: str, steps: int) -> No
 
     assert len(turn.outputs) <= MOST_OUTPUTS
     assert turn.sent <= 3 * sum(turn.outputs.values()) + 2_000
+
+
+@pytest.mark.parametrize("seconds", [0, STEP_SECONDS])
+@pytest.mark.parametrize("steps", range(6))
+def test_a_watched_cell_saves_words_before_code_that_may_end_the_kernel(
+    steps: int, seconds: int
+) -> None:
+    turn = Turn("python", "a line", seconds)
+    turn.cell.refresh(force=True)
+
+    for number in range(steps):
+        turn.step(f"word {number}")
+    turn.begin(f"word {steps}")
+
+    text = "".join(turn.saved.values())
+    saved = [number for number in range(steps + 1) if f"word {number}" in text]
+    assert len(saved) > (steps + 1) // 2

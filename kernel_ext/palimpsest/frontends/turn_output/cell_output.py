@@ -94,13 +94,18 @@ class CellOutput:
     def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
         """Show the card of a call before its code runs, so that its figures come after it.
 
-        Where a page watches, the page shows the card, and only the place of the output is needed.
+        Where a page watches, the page shows the card, and only the place of the output is needed. What
+        the agent wrote is saved then, too, when the steps have doubled, since the code may end the kernel.
         """
         if not self._quiet:
             if (snapshot := self._feed.snapshot()) is not None:
                 self._cut(self._messages(snapshot), snapshot)
             placed = self._segment.index <= self._displayed
-            self.refresh(force=not placed or (self._has_room() and not self._watched()))
+            steps = self._feed.steps + 1
+            due = self._has_room() and (not self._watched() or self._has_doubled(steps))
+            self.refresh(force=due or not placed)
+            if due:
+                self._steps_shown = steps
 
     def native(self, call_id: str) -> bool:
         """Close the segment after the card of a call, so that a native output follows it there."""
@@ -194,12 +199,12 @@ class CellOutput:
         if notable != self._seen[1] or not self._any_words:
             return waited >= FIRST_SECONDS
         if self._watched():
-            return self._has_doubled() and waited >= SLOW_SECONDS
-        return self._has_doubled() or waited >= self._interval()
+            return self._has_doubled(self._feed.steps) and waited >= SLOW_SECONDS
+        return self._has_doubled(self._feed.steps) or waited >= self._interval()
 
-    def _has_doubled(self) -> bool:
+    def _has_doubled(self, steps: int) -> bool:
         """Tell whether the open segment has twice as many steps as when it was shown last."""
-        steps, shown = (one - self._first_step for one in (self._feed.steps, self._steps_shown))
+        steps, shown = (one - self._first_step for one in (steps, self._steps_shown))
         return steps > shown and steps >= 2 * shown
 
     def _has_room(self) -> bool:
