@@ -127,9 +127,22 @@ def stop_no_cell(running: Kernel, number: int) -> float:
 
 
 def speaking() -> list[Figure]:
-    """Measure the delay of the first text after the server's first byte, and the memory with litellm loaded."""
+    """Measure the delay of the first text after the server's first byte, and memory, with and without litellm."""
+    times, direct = spoken(is_direct=True)
+    _, litellm = spoken(is_direct=False)
+    note = f"slowest of {FIRST_WORDS} after the first ever ({times[0]:.0f} ms)"
+    return [
+        Figure("first words after the server's first byte", max(times[1:]), "ms", 100, note),
+        Figure("kernel memory after some answers", direct, "MB", 150),
+        Figure("kernel memory after some answers through litellm", litellm, "MB", 260),
+    ]
+
+
+def spoken(*, is_direct: bool) -> tuple[list[float], float]:
+    """Return the delays of a kernel's first texts in milliseconds, and its memory after them in megabytes."""
     with FaultServer() as server:
         config = {
+            "direct": is_direct,
             "model": "openai/bench",
             "titles": False,  # else a title would be requested beside the first answer
             "models": {"openai/bench": {"api_base": server.openai_base}},
@@ -140,30 +153,11 @@ def speaking() -> list[Figure]:
         }
         with kernel(**environment) as running:
             running.run("%load_ext palimpsest")
-            loaded = settled_memory(running)
             times = []
             for number in range(FIRST_WORDS + 1):
                 server.script(says(f"word{number} and ").pauses(0.3).says("more words after it."))
                 times.append(first_words(running, server, f"word{number}"))
-            after = running.memory_bytes() / MEGABYTE
-    note = f"slowest of {FIRST_WORDS} after the first ever ({times[0]:.0f} ms)"
-    return [
-        Figure("first words after the server's first byte", max(times[1:]), "ms", 100, note),
-        Figure("kernel memory with litellm loaded", loaded, "MB", 260),
-        Figure("kernel memory after some answers", after, "MB"),
-    ]
-
-
-def settled_memory(running: Kernel) -> float:
-    """Return the kernel's resident megabytes once litellm is loaded and the memory no longer changes."""
-    before = 0.0
-    while True:
-        loaded = running.value("'litellm' in __import__('sys').modules") == "True"
-        memory = running.memory_bytes() / MEGABYTE
-        if loaded and abs(memory - before) < 1:
-            return memory
-        before = memory
-        time.sleep(1)
+            return times, running.memory_bytes() / MEGABYTE
 
 
 def first_words(running: Kernel, server: FaultServer, word: str) -> float:
