@@ -54,13 +54,20 @@ class Turn:
         self.steps += 1
         self.cell.refresh()
 
-    def begin(self, words: str) -> None:
-        """Let a step begin, up to the place where its call would run."""
+    def begin(self, words: str) -> str:
+        """Let a step begin, up to the place where its call would run; return the id of the call."""
         call = self._build.ran(self._tool, self._output)
         parts = (self._build.text(words), call, self._build.step_finish("tool-calls"))
         self._messages.append(self._build.assistant(*parts))
         self.changes += 1
         self.cell.before(call.call_id)
+        return call.call_id
+
+    def write(self, words: str) -> None:
+        """Let text of a new step arrive."""
+        self._messages.append(self._build.assistant(self._build.text(words)))
+        self.changes += 1
+        self.cell.refresh()
 
     def snapshot(self) -> Snapshot:
         return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.changes)
@@ -101,3 +108,15 @@ def test_a_watched_cell_saves_words_before_code_that_may_end_the_kernel(
     text = "".join(turn.saved.values())
     saved = [number for number in range(steps + 1) if f"word {number}" in text]
     assert len(saved) > (steps + 1) // 2
+
+
+@pytest.mark.parametrize("ended", [0, 1, 2])
+def test_what_follows_a_figure_is_shown_before_its_step_ends(ended: int) -> None:
+    turn = Turn("python", "a line")
+    for number in range(ended):
+        turn.step(f"word {number}")
+
+    assert turn.cell.native(turn.begin("I plot"))
+    turn.write("It is plotted")
+
+    assert "It is plotted" in turn.saved[list(turn.saved)[-1]]

@@ -242,6 +242,7 @@ class CellOutput:
             self._leave(messages, closed)
         self._segment = following(messages, closed)
         self._first_step = self._feed.steps
+        self._steps_shown = self._first_step - 1  # nothing of it was shown yet
 
     def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Show closed segments again whose tool calls progressed, or whose message was completed since."""
