@@ -127,7 +127,10 @@ class ConfiguredPolicy:
             made = _step(made or self.policy, word)
         if made is not None:
             check_estimator(made.estimator)
-            self._refuse_fixed(made)
+            ours, wanted = policy_numbers(self.policy), policy_numbers(made)
+            for key, origin in self.fixed.items():
+                if wanted[key] != ours[key]:
+                    raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
         return made
 
     def _held(self, policy: Policy) -> Policy:
@@ -138,12 +141,6 @@ class ConfiguredPolicy:
             if self.fixed
             else policy
         )
-
-    def _refuse_fixed(self, policy: Policy) -> None:
-        ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
-        for key, origin in self.fixed.items():
-            if wanted[key] != ours[key]:
-                raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
 
 
 def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:

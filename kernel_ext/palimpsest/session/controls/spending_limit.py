@@ -137,7 +137,9 @@ class SpendingLimit:
         words = {
             "limit": reached_limit_text(budget, measure),
             "spent": spent_text(spent, measure),
-            "more": amount_text(budget, measure),
+            "more": (
+                f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
+            ),
             "model": info.ref.id,
         }
         title = (NO_PRICE if measure == "price" else REACHED).format(**words)
@@ -188,11 +190,6 @@ def reached_limit_text(budget: Budget, measure: Measure) -> str:
     if measure == "tokens":
         return f"{count(budget.tokens_until or budget.tokens or 0)} tokens"
     return money(budget.usd_until or budget.usd)
-
-
-def amount_text(budget: Budget, measure: Measure) -> str:
-    """Return by how much the session may continue, as text."""
-    return f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
 
 
 def spent_text(spent: Spent, measure: Measure) -> str:

@@ -362,16 +362,12 @@ class FollowedSession:
             self._look()
             looks += 1
             if looks % LOOKS == 0:
-                self._look_for_holder()
-
-    def _look_for_holder(self) -> None:
-        """Check whether a kernel writes the session, and notify the listeners when that changed."""
-        lease = self._lease.read()
-        free = self._reopen is not None and (lease is None or is_dead(lease))
-        if free is not self._free:
-            self._free = free
-            for listener in self._listeners:
-                listener()
+                lease = self._lease.read()
+                free = self._reopen is not None and (lease is None or is_dead(lease))
+                if free is not self._free:
+                    self._free = free
+                    for listener in self._listeners:
+                        listener()
 
     def _look(self) -> None:
         """Fold new records and notify the subscribers."""

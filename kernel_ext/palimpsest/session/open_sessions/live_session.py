@@ -45,7 +45,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.grants import MOVED, ProjectMove, ProjectMoveWatch
+from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
@@ -632,22 +632,17 @@ class LiveSession:
             async with project_move.asking:
                 move = await project_move.found()
                 if move is not None:
-                    await self._take_along(move, project_move, abort)
+                    reply = await self.asks.question(
+                        MOVED, (str(move.before),), title=move.question, abort=abort
+                    )
+                    if reply.by == "cancel":
+                        raise Aborted(abort.reason or "Stopped.")
+                    session = self.log.state.session
+                    if project_move.settle(reply) and session is not None:
+                        held = with_rights_that_hold(session, self._services.rules.effective, ())
+                        self.log.append(SessionUpdated(session=held), sync=True)
+                        self.asks.approve(held.permission)
         await self.spending_limit.afford(info, abort)
-
-    async def _take_along(
-        self, move: ProjectMove, project_move: ProjectMoveWatch, abort: Abort
-    ) -> None:
-        reply = await self.asks.question(
-            MOVED, (str(move.before),), title=move.question, abort=abort
-        )
-        if reply.by == "cancel":
-            raise Aborted(abort.reason or "Stopped.")
-        session = self.log.state.session
-        if project_move.settle(reply) and session is not None:
-            held = with_rights_that_hold(session, self._services.rules.effective, ())
-            self.log.append(SessionUpdated(session=held), sync=True)
-            self.asks.approve(held.permission)
 
     def _purse_above(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""

@@ -223,7 +223,11 @@ class MentionPreviews:
     # Rows
 
     def _offered(self, query: str, decided: Decided) -> MentionList:
-        paths, more = self._files(query, decided)
+        paths, more = _project_files(self._services.root)
+        named = [_as_mention(one) for one in paths]
+        matching = ranked_matches([one for one in named if _is_mention(one)], query)
+        allowed = [one for one in matching if _may("read", one.removeprefix("./"), decided)]
+        paths, more = allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
         rows = [*self._variables(decided), *self._cells(decided)]
         return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
 
@@ -254,13 +258,6 @@ class MentionPreviews:
             if run.outputs:
                 about = self._clean(_first_line(text))
                 yield _row(f"out {run.number}", "out", about, failed=run.status == "error")
-
-    def _files(self, query: str, decided: Decided) -> tuple[list[str], bool]:
-        paths, more = _project_files(self._services.root)
-        named = [_as_mention(one) for one in paths]
-        matching = ranked_matches([one for one in named if _is_mention(one)], query)
-        allowed = [one for one in matching if _may("read", one.removeprefix("./"), decided)]
-        return allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
 
     def _clean(self, text: str) -> str:
         return self._services.secrets.clean(text)[:ABOUT_CHARS]

@@ -135,29 +135,15 @@ class NotebookMentions:
     ) -> list[Part]:
         """Return the parts for one mention; raises NotFound where no variable has that name."""
         if mention.kind == "variable":
-            return await self._variable(namespace, mention, new)
-        return await self._cell(namespace, mention, runs, new)
-
-    async def _variable(
-        self, namespace: Namespace | None, mention: NotebookMention, new: New
-    ) -> list[Part]:
-        if namespace is None:
-            return []
-        look = namespace.describe(mention.target, VARIABLE_CHARS)
-        told = await asyncio.wait_for(look, LOOK_SECONDS)
-        head = VARIABLE_HEAD.format(name=mention.target)
-        text = as_note(
-            head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
-        )
-        return [self._part(new, text, "mention", names=(mention.target,))]
-
-    async def _cell(
-        self,
-        namespace: Namespace | None,
-        mention: NotebookMention,
-        runs: Sequence[CellRun],
-        new: New,
-    ) -> list[Part]:
+            if namespace is None:
+                return []
+            look = namespace.describe(mention.target, VARIABLE_CHARS)
+            told = await asyncio.wait_for(look, LOOK_SECONDS)
+            head = VARIABLE_HEAD.format(name=mention.target)
+            text = as_note(
+                head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
+            )
+            return [self._part(new, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
         if run is None:

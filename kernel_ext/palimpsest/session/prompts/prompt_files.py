@@ -63,18 +63,13 @@ def _source(one: Any) -> FileSource | ResourceSource | None:
         return None
     if isinstance(one, str | PathLike):
         return FileSource(type="file", path=str(Path(one)))
-    name = _variable(one)
-    uri = f"variable:{name}" if name else f"object:{type(one).__name__}"
-    return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
-
-
-def _variable(one: Any) -> str | None:
-    """Return the variable of the notebook, or of the script, that holds an object."""
     space = vars(sys.modules["__main__"])
-    return next(
+    name = next(
         (name for name, held in list(space.items()) if held is one and not name.startswith("_")),
         None,
     )
+    uri = f"variable:{name}" if name else f"object:{type(one).__name__}"
+    return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
 
 
 def _read(one: Any, name: str) -> tuple[str, bytes]:
@@ -84,7 +79,11 @@ def _read(one: Any, name: str) -> tuple[str, bytes]:
     if isinstance(one, str) and one.startswith("data:"):
         return name, _decoded(one)
     if isinstance(one, str | PathLike):
-        return _of_path(Path(one))
+        path = Path(one)
+        try:
+            return path.name, path.expanduser().read_bytes()
+        except OSError as problem:
+            raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     drawn = _drawn(one)
     if not isinstance(drawn, bytes):
         raise UserError(WHAT.format(given=f"a {type(one).__name__}"))
@@ -100,13 +99,6 @@ def _decoded(url: str) -> bytes:
     if not data or "base64" not in head:
         raise UserError(f"{url[:40]}… is no data: URL in base64.")
     return data
-
-
-def _of_path(path: Path) -> tuple[str, bytes]:
-    try:
-        return path.name, path.expanduser().read_bytes()
-    except OSError as problem:
-        raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
 
 
 def _drawn(one: Any) -> Any:

@@ -142,7 +142,9 @@ class RecordedAnswers:
         """
         services = self._services
         session = await self._session(call.session_id)
-        rules = _rules(services, session, agent)
+        known = services.agents.known.get(agent)
+        own = known.rules if known is not None else ()
+        rules = services.rules.effective.rules_of(session, services.rules.base, own)
         answers = services.rules.effective.answers_of(session)
         if session is not None:
             answers = (*answers, *services.rules.effective.held_rules(session))
@@ -269,7 +271,9 @@ class RecordedAnswers:
             place = shown_in or part.call_id
             if part.tool == "python" and _ended(part):
                 found.append(RecordedCall(part, session_id, place))
-            below = _child(part)
+            metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
+            named = metadata.get("task")
+            below = named if part.tool == "task" and isinstance(named, str) else ""
             if not below or not depth or below in seen:
                 continue
             seen.add(below)  # a task that is continued names the same session again
@@ -281,13 +285,6 @@ class RecordedAnswers:
 
 def _ended(part: ToolPart) -> bool:
     return part.state.status == "completed" and isinstance(part.state.input.get("code"), str)
-
-
-def _child(part: ToolPart) -> str:
-    """Return the session of a task; empty for another call."""
-    metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
-    named = metadata.get("task")
-    return named if part.tool == "task" and isinstance(named, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +324,3 @@ def _is_about(record: Record, ids: Collection[str]) -> bool:
             return event.decision.message_id in ids
         case _:
             return True
-
-
-def _rules(services: Services, session: SessionInfo | None, agent: str) -> Any:
-    known = services.agents.known.get(agent)
-    own = known.rules if known is not None else ()
-    return services.rules.effective.rules_of(session, services.rules.base, own)

@@ -170,42 +170,32 @@ class ChildSessionRunner:
         child, agent, model = await self._child(task, context)
         known_as = child.id
         try:
-            return await self._done(task, context, child, agent, model)
+            caller = Caller(context.message_id, context.call_id, "task")
+            child.asks.relay = _relay(self._parent, caller)
+            child.archive.caller = self._parent.archive
+            child.interview = RelayedInterview(self._parent.user_questions, caller)
+            await child.reverts.settle()
+            progress = ChildProgress(context, child, task, agent)
+            unregister = context.abort.on_abort(_stopper(child, context.abort))
+            unsubscribe = child.subscribe(progress.heard)
+            try:
+                answer = await child.runner.prompt(
+                    task.prompt,
+                    PromptOptions(
+                        agent=agent.name,
+                        model=model.id,
+                        variant=model.variant,
+                        yes=self._run.yes,
+                        origin=Origin(kind="api", user=self._services.user or None),
+                    ),
+                )
+            finally:
+                unsubscribe()
+                unregister()
+                progress.close()
+            return _report(child.id, answer, progress.seen() | _cost(answer))
         finally:
             self._services.sessions.child_sessions.end(known_as)
-
-    async def _done(
-        self,
-        task: SubagentTask,
-        context: ToolContext,
-        child: ChildSession,
-        agent: Agent,
-        model: ModelRef,
-    ) -> SubagentResult:
-        caller = Caller(context.message_id, context.call_id, "task")
-        child.asks.relay = _relay(self._parent, caller)
-        child.archive.caller = self._parent.archive
-        child.interview = RelayedInterview(self._parent.user_questions, caller)
-        await child.reverts.settle()
-        progress = ChildProgress(context, child, task, agent)
-        unregister = context.abort.on_abort(_stopper(child, context.abort))
-        unsubscribe = child.subscribe(progress.heard)
-        try:
-            answer = await child.runner.prompt(
-                task.prompt,
-                PromptOptions(
-                    agent=agent.name,
-                    model=model.id,
-                    variant=model.variant,
-                    yes=self._run.yes,
-                    origin=Origin(kind="api", user=self._services.user or None),
-                ),
-            )
-        finally:
-            unsubscribe()
-            unregister()
-            progress.close()
-        return _report(child.id, answer, progress.seen() | _cost(answer))
 
     async def _child(
         self, task: SubagentTask, context: ToolContext

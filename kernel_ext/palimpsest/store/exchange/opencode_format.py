@@ -240,7 +240,15 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
     """
     fields = _renamed(source, THEIRS_TO_OURS) | {"session_id": session_id}
     if source.get("role") == "assistant":
-        _answer_in(fields)
+        fields["model"] = _model_in(fields)
+        for name in ("providerID", "modelID", "variant"):
+            fields.pop(name, None)
+        mode = fields.pop("mode", None)
+        fields["agent"] = fields.get("agent") or mode or "build"
+        fields.setdefault("path", {"cwd": "", "root": ""})
+        fields.setdefault("parent_id", "")
+        _put(fields, "tokens", _tokens_in)
+        _put(fields, "error", _error_in)
     else:
         agent, model = asked or ("build", {})
         fields["agent"] = fields.get("agent") or agent
@@ -248,18 +256,6 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
         if source.get("variant") and not fields["model"].get("variant"):
             fields["model"]["variant"] = fields.pop("variant")
     return _made(INFO.validate_python, fields, source, info_json, own=("sessionID",))
-
-
-def _answer_in(fields: Json) -> None:
-    fields["model"] = _model_in(fields)
-    for name in ("providerID", "modelID", "variant"):
-        fields.pop(name, None)
-    mode = fields.pop("mode", None)
-    fields["agent"] = fields.get("agent") or mode or "build"
-    fields.setdefault("path", {"cwd": "", "root": ""})
-    fields.setdefault("parent_id", "")
-    _put(fields, "tokens", _tokens_in)
-    _put(fields, "error", _error_in)
 
 
 def is_unread(source: Json) -> bool:

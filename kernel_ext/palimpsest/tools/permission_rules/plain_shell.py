@@ -119,7 +119,7 @@ class _Reading:
                     self._began = token.start()
                 self._ended = token.end()
                 self._left -= 1
-                self._words.append(_unquoted(token[0]))
+                self._words.append(_QUOTED.sub(lambda found: _inside(found[0]), token[0]))
                 return self._left >= 0 and (len(self._words) > 1 or _is_program(token[0]))
             case _:
                 return True
@@ -136,10 +136,6 @@ class _Reading:
 
 def _is_program(raw: str) -> bool:
     return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
-
-
-def _unquoted(raw: str) -> str:
-    return _QUOTED.sub(lambda found: _inside(found[0]), raw)
 
 
 def _inside(quoted: str) -> str:

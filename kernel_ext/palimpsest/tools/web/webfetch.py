@@ -7,7 +7,7 @@ its content is sent to the model, and nothing in it is executed.
 import asyncio
 import base64
 import functools
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
@@ -133,7 +133,17 @@ async def _worded(fetched: FetchedPage, format_: Format, context: ToolContext) -
     metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
     size = len(fetched.body)
     if fetched.mime in SIGNATURES:
-        return await _attached(fetched, metadata, context)
+        mime, data, note = fetched.mime, fetched.body, ""
+        if mime.startswith("image/"):
+            found = await in_thread(context.abort, functools.partial(fit_image, data, fetched.url))
+            mime, data, note = found.mime, found.data, found.note
+        elif kind_of(data) != mime:
+            raise UserError(f"{fetched.url} is no PDF, whatever its sender says.")
+        encoded = base64.b64encode(data).decode("ascii")
+        name = urlsplit(fetched.url).path.rpartition("/")[2] or None
+        file = Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
+        words = f"{fetched.url} ({mime}, {len(data):,} bytes) is attached."
+        return ToolOutcome(fetched.url, " ".join(filter(None, (words, note))), metadata, (file,))
     text = fetched.text()
     if text is None:
         raise UserError(
@@ -149,22 +159,6 @@ async def _worded(fetched: FetchedPage, format_: Format, context: ToolContext) -
                 f"{fetched.url} is too large to be turned into {format_}. Ask for format html."
             ) from error
     return ToolOutcome(title, text.strip() or "(The page is empty.)", metadata)
-
-
-async def _attached(
-    fetched: FetchedPage, metadata: dict[str, Any], context: ToolContext
-) -> ToolOutcome:
-    mime, data, note = fetched.mime, fetched.body, ""
-    if mime.startswith("image/"):
-        found = await in_thread(context.abort, functools.partial(fit_image, data, fetched.url))
-        mime, data, note = found.mime, found.data, found.note
-    elif kind_of(data) != mime:
-        raise UserError(f"{fetched.url} is no PDF, whatever its sender says.")
-    encoded = base64.b64encode(data).decode("ascii")
-    name = urlsplit(fetched.url).path.rpartition("/")[2] or None
-    file = Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
-    words = f"{fetched.url} ({mime}, {len(data):,} bytes) is attached."
-    return ToolOutcome(fetched.url, " ".join(filter(None, (words, note))), metadata, (file,))
 
 
 def _read(html: str, url: str, format_: Format) -> str:
