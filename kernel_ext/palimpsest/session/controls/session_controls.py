@@ -53,28 +53,22 @@ class Allowance:
         return f"{self.rule.permission}: {self.rule.pattern}"
 
 
+@dataclass(eq=False)
 class SessionControls:
     """The user's controls of one session.
 
     Responsibilities: read and change mode, approvals and spending limit.
     """
 
-    def __init__(
-        self,
-        effective_rules: EffectiveRules,
-        rules: Rules,
-        log: SessionLog,
-        asks: Asks,
-        spending_limit: SpendingLimit,
-        on_loop: OnLoop,
-    ) -> None:
-        self._permitting = effective_rules
-        self._rules = rules
-        self._log = log
-        self._asks = asks
-        self._purse = spending_limit
-        self._on_loop = on_loop
-        self.shown = is_named_whole(log.state.session)
+    _permitting: EffectiveRules
+    _rules: Rules
+    _log: SessionLog
+    _asks: Asks
+    _purse: SpendingLimit
+    _on_loop: OnLoop
+
+    def __post_init__(self) -> None:
+        self.shown = is_named_whole(self._log.state.session)
         """Whether the user was shown everything that was withheld from the session's log."""
 
     @property

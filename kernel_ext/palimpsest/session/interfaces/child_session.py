@@ -79,10 +79,6 @@ class ChildSession(Protocol):
         ...
 
 
-def _unheard(_session_id: str) -> None:
-    """Do nothing, until the workspace sets ``end``."""
-
-
 @dataclass(slots=True)
 class ChildSessionFactory:
     """Creates, resumes and releases child sessions; the workspace sets its functions."""
@@ -91,7 +87,7 @@ class ChildSessionFactory:
     """Create a session with this record."""
     resume: Callable[[str], Awaitable[ChildSession]] | None = None
     """Open a session by id; raises UserError."""
-    end: Callable[[str], None] = _unheard
+    end: Callable[[str], object] = lambda _session_id: None
     """Report that a task's work in a session, created or resumed, is over."""
     depth: int = 1
     """Maximum nesting depth of subagents."""

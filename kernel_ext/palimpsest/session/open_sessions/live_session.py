@@ -238,15 +238,19 @@ class LiveSession:
         if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
+    async def _ready(self) -> None:
+        """Raise UserError where nothing can be asked; else make a revert final."""
+        refuse_in_recording(self.log.state.session)
+        self._refuse_without_log()
+        await self.reverts.settle()
+
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
 
         The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
         the prompt came with ``--yes``.
         """
-        refuse_in_recording(self.log.state.session)
-        self._refuse_without_log()
-        await self.reverts.settle()
+        await self._ready()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
@@ -255,9 +259,7 @@ class LiveSession:
         Where none runs, one is started for what was left: a message without an answer, and prompts that wait.
         Raises UserError when the session has neither messages nor prompts.
         """
-        refuse_in_recording(self.log.state.session)
-        self._refuse_without_log()
-        await self.reverts.settle()
+        await self._ready()
         return await self.runner.loop()
 
     async def compact(
@@ -646,18 +648,17 @@ class LiveSession:
 
     def _purse_above(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""
-        session = self.log.state.session
-        began = self._services.rules.effective.began
-        return self._services.sessions.spending_limits.get(
-            began.get(session.id, "") if session else ""
-        )
+        return self._services.sessions.spending_limits.get(self._parent_id)
 
     def _step_mode_above(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""
-        session = self.log.state.session
-        began = self._services.rules.effective.began
-        found = self._services.sessions.step_modes.get(began.get(session.id, "") if session else "")
+        found = self._services.sessions.step_modes.get(self._parent_id)
         return found() if found is not None else None
+
+    @property
+    def _parent_id(self) -> str:
+        session = self.log.state.session
+        return self._services.rules.effective.began.get(session.id, "") if session else ""
 
     def _hold(self) -> StepMode | None:
         """Return what holds the session's requests, where step mode is on."""

@@ -44,7 +44,7 @@ from palimpsest.session.records.session_search import (
 )
 from palimpsest.session.replay.recorded_answers import RecordedAnswers
 from palimpsest.session.revert.fork import forked_session
-from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
+from palimpsest.session.runs.child_sessions import child_of, with_own_rules
 from palimpsest.session.runs.title_writer import default_title, title_from
 from palimpsest.session.sharing.share_page import remove_page
 from palimpsest.session.sharing.sharing_service import SharingService
@@ -510,19 +510,12 @@ class Workspace:
                 f"The session {parent_id!r} has no record of its own. Begin one without a parent."
             )
         now = services.clock()
-        session = SessionInfo(
-            id=services.ids.new("ses", descending=True),
-            project_id=parent.project_id,
-            directory=parent.directory,
-            notebook=parent.notebook,
-            parent_id=parent.id,
-            title=title or default_title(now, child=True),
-            version=__version__,
-            time=SessionTime(created=now, updated=now),
-            policy=parent.policy,
-            policy_choice=parent.policy_choice,
+        session = child_of(
+            parent,
+            services.ids.new("ses", descending=True),
+            now,
+            title or default_title(now, child=True),
             limits=parent.limits,
-            metadata={"depth": depth_of(parent) + 1},
         )
         services.rules.effective.began[session.id] = parent.id
         return await self._ruled(session, rules)

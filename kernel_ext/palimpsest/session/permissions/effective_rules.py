@@ -12,8 +12,6 @@ project, so that file no longer has any effect and is only shown.
 """
 
 import json
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +27,7 @@ from palimpsest.session.permissions.recorded_claims import (
     held_rules,
     rule_as_dict,
 )
+from palimpsest.store.disk import open_regular
 from palimpsest.tools.permission_rules.bound_approvals import description_change, kept_text
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
@@ -171,10 +170,7 @@ def _said_in(one: Grant) -> str:
 def _names(path: Path) -> list[str]:
     """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return []
+        with open_regular(path) as file:
             always = json.loads(file.read(LARGEST_FILE)).get("always")
         return [
             one_line(f"{one.get('permission')}: {one.get('pattern')}", 80)

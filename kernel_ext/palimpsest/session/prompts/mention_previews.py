@@ -11,6 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,28 +58,23 @@ Decided = Callable[[str, Sequence[str]], Verdict]
 """``(permission, patterns)`` to what is decided already."""
 
 
+@dataclass(eq=False)
 class MentionPreviews:
     """What prompts of one session may name, and what would go along.
 
     Responsibilities: list it without what rules deny; count a mention as it would be sent.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        expander: Expander,
-        decided: Callable[[str | None], Decided],
-        session_id: str,
-        messages: Callable[[], Messages],
-    ) -> None:
-        self._services = services
-        self._expander = expander
-        self._decided = decided
-        self._session_id = session_id
-        self._messages = messages
-        self._mentions = NotebookMentions(services)
-        self._counted: dict[tuple[str, int, int], int | None] = {}
-        self._number = itertools.count()
+    _services: Services
+    _expander: Expander
+    _decided: Callable[[str | None], Decided]
+    _session_id: str
+    _messages: Callable[[], Messages]
+    _counted: dict[tuple[str, int, int], int | None] = field(default_factory=dict)
+    _number: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self._mentions = NotebookMentions(self._services)
 
     async def offered(self, query: str = "", agent: str | None = None) -> MentionList:
         """Return what a prompt may name and no rule denies; ``query`` chooses among files."""

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.calls.images import fit_image, kind_of
+from palimpsest.tools.calls.images import FittedImage, fit_image, kind_of
 from palimpsest.tools.files.read_tool import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
@@ -46,15 +46,13 @@ def _attachment(one: Any, number: int) -> Attachment:
     mime = kind_of(data)
     if mime is None:
         raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
+    made = FittedImage(mime, data)
     if mime.startswith("image/"):
         made = fit_image(data, name)
-        mime, data = made.mime, made.data
     elif len(data) > LARGEST_DOCUMENT_BYTES:
         most = f"{LARGEST_DOCUMENT_BYTES:,}"
         raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
-    encoded = base64.b64encode(data).decode()
-    url = f"data:{mime};base64,{encoded}"
-    return Attachment(mime=mime, filename=name, url=url, source=_source(one))
+    return Attachment(mime=made.mime, filename=name, url=made.url, source=_source(one))
 
 
 def _source(one: Any) -> FileSource | ResourceSource | None:

@@ -8,7 +8,7 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.session.config.settings import ReplayMode
@@ -49,25 +49,17 @@ NESTED = 4
 """How deep the sessions of tasks within tasks are looked through for Python."""
 
 
+@dataclass(eq=False)
 class RecordedAnswers:
     """Finds recorded answers in the sessions of a workspace."""
 
-    def __init__(
-        self,
-        services: Services,
-        settled: Callable[[str], Awaitable[str]],
-        held: Callable[[str], State | None],
-    ) -> None:
-        """Look up answers for one workspace.
-
-        ``settled`` writes what this kernel holds of a session into its log, and returns its whole id; ``held``
-        returns the state of a session that this kernel writes.
-        """
-        self._services = services
-        self._settled = settled
-        self._held = held
-        self._loaded: dict[str, _LoadedTurns] = {}
-        self._notes: dict[str, list[Record]] = {}
+    _services: Services
+    _settled: Callable[[str], Awaitable[str]]
+    """Writes what this kernel holds of a session into its log, and returns its whole id."""
+    _held: Callable[[str], State | None]
+    """Returns the state of a session that this kernel writes."""
+    _loaded: dict[str, "_LoadedTurns"] = field(default_factory=dict)
+    _notes: dict[str, list[Record]] = field(default_factory=dict)
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting counts before its own switch."""

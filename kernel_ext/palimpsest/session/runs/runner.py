@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
@@ -85,41 +86,31 @@ Start = Callable[[Run, RunContext], None]
 """Starts a turn that no prompt starts."""
 
 
+@dataclass(eq=False)
 class Runner:
     """Takes prompts into the inbox, runs turns, and answers each prompt."""
 
-    def __init__(
-        self,
-        session_id: str,
-        log: SessionLog,
-        ids: Ids,
-        clock: Callable[[], int],
-        run_context: Callable[[Run], RunContext],
-        resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
-        recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
-        ended: Callable[[RunContext], None] = lambda _run_context: None,
-    ) -> None:
-        """``ended`` is called after each run without an internal error, when its prompts were answered."""
-        self._session_id = session_id
-        self._log = log
-        self._ids = ids
-        self._clock = clock
-        self._run_context = run_context
-        self._resolve = resolve
-        self._recovery = recovery
-        self._ended = ended
-        self.compactions = CompactionState()
-        """Tracks compactions; callers wait for one with it."""
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
-        self._answered: OrderedDict[str, Answer] = OrderedDict()
-        self._callers: Counter[str] = Counter()
-        """How many callers await each answer."""
-        self._compacting = ""
-        """The key of the compaction that was requested last; its marker may not be written yet."""
-        self._joined: list[asyncio.Future[Answer]] = []
-        self._yes: set[str] = set()
-        self._run: Run | None = None
-        self._task: asyncio.Task[None] | None = None
+    _session_id: str
+    _log: SessionLog
+    _ids: Ids
+    _clock: Callable[[], int]
+    _run_context: Callable[[Run], RunContext]
+    _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
+    _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
+    _ended: Callable[[RunContext], None] = lambda _run_context: None
+    """Called after each run without an internal error, when its prompts were answered."""
+    compactions: CompactionState = field(default_factory=CompactionState)
+    """Tracks compactions; callers wait for one with it."""
+    _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    _answered: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
+    _callers: Counter[str] = field(default_factory=Counter)
+    """How many callers await each answer."""
+    _compacting: str = ""
+    """The key of the compaction that was requested last; its marker may not be written yet."""
+    _joined: list[asyncio.Future[Answer]] = field(default_factory=list)
+    _yes: set[str] = field(default_factory=set)
+    _run: Run | None = None
+    _task: asyncio.Task[None] | None = None
 
     @property
     def run(self) -> Run | None:

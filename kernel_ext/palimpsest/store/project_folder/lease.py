@@ -135,20 +135,23 @@ class LeaseFile:
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
-            try:
-                fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except OSError:
-                return False
-            try:
-                write_fully(fd, _content(lease))
-            except OSError:  # half a lease is none
-                self.path.unlink(missing_ok=True)
-                return False
-            finally:
-                os.close(fd)
-            return True
+            return self._created(lease)
         finally:
             scratch.unlink(missing_ok=True)
+        return True
+
+    def _created(self, lease: Lease) -> bool:
+        try:
+            fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError:
+            return False
+        try:
+            write_fully(fd, _content(lease))
+        except OSError:  # half a lease is none
+            self.path.unlink(missing_ok=True)
+            return False
+        finally:
+            os.close(fd)
         return True
 
     def write(self, lease: Lease) -> None:

@@ -332,10 +332,6 @@ def _arrival(server: McpServer) -> str:
     return f"The MCP server {server.name!r} is ready now: {tools} offered from this step on."
 
 
-def _never(_origin: str) -> str:
-    return ""
-
-
 class McpServers:
     """Manages all MCP servers of a kernel.
 
@@ -350,7 +346,7 @@ class McpServers:
         root: Path,
         *,
         installed: Callable[[], bool] = client.installed,
-        changed: Callable[[str], str] = _never,
+        changed: Callable[[str], str] = lambda _origin: "",
     ) -> None:
         self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry

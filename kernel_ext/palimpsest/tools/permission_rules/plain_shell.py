@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-KEYWORDS = frozenset(
+LEADS_ON = frozenset(
     [
         "if",
         "then",
@@ -27,12 +27,11 @@ KEYWORDS = frozenset(
         "case",
         "esac",
         "in",
-        "select",
-        "function",
         "time",
-        "coproc",
     ]
 )
+"""Words that stand before a command, or around several."""
+KEYWORDS = LEADS_ON | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""
 
 LONGEST_CHARS = 20_000

@@ -5,6 +5,7 @@ output does not fill the context window again.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import regex
 from pydantic import BaseModel, Field
@@ -76,7 +77,7 @@ class RecallTool:
             ),
         )
         clean = context.scrubber()
-        return ToolOutcome(outcome.title, clean(outcome.output), outcome.metadata)
+        return replace(outcome, output=clean(outcome.output))
 
 
 def rows(text: str) -> list[str]:
