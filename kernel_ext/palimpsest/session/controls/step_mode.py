@@ -52,15 +52,12 @@ class HeldSession(Protocol):
     @property
     def budget(self) -> Budget:
         """The spending limit that applies."""
-        ...
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name."""
-        ...
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy."""
-        ...
 
 
 class _HeldRequest:

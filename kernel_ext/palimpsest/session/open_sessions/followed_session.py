@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
@@ -42,6 +42,11 @@ from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Reply
 
 LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+End = Callable[[], None]
+"""Ends a subscription."""
+Ends = dict[int, End]
+"""By the identity of the callback."""
 
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
@@ -83,10 +88,10 @@ class FollowedSession:
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
-        self._moved: dict[int, Callable[[], None]] = {}
+        self._moved: Ends = {}
         """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
-        self._ends: dict[int, Callable[[], None]] = {}
+        self._ends: Ends = {}
         self._ended = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
         self._resets = self._follower.resets
@@ -235,31 +240,29 @@ class FollowedSession:
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Call back with records, of the other kernel and later of this one; returns a function that unsubscribes."""
-        with self._lock:
-            self._subscribers = [*self._subscribers, callback]
-            if self._alive is not None:
-                self._moved[id(callback)] = self._alive.subscribe(callback)
-
-        def unsubscribe() -> None:
-            with self._lock:
-                self._subscribers = [held for held in self._subscribers if held is not callback]
-                moved = self._moved.pop(id(callback), None)
-            if moved is not None:
-                moved()
-
-        return unsubscribe
+        return self._hear(self._subscribers, self._moved, callback, lambda live: live.subscribe)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back when the session becomes free to continue here, or is taken again, or its problem changes."""
+        return self._hear(self._listeners, self._ends, callback, lambda live: live.on_problem)
+
+    def _hear(
+        self,
+        held: list[T],
+        moved: Ends,
+        callback: T,
+        begin: Callable[[LiveSession], Callable[[T], End]],
+    ) -> End:
+        """Hold a callback, also in the session as this kernel writes it; returns a function that ends that."""
         with self._lock:
-            self._listeners = [*self._listeners, callback]
+            held.append(callback)
             if self._alive is not None:
-                self._ends[id(callback)] = self._alive.on_problem(callback)
+                moved[id(callback)] = begin(self._alive)(callback)
 
         def forget() -> None:
             with self._lock:
-                self._listeners = [held for held in self._listeners if held is not callback]
-                ends = self._ends.pop(id(callback), None)
+                held[:] = [one for one in held if one is not callback]
+                ends = moved.pop(id(callback), None)
             if ends is not None:
                 ends()
 
@@ -351,8 +354,8 @@ class FollowedSession:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live
-            listeners = self._listeners
-            self._ends = {id(one): live.on_problem(one) for one in listeners}
+            listeners = tuple(self._listeners)
+            self._ends.update((id(one), live.on_problem(one)) for one in listeners)
         for listener in listeners:
             listener()
 
@@ -366,7 +369,7 @@ class FollowedSession:
                 free = self._reopen is not None and (lease is None or is_dead(lease))
                 if free is not self._free:
                     self._free = free
-                    for listener in self._listeners:
+                    for listener in tuple(self._listeners):
                         listener()
 
     def _look(self) -> None:
@@ -384,7 +387,7 @@ class FollowedSession:
                 self._state = State()
             for record in records:
                 self._state.apply(record)
-            subscribers = self._subscribers
+            subscribers = tuple(self._subscribers)
         for subscriber in subscribers:
             try:
                 subscriber(records)

@@ -40,7 +40,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, RecordsCallback, Run, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -84,7 +84,7 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
-from palimpsest.transcript.values import ModelInfo, Reply
+from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
 
@@ -174,6 +174,10 @@ class LiveSession:
         self.withheld = ""
         """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
         what became of its notebook."""
+        self.reply = self.asks.reply
+        self.subscribe = journal.subscribe
+        self.wait_compaction = self.runner.wait_compaction
+        self.wait_stopped = self.runner.wait_stopped
         journal.subscribe(self._watch)
 
     @property
@@ -283,17 +287,6 @@ class LiveSession:
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
-    async def wait_compaction(self) -> bool:
-        """Wait until no compaction runs and the answer it interrupted was tried again.
-
-        Returns False when that takes longer than the policy waits. Raises WaitAborted where the session is closed.
-        """
-        return await self.runner.wait_compaction()
-
-    async def wait_stopped(self, seconds: float) -> None:
-        """Wait, at most so long, until a turn that was told to stop has ended."""
-        await self.runner.wait_stopped(seconds)
-
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name, from the next request on; ``undo`` undoes the newest compaction.
 
@@ -320,10 +313,6 @@ class LiveSession:
             # At once, from any thread: a blocking tool must not have to wait for the engine.
             run.abort.set(reason)
         return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
-
-    def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a permission question; returns False when it is already answered."""
-        return self.asks.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
         """Answer the model's questions: for each, the labels chosen or the user's own text; None declines.
@@ -415,10 +404,6 @@ class LiveSession:
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
             raise StorageFailed(self.journal.failed or UNWRITTEN)
-
-    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Call back with every batch of records after it was written; returns a function that unsubscribes."""
-        return self.journal.subscribe(callback)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""

@@ -25,7 +25,6 @@ from palimpsest.store.project_folder.layout_file import (
     write_layout,
 )
 from palimpsest.store.project_folder.migration_run import (
-    LayoutNotReady,
     being_migrated,
     migrate,
     refuse_newer,
@@ -33,20 +32,6 @@ from palimpsest.store.project_folder.migration_run import (
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest_version
 from palimpsest.store.project_folder.project_id import new_project_id
 from palimpsest.transcript.errors import NotFound, StorageFailed
-
-__all__ = [
-    "FOLDER",
-    "LAYOUT_VERSION",
-    "SAFE_NAME",
-    "ForeignFolder",
-    "Layout",
-    "LayoutNotReady",
-    "LayoutWatch",
-    "find_project",
-    "foreign_folder_reason",
-    "prepare",
-    "remade",
-]
 
 FOLDER = ".palimpsest"
 FOLDERS = ("sessions", "blobs", "snapshots", "share")
