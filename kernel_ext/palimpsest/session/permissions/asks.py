@@ -407,10 +407,8 @@ class Asks:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals, before = self._permitting.approvals, self._permitting.approvals.problem
         in_project = reply.scope == "project"
-        if in_project:
-            approvals.add(rules, self.session_id, bound_to)
-        else:
-            approvals.add_to(rules, self.session_id, bound_to)
+        give = approvals.add if in_project else approvals.add_to
+        give(rules, self.session_id, bound_to)
         if approvals.problem and approvals.problem != before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))

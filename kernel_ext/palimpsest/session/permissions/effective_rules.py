@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch
@@ -54,13 +55,22 @@ EARLIER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
-    """A rule that is always allowed in the project, when it was approved, and in which session."""
+class Allowance:
+    """A rule that was always allowed, as it is listed."""
 
+    number: int
+    """Its number in the list, by which it is revoked."""
     rule: Rule
-    at: int
-    """Milliseconds since 1970."""
-    session_id: str
+    scope: Literal["session", "project"]
+    at: int = 0
+    """Milliseconds since 1970; 0 where it is unknown."""
+    session_id: str = ""
+    """The session in which it was approved."""
+
+    @property
+    def words(self) -> str:
+        """The rule as a short text."""
+        return f"{self.rule.permission}: {self.rule.pattern}"
 
 
 class Approvals:
@@ -84,10 +94,10 @@ class Approvals:
         """Return the rules that are approved in one session, or in every one for None."""
         return granted_rules(one.value for one in self.grants.list(session_id, KEY))
 
-    def list(self) -> tuple[Approval, ...]:
+    def list(self) -> tuple[Allowance, ...]:
         """Return what is always allowed in the project, in the order in which it was approved."""
         return tuple(
-            Approval(rule, one.at, _said_in(one))
+            Allowance(0, rule, "project", one.at, _said_in(one))
             for one in self.grants.list(None, KEY)
             for rule in granted_rules([one.value])
         )

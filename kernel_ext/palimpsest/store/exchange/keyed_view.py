@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from palimpsest.store.exchange.json_export import cleared_moments, part_value
-from palimpsest.store.exchange.opencode_format import info_json, session_json, with_unread
+from palimpsest.store.exchange.opencode_format import (
+    REVERT_FIELDS,
+    info_json,
+    session_json,
+    with_unread,
+)
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
@@ -32,7 +37,6 @@ FORMS = {
 LENGTHS = {kind: form.count(",") + 1 for kind, form in FORMS.items()}
 NO_KEY = "{key} is no key. Keys are {forms}."
 NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
-REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
 
 
 class KeyedView:
@@ -201,7 +205,7 @@ def _session_value(session: SessionInfo, project_id: str) -> Json:
         made["share"] = dict(session.share or {})
     if session.revert is not None:
         made["revert"] = {
-            REVERT_NAMES.get(name, name): value for name, value in session.revert.items()
+            REVERT_FIELDS.get(name, name): value for name, value in session.revert.items()
         }
     return made
 
