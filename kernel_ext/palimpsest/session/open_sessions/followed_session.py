@@ -8,7 +8,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -82,7 +82,7 @@ class FollowedSession:
 
     prompt, retry, loop = _awaited("prompt"), _awaited("retry"), _awaited("loop")
     compact, wait_compaction = _awaited("compact"), _awaited("wait_compaction")
-    use_policy = _awaited("use_policy")
+    use_policy: Callable[..., Coroutine[Any, Any, Policy]] = _awaited("use_policy")
     control, step_mode = _at_once("control"), _at_once("step_mode")
     mentions, edit_context = _at_once("mentions"), _at_once("edit_context")
     cancel, withdraw = _of_this_kernel("cancel"), _of_this_kernel("withdraw")
