@@ -50,7 +50,7 @@ class ContextEdit:
         return self.sentence
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ContextEditor:
     """Turns context edits into decisions, for one state of a session."""
 

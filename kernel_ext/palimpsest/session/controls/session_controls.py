@@ -33,7 +33,7 @@ MOST_SPENT = 1e15
 OnLoop = Callable[..., Any]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SessionControls:
     """The user's controls of one session.
 

@@ -37,7 +37,7 @@ RAISE = " %agent budget shows and changes the limit."
 SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SpendingLimit:
     """The spending limit of one session, in dollars and tokens.
 

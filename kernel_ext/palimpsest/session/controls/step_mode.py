@@ -107,7 +107,7 @@ async def _proposed(propose: Propose, one: _HeldRequest, abort: Abort) -> Propos
             task.cancel()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StepMode:
     """The step mode of one session, and its held requests.
 

@@ -58,7 +58,7 @@ Decided = Callable[[str, Sequence[str]], Verdict]
 """``(permission, patterns)`` to what is decided already."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MentionPreviews:
     """What prompts of one session may name, and what would go along.
 

@@ -49,7 +49,7 @@ NESTED = 4
 """How deep the sessions of tasks within tasks are looked through for Python."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RecordedAnswers:
     """Finds recorded answers in the sessions of a workspace."""
 

@@ -60,7 +60,7 @@ NOTHING = "Nothing is reverted in this session."
 EXCERPT_CHARS = 80
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LiveReverts:
     """The revert operations of a session that this kernel writes."""
 
@@ -278,7 +278,7 @@ def live_reverts(
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ReadOnlyReverts:
     """The revert operations of a session that another kernel writes: shows changes, and refuses the rest."""
 

@@ -86,7 +86,7 @@ Start = Callable[[Run, RunContext], None]
 """Starts a turn that no prompt starts."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Runner:
     """Takes prompts into the inbox, runs turns, and answers each prompt."""
 

@@ -36,7 +36,7 @@ MOST_TURNS = 4
 """Maximum turns in one request: the newest, and those that ended while another request ran."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TurnSummaries:
     """Writes the summaries of one session's turns, and of the session.
 

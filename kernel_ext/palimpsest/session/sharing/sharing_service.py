@@ -36,7 +36,7 @@ SHARING_OPTED_OUT: dict[str, Any] = {"taken_back": True}
 LOG = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SharingService:
     """Shares, exports and imports sessions."""
 

@@ -199,7 +199,7 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
     store.keep_index(writer.session_id, state)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Import:
     """Imports one session."""
 
