@@ -131,27 +131,21 @@ class Writer(Protocol):
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order."""
-        ...
 
     def missing(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
-        ...
 
     def position(self) -> tuple[str, int]:
         """Return the current segment's name and its length in bytes."""
-        ...
 
     def locate(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
-        ...
 
     def written(self, segment: str, offset: int) -> bytes:
         """Return the session's bytes of its own segment from an offset on; nothing where it is no file of its own."""
-        ...
 
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
-        ...
 
 
 class Store(Protocol):
@@ -168,62 +162,48 @@ class Store(Protocol):
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
     ) -> Writer:
         """Become the writer; raises SessionHeld while another kernel's lease is fresh, unless ``steal``."""
-        ...
 
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number; raises NotFound.
 
         ``only`` names event types; records of other types are skipped, which is faster.
         """
-        ...
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first."""
-        ...
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session; raises NotFound."""
-        ...
 
     def open_live(self, session_id: str) -> State:
         """Return the state built from the last checkpoint and the records after it; raises NotFound."""
-        ...
 
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
         """Return a state with all messages, of which none is read where an index says where they are; raises NotFound.
 
         Nothing else of it is complete. With ``before`` it may have that message only, and so many before it.
         """
-        ...
 
     def keep_index(self, session_id: str, state: State) -> None:
         """Keep where the messages of a long session are, for ``open_messages`` and forks; ``state`` is that of its whole log."""
-        ...
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions that are not deleted, newest first."""
-        ...
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
         """Return at least the ``count`` newest sessions, and how many were not read yet; fast at any size."""
-        ...
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Create ``session`` with the parent's records up to ``seq`` (all when None), by reference."""
-        ...
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden instead."""
-        ...
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Read every record of a session and return what is unreadable."""
-        ...
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
         """Store content under its SHA-256; storing the same again does nothing."""
-        ...
 
     def get_blob(self, sha256: str) -> bytes:
         """Return the content of a blob; raises NotFound."""
-        ...

@@ -126,7 +126,6 @@ class PythonRunner(Protocol):
         self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
     ) -> PythonOutcome:
         """Run the code and return its outcome, which includes an error raised by the code."""
-        ...
 
 
 Detail = Literal["names", "names and types", "values"]
@@ -185,14 +184,12 @@ class Namespace(Protocol):
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all the user's variables."""
-        ...
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable: columns and types, head, statistics, or repr.
 
         ``name`` may be a dotted or indexed path of plain names (``df.columns``); raises NotFound.
         """
-        ...
 
 
 class NotebookReader(Protocol):
@@ -206,15 +203,12 @@ class NotebookReader(Protocol):
 
     def runs(self) -> NotebookRuns:
         """Return the recorded runs, oldest first, those that are hidden from the agent too."""
-        ...
 
     async def page(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
         """Return the notebooks that open pages show now; None where no page answers in time."""
-        ...
 
     def hide_next(self) -> None:
         """Hide the next cell that runs from the agent."""
-        ...
 
 
 class AskFunction(Protocol):
@@ -240,7 +234,6 @@ class AskFunction(Protocol):
         what is allowed where a name does not say it, such as a server's tool: an "always" then holds while
         the description is the same, and stands in the place of ``patterns`` and ``always``.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +256,9 @@ class RecallArchive(Protocol):
 
     async def find(self, name: str) -> ArchivedText:
         """Return the text of a name; raises UserError with a sentence for the model."""
-        ...
 
     async def hidden(self) -> Sequence[ArchivedText]:
         """Return all texts that the model is not shown, or only in part, oldest first."""
-        ...
 
 
 @dataclass(slots=True)
@@ -334,4 +325,3 @@ class Tool(Protocol):
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
         """Run the call and return its outcome."""
-        ...

@@ -25,8 +25,9 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.log_lines import checked_line
 from palimpsest.store.project_folder import migration_run
-from palimpsest.store.project_folder.layout import LAYOUT_VERSION, LayoutNotReady, prepare
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, prepare
 from palimpsest.store.project_folder.layout_file import read_layout
+from palimpsest.store.project_folder.migration_run import LayoutNotReady
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, StepRefused
 from palimpsest.testing import ScriptedModel, isolated_session, says
 from palimpsest.transcript.errors import LayoutTooNew, StorageFailed

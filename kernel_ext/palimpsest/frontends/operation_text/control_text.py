@@ -6,8 +6,8 @@ from typing import Any
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.safety.escaping import code_span, inline, one_line
-from palimpsest.session.controls.session_controls import Allowance
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_text
+from palimpsest.session.permissions.effective_rules import Allowance
 from palimpsest.transcript.session_record.sessions import Budget, Measure, Spent
 
 NOTHING_ALLOWED = (

@@ -120,14 +120,16 @@ class ConfiguredPolicy:
         Raises ConfigError with one sentence, also where a value is fixed by an administrator.
         """
         try:
-            made: Policy | None = self.of(session)
+            now = self.of(session)
         except ConfigError:
-            made = self.policy
-        for word in words:
-            made = _step(made or self.policy, word)
+            now = self.policy
+        made = _stepped(self.policy, now, words)
         if made is not None:
             check_estimator(made.estimator)
-            self._refuse_fixed(made)
+            ours, wanted = policy_numbers(self.policy), policy_numbers(made)
+            for key, origin in self.fixed.items():
+                if wanted[key] != ours[key]:
+                    raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
         return made
 
     def _held(self, policy: Policy) -> Policy:
@@ -139,33 +141,29 @@ class ConfiguredPolicy:
             else policy
         )
 
-    def _refuse_fixed(self, policy: Policy) -> None:
-        ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
-        for key, origin in self.fixed.items():
-            if wanted[key] != ours[key]:
-                raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
-
 
 def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
     """Return the policy that changes make of another, as a preview; raises ConfigError with one sentence."""
-    made: Policy | None = now
-    for word in words:
-        made = _step(made or configured, word)
-    made = made or configured
+    made = _stepped(configured, now, words) or configured
     check_estimator(made.estimator)
     return made
 
 
-def _step(now: Policy, word: str | Policy) -> Policy | None:
-    """Return a policy after one change; None for the configured one."""
-    if isinstance(word, Policy):
-        return word
-    if word == DEFAULT:
-        return None
-    if "=" in word or word in policy_numbers(now):
-        key, value = read_number(word)
-        return policy_with_changes(now, {key: value})
-    return preset_policy(word)
+def _stepped(
+    configured: Policy, now: Policy | None, words: tuple[str | Policy, ...]
+) -> Policy | None:
+    """Return a policy after changes, one after the other; None for the configured one."""
+    for word in words:
+        if isinstance(word, Policy):
+            now = word
+        elif word == DEFAULT:
+            now = None
+        elif "=" in word or word in policy_numbers(now or configured):
+            key, value = read_number(word)
+            now = policy_with_changes(now or configured, {key: value})
+        else:
+            now = preset_policy(word)
+    return now
 
 
 def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:

@@ -74,21 +74,22 @@ class LayerMerge:
 
     def add(self, layer: Layer) -> None:
         """Merge a layer over those before it."""
+        self._layer = layer
         data = dict(layer.data)
         locked = data.pop("locked", None) if layer.may_lock else None
         for name in ABOUT_TRUST if layer.may_lock else ():
             if name in data and not _are_folders(data.pop(name)):
-                self._wrong(layer, f"{name} must name folders by their whole path")
-        self._table(data, Config, (), layer, self.data)
+                self._wrong(f"{name} must name folders by their whole path")
+        self._table(data, Config, (), self.data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
-                self._lock(name, data, layer)
+                self._lock(name, data)
 
-    def _lock(self, name: str, data: Mapping[str, Any], layer: Layer) -> None:
+    def _lock(self, name: str, data: Mapping[str, Any]) -> None:
         if name not in data and split(name)[:1] not in [[one] for one in Config.model_fields]:
-            self._wrong(layer, f"there is no setting {_quoted(name)} to lock")
+            self._wrong(f"there is no setting {_quoted(name)} to lock")
             return
-        self.locked.setdefault(name, layer.origin)
+        self.locked.setdefault(name, self._layer.origin)
         if split(name)[0] == "permission" and not self.locked_rules:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
@@ -101,31 +102,23 @@ class LayerMerge:
         given: Mapping[str, Any],
         settings: type[BaseModel],
         path: tuple[str, ...],
-        layer: Layer,
         into: dict[str, Any],
     ) -> None:
         for name, value in given.items():
             key = dotted(*path, name)
             if self._is_secret(name, value, settings):
                 self._wrong(
-                    layer,
                     f"{key} looks like a key or password, and those are never read from files: "
                     "put it in the environment and take it out of here",
                 )
             elif name not in settings.model_fields:
-                self._unknown(name, key, settings, layer)
-            elif not self._is_locked(key, layer):
+                self._unknown(name, key, settings)
+            elif not self._is_locked(key):
                 expected = _expected(settings.model_fields[name])
-                self._setting(value, expected, key, layer, into, name)
+                self._setting(value, expected, key, into, name)
 
     def _setting(
-        self,
-        value: Any,
-        annotation: Any,
-        key: str,
-        layer: Layer,
-        into: dict[str, Any],
-        name: str,
+        self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str
     ) -> None:
         path = tuple(split(key))
         if path == ("policy",) and isinstance(value, str):
@@ -135,45 +128,36 @@ class LayerMerge:
         inner = _table_type(annotation)
         entries = _entry_type(annotation)
         if (inner or entries) and not isinstance(value, Mapping):
-            self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(value)}")
+            self._wrong(f"{key} must be a table of settings, but is {_quoted(value)}")
         elif inner is not None:
-            self._table(value, inner, path, layer, into.setdefault(name, {}))
+            self._table(value, inner, path, into.setdefault(name, {}))
         elif entries is not None:
-            self._entries(value, entries, path, layer, into.setdefault(name, {}))
+            self._entries(value, entries, path, into.setdefault(name, {}))
         else:
-            self._leaf(value, annotation, key, layer, into, name)
+            self._leaf(value, annotation, key, into, name)
 
     def _entries(
         self,
         value: Mapping[str, Any],
         entry: type[BaseModel],
         path: tuple[str, ...],
-        layer: Layer,
         into: dict[str, Any],
     ) -> None:
         for name, given in value.items():
             key = dotted(*path, name)
-            if path == ("models",) and self._leads_elsewhere("model", name, key, layer):
+            if path == ("models",) and self._leads_elsewhere("model", name, key):
                 continue
             if not isinstance(given, Mapping):
-                self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(given)}")
-            elif not self._is_locked(key, layer):
-                self._table(given, entry, (*path, name), layer, into.setdefault(name, {}))
+                self._wrong(f"{key} must be a table of settings, but is {_quoted(given)}")
+            elif not self._is_locked(key):
+                self._table(given, entry, (*path, name), into.setdefault(name, {}))
 
-    def _leaf(
-        self,
-        value: Any,
-        annotation: Any,
-        key: str,
-        layer: Layer,
-        into: dict[str, Any],
-        name: str,
-    ) -> None:
+    def _leaf(self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str) -> None:
         layered = name in ("permission", *_LISTS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
             value, wrong = _right_rules(value, key)
             for words in wrong:
-                self._wrong(layer, words)
+                self._wrong(words)
             if wrong and not value:
                 return
         try:
@@ -183,27 +167,27 @@ class LayerMerge:
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
             meant = _meant(value, annotation)
-            self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}{meant}")
+            self._wrong(f"{key} {_complaint(error)}, but it is {_quoted(value)}{meant}")
             return
         if key.startswith("policy.") and (words := _wrong_number(key, value)):
-            self.problems.append(f"{layer.origin}: {words}")
+            self.problems.append(f"{self._layer.origin}: {words}")
             return
-        if self._leads_elsewhere(name, checked, key, layer):
+        if self._leads_elsewhere(name, checked, key):
             return
         if name == "instructions":
-            checked = [_absolute(one, layer.base) for one in checked]
+            checked = [_absolute(one, self._layer.base) for one in checked]
         if layered:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])
             was = self.origins.get(key)
-            self.origins[key] = f"{was}, then {layer.origin}" if was else layer.origin
+            self.origins[key] = f"{was}, then {self._layer.origin}" if was else self._layer.origin
         else:
             into[name] = checked
-            self.origins[key] = layer.origin
+            self.origins[key] = self._layer.origin
 
-    def _leads_elsewhere(self, name: str, value: Any, key: str, layer: Layer) -> bool:
+    def _leads_elsewhere(self, name: str, value: Any, key: str) -> bool:
         """Report a project's setting that would send requests and keys elsewhere, even if the project is trusted."""
-        if not layer.is_project:
+        if not self._layer.is_project:
             return False
         if name == "api_base" and not _is_here(value):
             words = "lead to another machine"
@@ -212,32 +196,31 @@ class LayerMerge:
         else:
             return False
         self._wrong(
-            layer,
             f"{key} may not {words} from a project's file, because your key "
             "would go there: set it in your own configuration",
         )
         return True
 
-    def _unknown(self, name: str, key: str, settings: type[BaseModel], layer: Layer) -> None:
+    def _unknown(self, name: str, key: str, settings: type[BaseModel]) -> None:
         if settings is Config and name in NOT_USED_YET:
-            self.unused.append(f"{key} ({layer.origin})")
+            self.unused.append(f"{key} ({self._layer.origin})")
             return
         if name in ("locked", *ABOUT_TRUST):
-            self._wrong(layer, f"{name} is for the organisation's file only")
+            self._wrong(f"{name} is for the organisation's file only")
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
         # Swapped letters are a more likely mistake than a missing letter.
         swapped = [one for one in known if sorted(one) == sorted(str(name))]
         close = swapped or difflib.get_close_matches(str(name), known, 1)
         hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
-        self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
+        self._wrong(f"there is no setting {_quoted(key)}; {hint}")
 
-    def _is_locked(self, key: str, layer: Layer) -> bool:
+    def _is_locked(self, key: str) -> bool:
         for name, origin in self.locked.items():
             # An agent's rules come last, so they would undo what is locked for all agents.
             known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
             if any(one == name or one.startswith(name + ".") for one in known):
-                self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
+                self._wrong(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
 
@@ -248,9 +231,9 @@ class LayerMerge:
             return False  # a misspelt setting with a number of tokens
         return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
-    def _wrong(self, layer: Layer, words: str) -> None:
+    def _wrong(self, words: str) -> None:
         end = "" if words.endswith("?") else "."
-        self.problems.append(f"{layer.origin}: {words}{end}")
+        self.problems.append(f"{self._layer.origin}: {words}{end}")
 
 
 def dotted(*path: Any) -> str:

@@ -7,6 +7,7 @@ that needs it fails with its name instead of silently using something else.
 import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from palimpsest.model.catalog import model_check, model_info
 from palimpsest.session.config.layer_merge import dotted
@@ -19,14 +20,19 @@ SLIP = 0.8
 
 def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each setting that names something nonexistent."""
-    for key, model in _models(value):
+    models = {
+        "model": value.model,
+        "small_model": value.small_model,
+        "compaction.model": value.compaction.model,
+    }
+    for key, model in _named(value, "model", models):
         try:
             model_info.parse(model)
             if model not in value.models and not model_info.holds_address(model):
                 _check_provider(model)
         except ConfigError as problem:
             yield _sentence(origins, key, problem)
-    for key, variant in _efforts(value):
+    for key, variant in _named(value, "variant", {"variant": value.variant}):
         try:
             model_check.check_effort(variant)
         except ConfigError as problem:
@@ -52,24 +58,15 @@ def _check_provider(model: str) -> None:
         raise ConfigError(model_check.no_provider(ref))
 
 
-def _models(value: Config) -> Iterator[tuple[str, str]]:
-    named = {
-        "model": value.model,
-        "small_model": value.small_model,
-        "compaction.model": value.compaction.model,
+def _named(value: Config, name: str, above: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that name a model or an effort, those of agents and commands too, by key."""
+    tables: Mapping[str, Mapping[str, Any]] = {"agent": value.agent, "command": value.command}
+    inner = {
+        dotted(table, one, name): getattr(given, name)
+        for table, known in tables.items()
+        for one, given in known.items()
     }
-    named |= {dotted("agent", name, "model"): one.model for name, one in value.agent.items()}
-    named |= {dotted("command", name, "model"): one.model for name, one in value.command.items()}
-    yield from ((key, model) for key, model in named.items() if model)
-
-
-def _efforts(value: Config) -> Iterator[tuple[str, str]]:
-    named = {"variant": value.variant}
-    named |= {dotted("agent", name, "variant"): one.variant for name, one in value.agent.items()}
-    named |= {
-        dotted("command", name, "variant"): one.variant for name, one in value.command.items()
-    }
-    yield from ((key, variant) for key, variant in named.items() if variant)
+    yield from ((key, said) for key, said in {**above, **inner}.items() if said)
 
 
 def _sentence(origins: Mapping[str, str], key: str, problem: object) -> str:

@@ -50,21 +50,17 @@ class ContextEdit:
         return self.sentence
 
 
+@dataclass(eq=False, repr=False)
 class ContextEditor:
     """Turns context edits into decisions, for one state of a session."""
 
-    def __init__(
-        self,
-        messages: Messages,
-        decisions: tuple[Decision, ...],
-        new_id: Callable[[], str],
-        weigh: Callable[[Messages], int],
-    ) -> None:
-        self._messages = messages
-        self._decisions = decisions
-        self._new_id = new_id
-        self._weigh = weigh
-        self._effective = EffectiveDecisions(decisions)
+    _messages: Messages
+    _decisions: tuple[Decision, ...]
+    _new_id: Callable[[], str]
+    _weigh: Callable[[Messages], int]
+
+    def __post_init__(self) -> None:
+        self._effective = EffectiveDecisions(self._decisions)
 
     def edit_context(self, action: ContextEditAction, name: str) -> ContextEdit:
         """Return the decisions of an edit; raises UserError or NotFound when it cannot be made."""

@@ -6,13 +6,13 @@ engine's loop and journaled in the session's own record, and apply from the next
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.effective_rules import Approval, EffectiveRules
+from palimpsest.session.permissions.effective_rules import Allowance, EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.session.permissions.withheld_claims import (
     claimed_names,
@@ -31,50 +31,24 @@ T = TypeVar("T")
 MOST_SPENT = 1e15
 """In dollars or tokens; a larger number is taken for a mistake."""
 OnLoop = Callable[..., Any]
-Scope = Literal["session", "project"]
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """A rule that was always allowed, as it is listed."""
-
-    number: int
-    """Its number in the list, by which it is revoked."""
-    rule: Rule
-    scope: Scope
-    at: int = 0
-    """Milliseconds since 1970; 0 where it is unknown."""
-    session_id: str = ""
-    """The session in which it was approved."""
-
-    @property
-    def words(self) -> str:
-        """The rule as a short text."""
-        return f"{self.rule.permission}: {self.rule.pattern}"
-
-
+@dataclass(eq=False, repr=False)
 class SessionControls:
     """The user's controls of one session.
 
     Responsibilities: read and change mode, approvals and spending limit.
     """
 
-    def __init__(
-        self,
-        effective_rules: EffectiveRules,
-        rules: Rules,
-        log: SessionLog,
-        asks: Asks,
-        spending_limit: SpendingLimit,
-        on_loop: OnLoop,
-    ) -> None:
-        self._permitting = effective_rules
-        self._rules = rules
-        self._log = log
-        self._asks = asks
-        self._purse = spending_limit
-        self._on_loop = on_loop
-        self.shown = is_named_whole(log.state.session)
+    _permitting: EffectiveRules
+    _rules: Rules
+    _log: SessionLog
+    _asks: Asks
+    _purse: SpendingLimit
+    _on_loop: OnLoop
+
+    def __post_init__(self) -> None:
+        self.shown = is_named_whole(self._log.state.session)
         """Whether the user was shown everything that was withheld from the session's log."""
 
     @property
@@ -105,16 +79,11 @@ class SessionControls:
     @property
     def allowances(self) -> tuple[Allowance, ...]:
         """The rules that were always allowed, first of this session, then of this project."""
-        here: list[tuple[Scope, Approval]] = [
-            ("session", Approval(rule, 0, self._asks.session_id)) for rule in self._asks.approved
+        here = [
+            Allowance(0, one, "session", 0, self._asks.session_id) for one in self._asks.approved
         ]
-        kept: list[tuple[Scope, Approval]] = [
-            ("project", one) for one in self._permitting.approvals.list()
-        ]
-        return tuple(
-            Allowance(number, one.rule, scope, one.at, one.session_id)
-            for number, (scope, one) in enumerate([*here, *kept], start=1)
-        )
+        every = [*here, *self._permitting.approvals.list()]
+        return tuple(replace(one, number=number) for number, one in enumerate(every, start=1))
 
     @property
     def problem(self) -> str:

@@ -7,6 +7,7 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.render.content.phrases import count, money
@@ -36,26 +37,20 @@ RAISE = " %agent budget shows and changes the limit."
 SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
 
 
+@dataclass(eq=False, repr=False)
 class SpendingLimit:
     """The spending limit of one session, in dollars and tokens.
 
     Responsibilities: know what was spent, children included; ask when a limit is reached.
     """
 
-    def __init__(
-        self,
-        effective_rules: EffectiveRules,
-        log: SessionLog,
-        asks: Asks,
-        above: Callable[[], "SpendingLimit | None"],
-    ) -> None:
-        self._permitting = effective_rules
-        self._log = log
-        self._asks = asks
-        self._above = above
-        """Returns the spending limit of the parent session, if there is one."""
-        self._refusal = ""
-        """The error for further requests of this turn, after the user refused; else empty."""
+    _permitting: EffectiveRules
+    _log: SessionLog
+    _asks: Asks
+    _above: Callable[[], "SpendingLimit | None"]
+    """Returns the spending limit of the parent session, if there is one."""
+    _refusal: str = ""
+    """The error for further requests of this turn, after the user refused; else empty."""
 
     @property
     def budget(self) -> Budget:
@@ -137,7 +132,9 @@ class SpendingLimit:
         words = {
             "limit": reached_limit_text(budget, measure),
             "spent": spent_text(spent, measure),
-            "more": amount_text(budget, measure),
+            "more": (
+                f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
+            ),
             "model": info.ref.id,
         }
         title = (NO_PRICE if measure == "price" else REACHED).format(**words)
@@ -188,11 +185,6 @@ def reached_limit_text(budget: Budget, measure: Measure) -> str:
     if measure == "tokens":
         return f"{count(budget.tokens_until or budget.tokens or 0)} tokens"
     return money(budget.usd_until or budget.usd)
-
-
-def amount_text(budget: Budget, measure: Measure) -> str:
-    """Return by how much the session may continue, as text."""
-    return f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
 
 
 def spent_text(spent: Spent, measure: Measure) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from palimpsest.loop.run_inputs.request_hold import Propose, Release
@@ -51,15 +52,12 @@ class HeldSession(Protocol):
     @property
     def budget(self) -> Budget:
         """The spending limit that applies."""
-        ...
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name."""
-        ...
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy."""
-        ...
 
 
 class _HeldRequest:
@@ -109,6 +107,7 @@ async def _proposed(propose: Propose, one: _HeldRequest, abort: Abort) -> Propos
             task.cancel()
 
 
+@dataclass(eq=False, repr=False)
 class StepMode:
     """The step mode of one session, and its held requests.
 
@@ -116,25 +115,18 @@ class StepMode:
     everything else may be called from any thread. The first answer to a held request counts.
     """
 
-    def __init__(
-        self,
-        session_id: Callable[[], str],
-        session: HeldSession,
-        grants: Grants,
-        subscribe: Callable[[Callable[[Sequence[Record]], None]], Callable[[], None]],
-        above: Callable[[], "StepMode | None"] = lambda: None,
-    ) -> None:
-        """``above`` returns the step mode of the session that handed the task of this one on."""
-        self._session_id = session_id
-        self._session = session
-        self._grants = grants
-        self._subscribe = subscribe
-        self._above = above
-        self._lock = threading.Lock()
-        self._held: dict[str, _HeldRequest] = {}
-        self._beside: list[asyncio.Future[None]] = []
-        self._listeners: tuple[Callable[[], None], ...] = ()
-        self._is_told = False
+    _session_id: Callable[[], str]
+    _session: HeldSession
+    _grants: Grants
+    subscribe: Callable[[Callable[[Sequence[Record]], None]], Callable[[], None]]
+    """Calls back with the records of this session; returns a function that ends that."""
+    _above: Callable[[], "StepMode | None"] = lambda: None
+    """Returns the step mode of the session that handed the task of this one on."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _held: dict[str, _HeldRequest] = field(default_factory=dict)
+    _beside: list[asyncio.Future[None]] = field(default_factory=list)
+    _listeners: tuple[Callable[[], None], ...] = ()
+    _is_told: bool = False
 
     @property
     def on(self) -> bool:
@@ -252,10 +244,6 @@ class StepMode:
         for session in {self, shown_in}:
             session.let_beside_go()
         return one.release or "send"
-
-    def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
-        """Call back with the records of this session; returns a function that ends that."""
-        return self._subscribe(callback)
 
     async def beside(self) -> None:
         """Return when the next request is let go, or step mode is off."""

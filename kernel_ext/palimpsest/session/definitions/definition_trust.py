@@ -22,10 +22,6 @@ WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top
 """Fields of a project's new agent that apply without trust."""
 
 
-def _nothing(_digest: str) -> bool:
-    return False
-
-
 @dataclass(slots=True)
 class DefinitionTrust:
     """Collects what is held back from the files that were read.
@@ -33,7 +29,7 @@ class DefinitionTrust:
     Responsibilities: split what a file sets into what applies and what needs trust; remember the latter.
     """
 
-    trusts: Callable[[str], bool] = _nothing
+    trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted the file with this digest."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     held: list[UntrustedSetting] = field(default_factory=list)

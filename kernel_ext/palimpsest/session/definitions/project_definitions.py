@@ -49,10 +49,6 @@ KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
 Value = TypeVar("Value")
 
 
-def _nobody(_digest: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
     """Where the definitions of one project come from."""
@@ -68,7 +64,7 @@ class DefinitionSources:
     own_agents: frozenset[str] = frozenset()
     """Agents of that table that are not defined by the project alone."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
-    trusts: Callable[[str], bool] = _nobody
+    trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted a project's file with this digest."""
 
 

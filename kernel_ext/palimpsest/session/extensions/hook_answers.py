@@ -112,25 +112,21 @@ def messages(answer: Any) -> tuple[dict[str, Any], ...]:
         raise InvalidHookResult("each message must be a dict")
     copied = [_copied(dict(one)) for one in answer]
     for one in copied:
-        _check_message(one)
+        if one.get("role") not in ROLES:
+            raise InvalidHookResult(f"there is no role {one.get('role')!r}")
+        content = one.get("content")
+        if not isinstance(content, str | list | None):
+            raise InvalidHookResult("the content of a message must be text or a list")
+        if not content and not one.get("tool_calls"):
+            raise InvalidHookResult("a message is empty")
+        for call in one.get("tool_calls") or ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
+                raise InvalidHookResult("a tool call has no function with arguments")
     _check_calls(copied)
     if all(one["role"] in ("system", "tool") for one in copied):
         raise InvalidHookResult("there is no message of a user in it")
     return tuple(copied)
-
-
-def _check_message(one: dict[str, Any]) -> None:
-    if one.get("role") not in ROLES:
-        raise InvalidHookResult(f"there is no role {one.get('role')!r}")
-    content = one.get("content")
-    if not isinstance(content, str | list | None):
-        raise InvalidHookResult("the content of a message must be text or a list")
-    if not content and not one.get("tool_calls"):
-        raise InvalidHookResult("a message is empty")
-    for call in one.get("tool_calls") or ():
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-            raise InvalidHookResult("a tool call has no function with arguments")
 
 
 def _check_calls(found: Sequence[dict[str, Any]]) -> None:

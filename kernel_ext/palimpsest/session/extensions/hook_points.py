@@ -150,12 +150,7 @@ class HookedTool:
         outcome, more = await self._after(arguments, outcome, context)
         if not (notes or more):
             return outcome
-        return ToolOutcome(
-            outcome.title,
-            outcome.output,
-            {**outcome.metadata, **notes, **more},
-            outcome.attachments,
-        )
+        return replace(outcome, metadata={**outcome.metadata, **notes, **more})
 
     async def _before(self, arguments: Any, context: ToolContext) -> tuple[Any, dict[str, Any]]:
         notes: dict[str, Any] = {}
@@ -202,7 +197,7 @@ class HookedTool:
             answer = await self._hooks.ask(hook, event, hook_answers.output)
             if answer is None or answer == outcome.output:
                 continue
-            outcome = ToolOutcome(outcome.title, answer, outcome.metadata, outcome.attachments)
+            outcome = replace(outcome, output=answer)
             notes = {"output_changed_by": hook.rule, "output_before": _ends(first)}
         return outcome, notes
 

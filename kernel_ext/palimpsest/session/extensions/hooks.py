@@ -84,10 +84,6 @@ class HookStatus:
     problem: str
 
 
-def _never(_origin: str) -> str:
-    return ""
-
-
 @dataclass(slots=True, eq=False)
 class HookRegistry:
     """The hooks of a kernel.
@@ -99,7 +95,7 @@ class HookRegistry:
     sources: Sequence[HookSource] = ()
     installed: bool = True
     """Load the hooks of installed packages too."""
-    changed: Callable[[str], str] = _never
+    changed: Callable[[str], str] = lambda _origin: ""
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed: str = ""
     """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
@@ -408,7 +404,7 @@ def unhook(function: Function | str) -> bool:
 
 
 def open_registry(
-    sources: Sequence[HookSource], fixed: str = "", changed: Callable[[str], str] = _never
+    sources: Sequence[HookSource], fixed: str, changed: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
     book = HookRegistry(sources, changed=changed, fixed=fixed)

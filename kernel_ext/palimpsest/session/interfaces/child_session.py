@@ -22,7 +22,6 @@ class SettlingReverts(Protocol):
 
     async def settle(self) -> None:
         """Make a revert final before the session is continued."""
-        ...
 
 
 class ChildRunner(Protocol):
@@ -31,20 +30,16 @@ class ChildRunner(Protocol):
     @property
     def busy(self) -> bool:
         """Whether a run is active."""
-        ...
 
     @property
     def run(self) -> Run | None:
         """The active run, if any."""
-        ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer."""
-        ...
 
     def cancel(self, reason: str) -> bool:
         """Stop the run and withdraw waiting prompts; returns whether there was anything to stop."""
-        ...
 
 
 class ChildSession(Protocol):
@@ -62,25 +57,17 @@ class ChildSession(Protocol):
     @property
     def runner(self) -> ChildRunner:
         """Runs the session's prompts."""
-        ...
 
     @property
     def id(self) -> str:
         """The session's id."""
-        ...
 
     @property
     def reverts(self) -> SettlingReverts:
         """The revert operations; ``settle`` is called before the next prompt."""
-        ...
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Call back with written records, on the writer thread; returns a function that unsubscribes."""
-        ...
-
-
-def _unheard(_session_id: str) -> None:
-    """Do nothing, until the workspace sets ``end``."""
 
 
 @dataclass(slots=True)
@@ -91,7 +78,7 @@ class ChildSessionFactory:
     """Create a session with this record."""
     resume: Callable[[str], Awaitable[ChildSession]] | None = None
     """Open a session by id; raises UserError."""
-    end: Callable[[str], None] = _unheard
+    end: Callable[[str], object] = lambda _session_id: None
     """Report that a task's work in a session, created or resumed, is over."""
     depth: int = 1
     """Maximum nesting depth of subagents."""

@@ -27,8 +27,6 @@ class QuietNamespace(Namespace, Protocol):
 
     def names(self) -> Sequence[tuple[str, str]]:
         """Return each variable's name, and its type and shape; the newest first, functions and classes last."""
-        ...
 
     def brief(self, path: str) -> str:
         """Return type and shape of the value at a path, empty where that is not known without its code."""
-        ...

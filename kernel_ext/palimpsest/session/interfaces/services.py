@@ -31,11 +31,6 @@ from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo
 
 
-def same_model(info: ModelInfo) -> ModelInfo:
-    """Return the model that answers, to use it for titles and turn summaries as well."""
-    return info
-
-
 def any_model(_info: ModelInfo) -> None:
     """Accept every model, since only the caller that supplies models knows which exist."""
 
@@ -53,7 +48,7 @@ class ModelServices:
     """Token counter by estimator name."""
     check_model: Callable[[ModelInfo], None] = any_model
     """Raises ConfigError for a model that the user names and that is known not to exist."""
-    small_model: Callable[[ModelInfo], ModelInfo] = same_model
+    small_model: Callable[[ModelInfo], ModelInfo] = lambda info: info
     """Returns the model that writes titles and turn summaries, given the model that answers."""
     titles: bool = False
     """Request a title for each new session from a model."""

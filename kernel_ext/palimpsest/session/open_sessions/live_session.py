@@ -40,12 +40,12 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, RecordsCallback, Run, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.grants import MOVED, ProjectMove, ProjectMoveWatch
+from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
@@ -84,7 +84,7 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
-from palimpsest.transcript.values import ModelInfo, Reply
+from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
 
@@ -174,6 +174,10 @@ class LiveSession:
         self.withheld = ""
         """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
         what became of its notebook."""
+        self.reply = self.asks.reply
+        self.subscribe = journal.subscribe
+        self.wait_compaction = self.runner.wait_compaction
+        self.wait_stopped = self.runner.wait_stopped
         journal.subscribe(self._watch)
 
     @property
@@ -238,15 +242,19 @@ class LiveSession:
         if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
+    async def _ready(self) -> None:
+        """Raise UserError where nothing can be asked; else make a revert final."""
+        refuse_in_recording(self.log.state.session)
+        self._refuse_without_log()
+        await self.reverts.settle()
+
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
 
         The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
         the prompt came with ``--yes``.
         """
-        refuse_in_recording(self.log.state.session)
-        self._refuse_without_log()
-        await self.reverts.settle()
+        await self._ready()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
@@ -255,9 +263,7 @@ class LiveSession:
         Where none runs, one is started for what was left: a message without an answer, and prompts that wait.
         Raises UserError when the session has neither messages nor prompts.
         """
-        refuse_in_recording(self.log.state.session)
-        self._refuse_without_log()
-        await self.reverts.settle()
+        await self._ready()
         return await self.runner.loop()
 
     async def compact(
@@ -280,17 +286,6 @@ class LiveSession:
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
-
-    async def wait_compaction(self) -> bool:
-        """Wait until no compaction runs and the answer it interrupted was tried again.
-
-        Returns False when that takes longer than the policy waits. Raises WaitAborted where the session is closed.
-        """
-        return await self.runner.wait_compaction()
-
-    async def wait_stopped(self, seconds: float) -> None:
-        """Wait, at most so long, until a turn that was told to stop has ended."""
-        await self.runner.wait_stopped(seconds)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name, from the next request on; ``undo`` undoes the newest compaction.
@@ -318,10 +313,6 @@ class LiveSession:
             # At once, from any thread: a blocking tool must not have to wait for the engine.
             run.abort.set(reason)
         return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
-
-    def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a permission question; returns False when it is already answered."""
-        return self.asks.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
         """Answer the model's questions: for each, the labels chosen or the user's own text; None declines.
@@ -413,10 +404,6 @@ class LiveSession:
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
             raise StorageFailed(self.journal.failed or UNWRITTEN)
-
-    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Call back with every batch of records after it was written; returns a function that unsubscribes."""
-        return self.journal.subscribe(callback)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
@@ -632,37 +619,31 @@ class LiveSession:
             async with project_move.asking:
                 move = await project_move.found()
                 if move is not None:
-                    await self._take_along(move, project_move, abort)
+                    reply = await self.asks.question(
+                        MOVED, (str(move.before),), title=move.question, abort=abort
+                    )
+                    if reply.by == "cancel":
+                        raise Aborted(abort.reason or "Stopped.")
+                    session = self.log.state.session
+                    if project_move.settle(reply) and session is not None:
+                        held = with_rights_that_hold(session, self._services.rules.effective, ())
+                        self.log.append(SessionUpdated(session=held), sync=True)
+                        self.asks.approve(held.permission)
         await self.spending_limit.afford(info, abort)
-
-    async def _take_along(
-        self, move: ProjectMove, project_move: ProjectMoveWatch, abort: Abort
-    ) -> None:
-        reply = await self.asks.question(
-            MOVED, (str(move.before),), title=move.question, abort=abort
-        )
-        if reply.by == "cancel":
-            raise Aborted(abort.reason or "Stopped.")
-        session = self.log.state.session
-        if project_move.settle(reply) and session is not None:
-            held = with_rights_that_hold(session, self._services.rules.effective, ())
-            self.log.append(SessionUpdated(session=held), sync=True)
-            self.asks.approve(held.permission)
 
     def _purse_above(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""
-        session = self.log.state.session
-        began = self._services.rules.effective.began
-        return self._services.sessions.spending_limits.get(
-            began.get(session.id, "") if session else ""
-        )
+        return self._services.sessions.spending_limits.get(self._parent_id)
 
     def _step_mode_above(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""
-        session = self.log.state.session
-        began = self._services.rules.effective.began
-        found = self._services.sessions.step_modes.get(began.get(session.id, "") if session else "")
+        found = self._services.sessions.step_modes.get(self._parent_id)
         return found() if found is not None else None
+
+    @property
+    def _parent_id(self) -> str:
+        session = self.log.state.session
+        return self._services.rules.effective.began.get(session.id, "") if session else ""
 
     def _hold(self) -> StepMode | None:
         """Return what holds the session's requests, where step mode is on."""

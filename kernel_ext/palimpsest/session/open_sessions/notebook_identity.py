@@ -7,7 +7,6 @@ Border: reads a notebook's file piece by piece, and values of a session; decides
 """
 
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 import ijson
 
+from palimpsest.store.disk import open_regular
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import NotebookPart, TextPart
@@ -79,9 +79,9 @@ class SessionMarks:
 def read_notebook(path: Path) -> NotebookFile | None:
     """Read a notebook's file; None where there is none, or none that can be read."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:  # noqa: PTH123
+        with open_regular(path, follow=True) as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
+            if found.st_size > FILE_BYTES:
                 return None
             changed = max(found.st_mtime_ns, found.st_ctime_ns) // 1_000_000
             made = NotebookFile(changed)

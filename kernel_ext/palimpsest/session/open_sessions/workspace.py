@@ -44,7 +44,7 @@ from palimpsest.session.records.session_search import (
 )
 from palimpsest.session.replay.recorded_answers import RecordedAnswers
 from palimpsest.session.revert.fork import forked_session
-from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
+from palimpsest.session.runs.child_sessions import child_of, with_own_rules
 from palimpsest.session.runs.title_writer import default_title, title_from
 from palimpsest.session.sharing.share_page import remove_page
 from palimpsest.session.sharing.sharing_service import SharingService
@@ -187,7 +187,7 @@ class Workspace:
             known = self._current.pop(before, None)
             if known is not None:
                 self._current[after] = known
-            for summary in await self._listed():
+            for summary in await self.every_session():
                 if summary.notebook == before:
                     await self._renamed(summary.id, after)
 
@@ -255,7 +255,7 @@ class Workspace:
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
         """List the child sessions that ``task`` calls of a session created, oldest first."""
         parent_id = self._full_id(session_id)
-        found = [one for one in await self._listed() if one.parent_id == parent_id]
+        found = [one for one in await self.every_session() if one.parent_id == parent_id]
         return sorted(found, key=lambda one: (one.created, one.id))
 
     async def retitle(self, session_id: str, title: str) -> str:
@@ -318,7 +318,7 @@ class Workspace:
             full = self._full_id(session_id)
             if full != session_id:
                 raise UserError(f"A session is deleted by its whole id. Is {full} meant?")
-            family = with_children(await self._listed(), full)
+            family = with_children(await self.every_session(), full)
             for one in family:
                 self._follow_moved(one)
                 await self._claim(one)
@@ -342,14 +342,14 @@ class Workspace:
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
         """Return a session and its descendants, which are deleted together, the session's own row last."""
-        listed = await self._listed()
+        listed = await self.every_session()
         known = {one.id: one for one in listed}
         return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
 
     async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
         """Measure the project's folder; raises UserError where sessions are in memory only."""
         layout = self._layout()
-        listed = await self._listed()  # which may rewrite the index
+        listed = await self.every_session()  # which may rewrite the index
         return await asyncio.to_thread(measure_disk_usage, layout), listed
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
@@ -381,7 +381,7 @@ class Workspace:
             found = search_page(listed, query, told, unread)
             if not unread or len(found.sessions) == query.limit:
                 return found
-        return await asyncio.to_thread(search_page, await self._listed(), query, told)
+        return await asyncio.to_thread(search_page, await self.every_session(), query, told)
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""
@@ -433,7 +433,7 @@ class Workspace:
             listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
             found = next((one for one in listed if self._is_its(one, notebook)), None)
             if found is None and unread:
-                listed = await self._listed()
+                listed = await self.every_session()
                 found = next((one for one in listed if self._is_its(one, notebook)), None)
             if found is not None:
                 return self._told(notebook, await self._opened(found.id, notebook))
@@ -510,19 +510,12 @@ class Workspace:
                 f"The session {parent_id!r} has no record of its own. Begin one without a parent."
             )
         now = services.clock()
-        session = SessionInfo(
-            id=services.ids.new("ses", descending=True),
-            project_id=parent.project_id,
-            directory=parent.directory,
-            notebook=parent.notebook,
-            parent_id=parent.id,
-            title=title or default_title(now, child=True),
-            version=__version__,
-            time=SessionTime(created=now, updated=now),
-            policy=parent.policy,
-            policy_choice=parent.policy_choice,
+        session = child_of(
+            parent,
+            services.ids.new("ses", descending=True),
+            now,
+            title or default_title(now, child=True),
             limits=parent.limits,
-            metadata={"depth": depth_of(parent) + 1},
         )
         services.rules.effective.began[session.id] = parent.id
         return await self._ruled(session, rules)
@@ -625,9 +618,6 @@ class Workspace:
         raise UserError(
             "This kernel keeps its sessions in memory only, so there is no storage to look after."
         )
-
-    async def _listed(self) -> Sequence[SessionSummary]:
-        return await asyncio.to_thread(self._store.list)
 
     def _follow_moved(self, session_id: str) -> None:
         """Store an open session under its new id after another kernel took it over and it became a fork."""

@@ -170,7 +170,8 @@ class Asks:
         self.session_id = session_id
         self._permitting = effective_rules or EffectiveRules()
         session = log.state.session
-        self._approved: Rules = self._permitting.held_rules(session) if session is not None else ()
+        self.approved: Rules = self._permitting.held_rules(session) if session is not None else ()
+        """The rules that were always allowed in this session."""
         self._log = log
         self._ids = ids
         self.relay: Relay | None = None
@@ -187,7 +188,7 @@ class Asks:
         return lambda permission, patterns: decide(permission, patterns, rules, answers)
 
     def _answers(self) -> Rules:
-        return (*self._permitting.answers_of(self._log.state.session), *self._approved)
+        return (*self._permitting.answers_of(self._log.state.session), *self.approved)
 
     async def ask(
         self,
@@ -296,24 +297,19 @@ class Asks:
         here = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
         return await self._answer(here, abort, yes=False)
 
-    @property
-    def approved(self) -> Rules:
-        """The rules that were always allowed in this session."""
-        return self._approved
-
     def revoke(self, rules: Rules) -> None:
         """Remove rules that were always allowed in this session; on the engine's loop."""
         for rule in rules:
             self._permitting.approvals.remove(rule, self.session_id)
         with self._lock:
-            self._approved = tuple(rule for rule in self._approved if rule not in rules)
+            self.approved = tuple(rule for rule in self.approved if rule not in rules)
         self._keep()
 
     def approve(self, rules: Rules) -> None:
         """Add rules that were granted elsewhere, from the next call on; on the engine's loop."""
         with self._lock:
-            new = tuple(rule for rule in rules if rule not in self._approved)
-            self._approved = (*self._approved, *new)
+            new = tuple(rule for rule in rules if rule not in self.approved)
+            self.approved = (*self.approved, *new)
         self._keep()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
@@ -323,7 +319,7 @@ class Asks:
             if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
                 reply = reply.model_copy(update={"scope": None})
             settled = apply_reply(
-                [pending for pending, _ in self._waiting.values()], ask_id, reply, self._approved
+                [pending for pending, _ in self._waiting.values()], ask_id, reply, self.approved
             )
             answered = [
                 (self._waiting.pop(identifier), given) for identifier, given in settled.replies
@@ -331,7 +327,7 @@ class Asks:
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = asked[0].bound_to if asked is not None else None
             if settled.new and not self._in_project(settled.new, reply, bound_to):
-                self._approved = settled.approved
+                self.approved = settled.approved
         if not answered:
             return False
         for (pending, future), given in answered:
@@ -345,7 +341,7 @@ class Asks:
         """Return whether the user said "always" to this very question; no other rule and no mode counts."""
         said = {
             one.pattern
-            for one in self._approved
+            for one in self.approved
             if (one.permission, one.action) == (permission, "allow")
         }
         return said.issuperset(patterns)
@@ -396,8 +392,8 @@ class Asks:
 
     def _keep(self) -> None:
         session = self._log.state.session
-        if session is not None and self._approved != session.permission:
-            updated = session.model_copy(update={"permission": self._approved})
+        if session is not None and self.approved != session.permission:
+            updated = session.model_copy(update={"permission": self.approved})
             self._log.append(SessionUpdated(session=updated))
 
     def _changed(self, permission: str, bound_to: str | None) -> str | None:
@@ -411,10 +407,8 @@ class Asks:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals, before = self._permitting.approvals, self._permitting.approvals.problem
         in_project = reply.scope == "project"
-        if in_project:
-            approvals.add(rules, self.session_id, bound_to)
-        else:
-            approvals.add_to(rules, self.session_id, bound_to)
+        give = approvals.add if in_project else approvals.add_to
+        give(rules, self.session_id, bound_to)
         if approvals.problem and approvals.problem != before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))

@@ -12,12 +12,11 @@ project, so that file no longer has any effect and is only shown.
 """
 
 import json
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch
@@ -29,6 +28,7 @@ from palimpsest.session.permissions.recorded_claims import (
     held_rules,
     rule_as_dict,
 )
+from palimpsest.store.disk import open_regular
 from palimpsest.tools.permission_rules.bound_approvals import description_change, kept_text
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
@@ -55,13 +55,22 @@ EARLIER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
-    """A rule that is always allowed in the project, when it was approved, and in which session."""
+class Allowance:
+    """A rule that was always allowed, as it is listed."""
 
+    number: int
+    """Its number in the list, by which it is revoked."""
     rule: Rule
-    at: int
-    """Milliseconds since 1970."""
-    session_id: str
+    scope: Literal["session", "project"]
+    at: int = 0
+    """Milliseconds since 1970; 0 where it is unknown."""
+    session_id: str = ""
+    """The session in which it was approved."""
+
+    @property
+    def words(self) -> str:
+        """The rule as a short text."""
+        return f"{self.rule.permission}: {self.rule.pattern}"
 
 
 class Approvals:
@@ -85,10 +94,10 @@ class Approvals:
         """Return the rules that are approved in one session, or in every one for None."""
         return granted_rules(one.value for one in self.grants.list(session_id, KEY))
 
-    def list(self) -> tuple[Approval, ...]:
+    def list(self) -> tuple[Allowance, ...]:
         """Return what is always allowed in the project, in the order in which it was approved."""
         return tuple(
-            Approval(rule, one.at, _said_in(one))
+            Allowance(0, rule, "project", one.at, _said_in(one))
             for one in self.grants.list(None, KEY)
             for rule in granted_rules([one.value])
         )
@@ -171,10 +180,7 @@ def _said_in(one: Grant) -> str:
 def _names(path: Path) -> list[str]:
     """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return []
+        with open_regular(path) as file:
             always = json.loads(file.read(LARGEST_FILE)).get("always")
         return [
             one_line(f"{one.get('permission')}: {one.get('pattern')}", 80)

@@ -60,7 +60,16 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
         base = configured
     else:
         return configured
-    return _gone_on(base, claimed, given)
+    same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
+    if not same or given is None:
+        return base
+    tokens = _until(claimed.tokens_until, given.tokens_until)
+    update = {
+        "usd_until": _until(claimed.usd_until, given.usd_until),
+        "tokens_until": _whole(tokens),
+        "unpriced": tuple(one for one in claimed.unpriced if one in given.unpriced),
+    }
+    return base.model_copy(update=update)
 
 
 def granted_budget(value: Any) -> Budget | None:
@@ -148,20 +157,6 @@ def _own(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
     if least == _amounts(configured):
         return configured
     return Budget(usd=least[0], tokens=_whole(least[1]), own=True)
-
-
-def _gone_on(base: Budget, claimed: Budget, given: Budget | None) -> Budget:
-    """Return a limit with the extensions that the user granted."""
-    same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
-    if not same or given is None:
-        return base
-    tokens = _until(claimed.tokens_until, given.tokens_until)
-    update = {
-        "usd_until": _until(claimed.usd_until, given.usd_until),
-        "tokens_until": _whole(tokens),
-        "unpriced": tuple(one for one in claimed.unpriced if one in given.unpriced),
-    }
-    return base.model_copy(update=update)
 
 
 def _amounts(budget: Budget) -> tuple[float | None, float | None]:

@@ -11,6 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,28 +58,23 @@ Decided = Callable[[str, Sequence[str]], Verdict]
 """``(permission, patterns)`` to what is decided already."""
 
 
+@dataclass(eq=False, repr=False)
 class MentionPreviews:
     """What prompts of one session may name, and what would go along.
 
     Responsibilities: list it without what rules deny; count a mention as it would be sent.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        expander: Expander,
-        decided: Callable[[str | None], Decided],
-        session_id: str,
-        messages: Callable[[], Messages],
-    ) -> None:
-        self._services = services
-        self._expander = expander
-        self._decided = decided
-        self._session_id = session_id
-        self._messages = messages
-        self._mentions = NotebookMentions(services)
-        self._counted: dict[tuple[str, int, int], int | None] = {}
-        self._number = itertools.count()
+    _services: Services
+    _expander: Expander
+    _decided: Callable[[str | None], Decided]
+    _session_id: str
+    _messages: Callable[[], Messages]
+    _counted: dict[tuple[str, int, int], int | None] = field(default_factory=dict)
+    _number: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self._mentions = NotebookMentions(self._services)
 
     async def offered(self, query: str = "", agent: str | None = None) -> MentionList:
         """Return what a prompt may name and no rule denies; ``query`` chooses among files."""
@@ -223,7 +219,11 @@ class MentionPreviews:
     # Rows
 
     def _offered(self, query: str, decided: Decided) -> MentionList:
-        paths, more = self._files(query, decided)
+        paths, more = _project_files(self._services.root)
+        named = [_as_mention(one) for one in paths]
+        matching = ranked_matches([one for one in named if _is_mention(one)], query)
+        allowed = [one for one in matching if _may("read", one.removeprefix("./"), decided)]
+        paths, more = allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
         rows = [*self._variables(decided), *self._cells(decided)]
         return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
 
@@ -254,13 +254,6 @@ class MentionPreviews:
             if run.outputs:
                 about = self._clean(_first_line(text))
                 yield _row(f"out {run.number}", "out", about, failed=run.status == "error")
-
-    def _files(self, query: str, decided: Decided) -> tuple[list[str], bool]:
-        paths, more = _project_files(self._services.root)
-        named = [_as_mention(one) for one in paths]
-        matching = ranked_matches([one for one in named if _is_mention(one)], query)
-        allowed = [one for one in matching if _may("read", one.removeprefix("./"), decided)]
-        return allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
 
     def _clean(self, text: str) -> str:
         return self._services.secrets.clean(text)[:ABOUT_CHARS]

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from types import ModuleType
+from typing import Any
 
 from palimpsest.context.engine_text.mutated_names import parsed_cell
 from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
@@ -61,6 +62,11 @@ New = Callable[[], dict[str, str]]
 """Returns the ids of a new part."""
 
 
+def engine_text(new: New, text: str, metadata: dict[str, Any]) -> TextPart:
+    """Return a text of the engine beside a prompt; ``metadata`` says what it is about."""
+    return TextPart(**new(), text=text, synthetic=True, metadata=metadata)
+
+
 def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
     """Return why a prompt about an error alone cannot be answered: no such cell failed; else None."""
     if not ABOUT_ERROR.fullmatch(prompt):
@@ -108,7 +114,7 @@ class NotebookMentions:
             made += await self._known_parts(run_context.tools.namespace, one, runs, new)
         has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
         if FIX.match(typed.text) and has_error:
-            made.append(TextPart(**new(), text=HOW_TO_FIX, synthetic=True, metadata={"fix": True}))
+            made.append(engine_text(new, HOW_TO_FIX, {"fix": True}))
         return made
 
     async def _known_parts(
@@ -122,7 +128,7 @@ class NotebookMentions:
             return await self.part_of(namespace, mention, runs, new)
         except HiddenVariable as kept:
             data = {"mention": mention.target}
-            return [TextPart(**new(), text=str(kept), synthetic=True, metadata=data)]
+            return [engine_text(new, str(kept), data)]
         except (NotFound, TimeoutError):
             return []  # a word with an at sign that names no variable, or a kernel that is busy
 
@@ -135,37 +141,23 @@ class NotebookMentions:
     ) -> list[Part]:
         """Return the parts for one mention; raises NotFound where no variable has that name."""
         if mention.kind == "variable":
-            return await self._variable(namespace, mention, new)
-        return await self._cell(namespace, mention, runs, new)
-
-    async def _variable(
-        self, namespace: Namespace | None, mention: NotebookMention, new: New
-    ) -> list[Part]:
-        if namespace is None:
-            return []
-        look = namespace.describe(mention.target, VARIABLE_CHARS)
-        told = await asyncio.wait_for(look, LOOK_SECONDS)
-        head = VARIABLE_HEAD.format(name=mention.target)
-        text = as_note(
-            head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
-        )
-        return [self._part(new, text, "mention", names=(mention.target,))]
-
-    async def _cell(
-        self,
-        namespace: Namespace | None,
-        mention: NotebookMention,
-        runs: Sequence[CellRun],
-        new: New,
-    ) -> list[Part]:
+            if namespace is None:
+                return []
+            look = namespace.describe(mention.target, VARIABLE_CHARS)
+            told = await asyncio.wait_for(look, LOOK_SECONDS)
+            head = VARIABLE_HEAD.format(name=mention.target)
+            text = as_note(
+                head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
+            )
+            return [self._part(new, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
         if run is None:
             unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
-            return [TextPart(**new(), text=unknown, synthetic=True, metadata={"mention": what})]
+            return [engine_text(new, unknown, {"mention": what})]
         if run.hidden:
             kept = KEPT.format(what=what)
-            return [TextPart(**new(), text=kept, synthetic=True, metadata={"mention": what})]
+            return [engine_text(new, kept, {"mention": what})]
         count, clean = (
             self._services.models.count(self._services.rules.policy.estimator),
             self._services.secrets.clean,
@@ -237,7 +229,7 @@ def _denied(mention: NotebookMention, new: New) -> TextPart:
     """Return what the model is told in the place of what a rule keeps from it."""
     what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
     text = DENIED.format(what=what.strip())
-    return TextPart(**new(), text=text, synthetic=True, metadata={"mention": what.strip()})
+    return engine_text(new, text, {"mention": what.strip()})
 
 
 def _outputs_alone(run: CellRun) -> CellRun:

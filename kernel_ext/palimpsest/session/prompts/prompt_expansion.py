@@ -16,7 +16,7 @@ from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.notebook_mentions import NotebookMentions
+from palimpsest.session.prompts.notebook_mentions import New, NotebookMentions, engine_text
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
     Shell,
@@ -146,56 +146,51 @@ class Expander:
         info = message.info
         if typed is None or not isinstance(info, UserMessage) or _expanded(message):
             return
+
+        def new() -> dict[str, str]:
+            ids = {"session_id": typed.session_id, "message_id": typed.message_id}
+            return {"id": run_context.ids.new("prt"), **ids}
+
         command, arguments = self._command(typed.text)
         if command is not None:
-            parts = await self._of_command(run_context, info, typed, command, arguments)
+            parts = await self._of_command(run_context, info, typed, command, arguments, new)
         elif "@" in typed.text:
-            parts = await self._of_mentions(run_context, info, typed)
+            parts = await self._of_mentions(run_context, info, typed, new)
         else:
             parts = []
         if parts:
             run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
 
     async def _of_mentions(
-        self, run_context: RunContext, user: UserMessage, typed: TextPart
+        self, run_context: RunContext, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Fill in the agents, files, cells and variables that a prompt names with an at sign."""
-        parts = self._of_agents(run_context, typed)
+        parts = self._of_agents(typed, new)
         if not any(isinstance(part, SubtaskPart) for part in parts):
-            parts += await self._of_files(run_context, user, typed)
+            parts += await self._of_files(run_context, user, typed, new)
             parts += await self._notebook.parts(
                 run_context,
                 typed,
-                lambda: _base(run_context, typed),
+                new,
                 self.left_out(typed.text, run_context.tools.root, run_context.tools.cwd),
             )
         return parts
 
-    def _of_agents(self, run_context: RunContext, typed: TextPart) -> list[Part]:
+    def _of_agents(self, typed: TextPart, new: New) -> list[Part]:
         known = subagents_of(self._agents)
         tasks = subtasks_in(typed.text, known)
         if tasks:
             return [
-                self._subtask(run_context, typed, name, task, description=_short(task))
+                SubtaskPart(**new(), prompt=task, description=_short(task), agent=name)
                 for name, task in tasks
             ]
         made: list[Part] = []
         for one in agent_mentions(typed.text, known):
             source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
-            base = _base(run_context, typed)
-            made.append(AgentPart(**base, name=one.name, source=source))
+            made.append(AgentPart(**new(), name=one.name, source=source))
         names = dict.fromkeys(part.name for part in made if isinstance(part, AgentPart))
-        hints = [
-            _text(run_context, typed, HINT.format(name=name), {"agent": name}) for name in names
-        ]
+        hints = [engine_text(new, HINT.format(name=name), {"agent": name}) for name in names]
         return [*made, *hints]
-
-    def _subtask(
-        self, run_context: RunContext, typed: TextPart, agent: str, task: str, *, description: str
-    ) -> SubtaskPart:
-        return SubtaskPart(
-            **_base(run_context, typed), prompt=task, description=description, agent=agent
-        )
 
     async def _of_command(
         self,
@@ -204,6 +199,7 @@ class Expander:
         typed: TextPart,
         command: CustomCommand,
         arguments: str,
+        new: New,
     ) -> list[Part]:
         """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
         words = fill_template(command.template, arguments)
@@ -220,22 +216,21 @@ class Expander:
         )
         if self._is_subtask(command):
             texts = [text, *(outcome for _, outcome, _ in attached)]
-            part = self._subtask(
-                run_context,
-                typed,
-                command.agent or "general",
-                "\n\n".join(texts),
+            part = SubtaskPart(
+                **new(),
+                prompt="\n\n".join(texts),
                 description=_short(command.description or f"/{command.name} {arguments}"),
+                agent=command.agent or "general",
             )
             model = self._model(command, user)
             return [own, part.model_copy(update={"command": command.name, "model": model})]
-        made: list[Part] = [own, _text(run_context, typed, text, mark)]
+        made: list[Part] = [own, engine_text(new, text, mark)]
         for named, words_of_file, files in attached:
-            made += _file_parts(run_context, typed, named, words_of_file, files, mark)
+            made += _file_parts(run_context, new, named, words_of_file, files, mark)
         return made
 
     async def _of_files(
-        self, run_context: RunContext, user: UserMessage, typed: TextPart
+        self, run_context: RunContext, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Attach the project's files that a prompt names with an at sign; other such words stay text."""
         made: list[Part] = []
@@ -246,7 +241,7 @@ class Expander:
                 stopped = AbortedError(message=run_context.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if found is not None:
-                made += _file_parts(run_context, typed, one, *found, {ATTACHED: one.path})
+                made += _file_parts(run_context, new, one, *found, {ATTACHED: one.path})
         return made
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
@@ -342,29 +337,21 @@ def _expanded(message: Message) -> bool:
     )
 
 
-def _base(run_context: RunContext, typed: TextPart) -> dict[str, str]:
-    return {
-        "id": run_context.ids.new("prt"),
-        "session_id": typed.session_id,
-        "message_id": typed.message_id,
-    }
-
-
 def _file_parts(
     run_context: RunContext,
-    typed: TextPart,
+    new: New,
     named: FileMention,
     words: str,
     files: Sequence[Attachment],
     mark: dict[str, Any],
 ) -> list[Part]:
-    made: list[Part] = [_text(run_context, typed, words, mark)]
+    made: list[Part] = [engine_text(new, words, mark)]
     text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
     source = FileSource(type="file", path=named.path, text=text)
     for one in files:
         kept = {"mime": one.mime, "filename": one.filename, "source": source}
         url = keep_attachment(run_context.blobs, one.url)
-        made.append(FilePart(**_base(run_context, typed), **kept, url=url))
+        made.append(FilePart(**new(), **kept, url=url))
     return made
 
 
@@ -377,12 +364,6 @@ def _is_file_of(root: Path, cwd: Path, path: str) -> bool:
         return place.inside and place.path.exists()
     except (UserError, OSError):
         return False
-
-
-def _text(
-    run_context: RunContext, typed: TextPart, text: str, metadata: dict[str, Any]
-) -> TextPart:
-    return TextPart(**_base(run_context, typed), text=text, synthetic=True, metadata=metadata)
 
 
 def _short(text: str) -> str:

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.calls.images import fit_image, kind_of
+from palimpsest.tools.calls.images import FittedImage, fit_image, kind_of
 from palimpsest.tools.files.read_tool import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
@@ -46,15 +46,13 @@ def _attachment(one: Any, number: int) -> Attachment:
     mime = kind_of(data)
     if mime is None:
         raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
+    made = FittedImage(mime, data)
     if mime.startswith("image/"):
         made = fit_image(data, name)
-        mime, data = made.mime, made.data
     elif len(data) > LARGEST_DOCUMENT_BYTES:
         most = f"{LARGEST_DOCUMENT_BYTES:,}"
         raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
-    encoded = base64.b64encode(data).decode()
-    url = f"data:{mime};base64,{encoded}"
-    return Attachment(mime=mime, filename=name, url=url, source=_source(one))
+    return Attachment(mime=made.mime, filename=name, url=made.url, source=_source(one))
 
 
 def _source(one: Any) -> FileSource | ResourceSource | None:
@@ -63,18 +61,13 @@ def _source(one: Any) -> FileSource | ResourceSource | None:
         return None
     if isinstance(one, str | PathLike):
         return FileSource(type="file", path=str(Path(one)))
-    name = _variable(one)
-    uri = f"variable:{name}" if name else f"object:{type(one).__name__}"
-    return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
-
-
-def _variable(one: Any) -> str | None:
-    """Return the variable of the notebook, or of the script, that holds an object."""
     space = vars(sys.modules["__main__"])
-    return next(
+    name = next(
         (name for name, held in list(space.items()) if held is one and not name.startswith("_")),
         None,
     )
+    uri = f"variable:{name}" if name else f"object:{type(one).__name__}"
+    return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
 
 
 def _read(one: Any, name: str) -> tuple[str, bytes]:
@@ -84,7 +77,11 @@ def _read(one: Any, name: str) -> tuple[str, bytes]:
     if isinstance(one, str) and one.startswith("data:"):
         return name, _decoded(one)
     if isinstance(one, str | PathLike):
-        return _of_path(Path(one))
+        path = Path(one)
+        try:
+            return path.name, path.expanduser().read_bytes()
+        except OSError as problem:
+            raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     drawn = _drawn(one)
     if not isinstance(drawn, bytes):
         raise UserError(WHAT.format(given=f"a {type(one).__name__}"))
@@ -100,13 +97,6 @@ def _decoded(url: str) -> bytes:
     if not data or "base64" not in head:
         raise UserError(f"{url[:40]}… is no data: URL in base64.")
     return data
-
-
-def _of_path(path: Path) -> tuple[str, bytes]:
-    try:
-        return path.name, path.expanduser().read_bytes()
-    except OSError as problem:
-        raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
 
 
 def _drawn(one: Any) -> Any:

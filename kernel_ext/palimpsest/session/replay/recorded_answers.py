@@ -8,7 +8,7 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.session.config.settings import ReplayMode
@@ -49,25 +49,17 @@ NESTED = 4
 """How deep the sessions of tasks within tasks are looked through for Python."""
 
 
+@dataclass(eq=False, repr=False)
 class RecordedAnswers:
     """Finds recorded answers in the sessions of a workspace."""
 
-    def __init__(
-        self,
-        services: Services,
-        settled: Callable[[str], Awaitable[str]],
-        held: Callable[[str], State | None],
-    ) -> None:
-        """Look up answers for one workspace.
-
-        ``settled`` writes what this kernel holds of a session into its log, and returns its whole id; ``held``
-        returns the state of a session that this kernel writes.
-        """
-        self._services = services
-        self._settled = settled
-        self._held = held
-        self._loaded: dict[str, _LoadedTurns] = {}
-        self._notes: dict[str, list[Record]] = {}
+    _services: Services
+    _settled: Callable[[str], Awaitable[str]]
+    """Writes what this kernel holds of a session into its log, and returns its whole id."""
+    _held: Callable[[str], State | None]
+    """Returns the state of a session that this kernel writes."""
+    _loaded: dict[str, "_LoadedTurns"] = field(default_factory=dict)
+    _notes: dict[str, list[Record]] = field(default_factory=dict)
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting counts before its own switch."""
@@ -142,7 +134,9 @@ class RecordedAnswers:
         """
         services = self._services
         session = await self._session(call.session_id)
-        rules = _rules(services, session, agent)
+        known = services.agents.known.get(agent)
+        own = known.rules if known is not None else ()
+        rules = services.rules.effective.rules_of(session, services.rules.base, own)
         answers = services.rules.effective.answers_of(session)
         if session is not None:
             answers = (*answers, *services.rules.effective.held_rules(session))
@@ -269,7 +263,9 @@ class RecordedAnswers:
             place = shown_in or part.call_id
             if part.tool == "python" and _ended(part):
                 found.append(RecordedCall(part, session_id, place))
-            below = _child(part)
+            metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
+            named = metadata.get("task")
+            below = named if part.tool == "task" and isinstance(named, str) else ""
             if not below or not depth or below in seen:
                 continue
             seen.add(below)  # a task that is continued names the same session again
@@ -281,13 +277,6 @@ class RecordedAnswers:
 
 def _ended(part: ToolPart) -> bool:
     return part.state.status == "completed" and isinstance(part.state.input.get("code"), str)
-
-
-def _child(part: ToolPart) -> str:
-    """Return the session of a task; empty for another call."""
-    metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
-    named = metadata.get("task")
-    return named if part.tool == "task" and isinstance(named, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +316,3 @@ def _is_about(record: Record, ids: Collection[str]) -> bool:
             return event.decision.message_id in ids
         case _:
             return True
-
-
-def _rules(services: Services, session: SessionInfo | None, agent: str) -> Any:
-    known = services.agents.known.get(agent)
-    own = known.rules if known is not None else ()
-    return services.rules.effective.rules_of(session, services.rules.base, own)

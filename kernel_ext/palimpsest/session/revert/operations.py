@@ -7,7 +7,8 @@ a time, and only while the session is idle.
 
 import asyncio
 from collections.abc import Callable, Collection
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
@@ -59,26 +60,18 @@ NOTHING = "Nothing is reverted in this session."
 EXCERPT_CHARS = 80
 
 
+@dataclass(eq=False, repr=False)
 class LiveReverts:
     """The revert operations of a session that this kernel writes."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        log: SessionLog,
-        load: Callable[[], State],
-        busy: Callable[[], bool],
-        files: ProjectFiles | None,
-        why_not: str = OFF,
-    ) -> None:
-        self._journal = journal
-        self._log = log
-        self._load = load
-        self._busy = busy
-        self.files = files
-        """Takes the snapshots of the session's steps; None where none are taken."""
-        self._why_not = why_not
-        self._lock = asyncio.Lock()
+    _journal: Journal
+    _log: SessionLog
+    _load: Callable[[], State]
+    _busy: Callable[[], bool]
+    files: ProjectFiles | None
+    """Takes the snapshots of the session's steps; None where none are taken."""
+    _why_not: str = OFF
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def preview(self, name: str = "") -> RevertPreview:
         """Return what a revert would do; a name is an id, the beginning or end of one, or ``last``."""
@@ -285,34 +278,18 @@ def live_reverts(
     )
 
 
+@dataclass(eq=False, repr=False)
 class ReadOnlyReverts:
     """The revert operations of a session that another kernel writes: shows changes, and refuses the rest."""
 
-    def __init__(
-        self,
-        reason: str,
-        load: Callable[[], State] | None = None,
-        snapshots: Snapshots | None = None,
-    ) -> None:
-        self._reason = reason
-        self._load = load
-        self._snapshots = snapshots
+    _reason: str
+    _load: Callable[[], State] | None = None
+    _snapshots: Snapshots | None = None
 
-    async def preview(self, name: str = "") -> RevertPreview:  # noqa: ARG002
-        """Raise SessionHeld."""
+    async def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SessionHeld(self._reason)
 
-    async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
-        """Raise SessionHeld."""
-        raise SessionHeld(self._reason)
-
-    async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
-        """Raise SessionHeld."""
-        raise SessionHeld(self._reason)
-
-    async def cleanup(self) -> int:
-        """Raise SessionHeld."""
-        raise SessionHeld(self._reason)
+    preview = revert = unrevert = cleanup = _refuse
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return what a turn, or without a name the whole session, changed in files."""

@@ -64,34 +64,22 @@ def depth_of(session: SessionInfo) -> int:
 
 
 def child_of(
-    parent: SessionInfo,
-    *,
-    id: str,  # noqa: A002  a field's name
-    now: int,
-    description: str,
-    caller: Agent,
-    agent: Agent,
-    model: ModelRef,
-    depth: int,
+    parent: SessionInfo, identifier: str, now: int, title: str, **more: Any
 ) -> SessionInfo:
-    """Return the record of a session that works on a task for another one."""
-    below = depth_of(parent) + 1
+    """Return the record of a session below another one, whose place and policy it has; ``more`` are fields of its own."""
     return SessionInfo(
-        id=id,
+        id=identifier,
         project_id=parent.project_id,
         directory=parent.directory,
         notebook=parent.notebook,
         parent_id=parent.id,
-        title=f"{description} (@{agent.name} subagent)",
+        title=title,
         version=__version__,
         time=SessionTime(created=now, updated=now),
-        agent=agent.name,
-        model=model,
         policy=parent.policy,
         policy_choice=parent.policy_choice,
-        permission=outside_rules(caller),
-        limits=(*(parent.limits or ()), *_limits(caller, agent, last=below >= depth)),
-        metadata={"depth": below},
+        metadata={"depth": depth_of(parent) + 1},
+        **more,
     )
 
 
@@ -170,42 +158,32 @@ class ChildSessionRunner:
         child, agent, model = await self._child(task, context)
         known_as = child.id
         try:
-            return await self._done(task, context, child, agent, model)
+            caller = Caller(context.message_id, context.call_id, "task")
+            child.asks.relay = _relay(self._parent, caller)
+            child.archive.caller = self._parent.archive
+            child.interview = RelayedInterview(self._parent.user_questions, caller)
+            await child.reverts.settle()
+            progress = ChildProgress(context, child, task, agent)
+            unregister = context.abort.on_abort(_stopper(child, context.abort))
+            unsubscribe = child.subscribe(progress.heard)
+            try:
+                answer = await child.runner.prompt(
+                    task.prompt,
+                    PromptOptions(
+                        agent=agent.name,
+                        model=model.id,
+                        variant=model.variant,
+                        yes=self._run.yes,
+                        origin=Origin(kind="api", user=self._services.user or None),
+                    ),
+                )
+            finally:
+                unsubscribe()
+                unregister()
+                progress.close()
+            return _report(child.id, answer, progress.seen() | _cost(answer))
         finally:
             self._services.sessions.child_sessions.end(known_as)
-
-    async def _done(
-        self,
-        task: SubagentTask,
-        context: ToolContext,
-        child: ChildSession,
-        agent: Agent,
-        model: ModelRef,
-    ) -> SubagentResult:
-        caller = Caller(context.message_id, context.call_id, "task")
-        child.asks.relay = _relay(self._parent, caller)
-        child.archive.caller = self._parent.archive
-        child.interview = RelayedInterview(self._parent.user_questions, caller)
-        await child.reverts.settle()
-        progress = ChildProgress(context, child, task, agent)
-        unregister = context.abort.on_abort(_stopper(child, context.abort))
-        unsubscribe = child.subscribe(progress.heard)
-        try:
-            answer = await child.runner.prompt(
-                task.prompt,
-                PromptOptions(
-                    agent=agent.name,
-                    model=model.id,
-                    variant=model.variant,
-                    yes=self._run.yes,
-                    origin=Origin(kind="api", user=self._services.user or None),
-                ),
-            )
-        finally:
-            unsubscribe()
-            unregister()
-            progress.close()
-        return _report(child.id, answer, progress.seen() | _cost(answer))
 
     async def _child(
         self, task: SubagentTask, context: ToolContext
@@ -232,15 +210,16 @@ class ChildSessionRunner:
             effective_rules.began[child.id] = parent.id
             child.asks.approve(outside_rules(caller))
             return child, agent, model
+        last = depth_of(parent) + 1 >= factory.depth
         session = child_of(
             parent,
-            id=services.ids.new("ses", descending=True),
-            now=services.clock(),
-            description=task.description,
-            caller=caller,
-            agent=agent,
+            services.ids.new("ses", descending=True),
+            services.clock(),
+            f"{task.description} (@{agent.name} subagent)",
+            agent=agent.name,
             model=model,
-            depth=factory.depth,
+            permission=outside_rules(caller),
+            limits=(*(parent.limits or ()), *_limits(caller, agent, last=last)),
         )
         effective_rules.began[session.id] = parent.id
         effective_rules.approvals.lend(session.permission, session.id)

@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
@@ -85,46 +86,32 @@ Start = Callable[[Run, RunContext], None]
 """Starts a turn that no prompt starts."""
 
 
+@dataclass(eq=False, repr=False)
 class Runner:
     """Takes prompts into the inbox, runs turns, and answers each prompt."""
 
-    def __init__(
-        self,
-        session_id: str,
-        log: SessionLog,
-        ids: Ids,
-        clock: Callable[[], int],
-        run_context: Callable[[Run], RunContext],
-        resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
-        recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
-        ended: Callable[[RunContext], None] = lambda _run_context: None,
-    ) -> None:
-        """``ended`` is called after each run without an internal error, when its prompts were answered."""
-        self._session_id = session_id
-        self._log = log
-        self._ids = ids
-        self._clock = clock
-        self._run_context = run_context
-        self._resolve = resolve
-        self._recovery = recovery
-        self._ended = ended
-        self.compactions = CompactionState()
-        """Tracks compactions; callers wait for one with it."""
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
-        self._answered: OrderedDict[str, Answer] = OrderedDict()
-        self._callers: Counter[str] = Counter()
-        """How many callers await each answer."""
-        self._compacting = ""
-        """The key of the compaction that was requested last; its marker may not be written yet."""
-        self._joined: list[asyncio.Future[Answer]] = []
-        self._yes: set[str] = set()
-        self._run: Run | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    @property
-    def run(self) -> Run | None:
-        """The active run, if any."""
-        return self._run
+    _session_id: str
+    _log: SessionLog
+    _ids: Ids
+    _clock: Callable[[], int]
+    _run_context: Callable[[Run], RunContext]
+    _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
+    _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
+    _ended: Callable[[RunContext], None] = lambda _run_context: None
+    """Called after each run without an internal error, when its prompts were answered."""
+    compactions: CompactionState = field(default_factory=CompactionState)
+    """Tracks compactions; callers wait for one with it."""
+    _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    _answered: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
+    _callers: Counter[str] = field(default_factory=Counter)
+    """How many callers await each answer."""
+    _compacting: str = ""
+    """The key of the compaction that was requested last; its marker may not be written yet."""
+    _joined: list[asyncio.Future[Answer]] = field(default_factory=list)
+    _yes: set[str] = field(default_factory=set)
+    run: Run | None = None
+    """The active run, if any."""
+    _task: asyncio.Task[None] | None = None
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
@@ -215,19 +202,19 @@ class Runner:
 
     def _take_back(self, key: str) -> None:
         """Withdraw a prompt that waits, or stop the turn that it began; one that joined a turn only leaves it."""
-        run = self._run
+        run = self.run
         if not self.withdraw(key) and run is not None and next(iter(run.delivered), None) == key:
             run.abort.set(STOPPED)
 
     def _stop_unawaited(self) -> None:
         """Stop a run that nobody awaits."""
-        run = self._run
+        run = self.run
         if run is not None and not self._ends and self._waiting.keys().isdisjoint(run.delivered):
             run.abort.set(STOPPED)
 
     async def wait_stopped(self, seconds: float) -> None:
         """Wait, at most so long, until a run that was told to stop has ended; returns at once where none was."""
-        run, task = self._run, self._task
+        run, task = self.run, self._task
         if task is None or (run is not None and not run.abort.is_set()):
             return
         ends: set[asyncio.Future[Any]] = {task}
@@ -265,10 +252,10 @@ class Runner:
         waiting = self._log.state.inbox
         for prompt_id in waiting:
             self.withdraw(prompt_id)
-        if self._run is not None:
-            self._run.withdrawn += [prompt.text for prompt in waiting.values()]
-            self._run.abort.set(reason, by)
-        return bool(waiting) or self._run is not None
+        if self.run is not None:
+            self.run.withdrawn += [prompt.text for prompt in waiting.values()]
+            self.run.abort.set(reason, by)
+        return bool(waiting) or self.run is not None
 
     def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
         """Remove a waiting prompt from the inbox, and answer it with an error."""
@@ -377,7 +364,7 @@ class Runner:
 
     async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
         """Run what ``start`` starts, else the oldest waiting prompt; ``again`` retries a turn that failed."""
-        run = self._run = Run()
+        run = self.run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         run_context: RunContext | None = None
@@ -408,7 +395,7 @@ class Runner:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             watching.cancel()
-            self._run = None
+            self.run = None
             self.compactions.turn_ended()
             unwritten = await self._log.kept()
             for prompt_id, message_id in run.delivered.items():

@@ -67,29 +67,15 @@ class ToolGate:
             permission: str,
             patterns: Sequence[str],
             *,
-            title: str = "",
-            always: Sequence[str] = (),
-            diff: str | None = None,
             also: Mapping[str, Sequence[str]] | None = None,
-            bound_to: str | None = None,
+            **more: Any,
         ) -> None:
             session = self._log.state.session
             base = self._services.rules.effective.rules_of(session, self._services.rules.base, ())
             for name, texts in {permission: patterns, **(also or {})}.items():
                 refuse_beyond(session, base, name, texts)
-            await self._asks.ask(
-                caller,
-                permission,
-                patterns,
-                rules=self._rules(message_id),
-                abort=run.abort,
-                yes=run.yes,
-                title=title,
-                always=always,
-                diff=diff,
-                also=also,
-                bound_to=bound_to,
-            )
+            more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
+            await self._asks.ask(caller, permission, patterns, also=also, **more)
 
         return ask
 

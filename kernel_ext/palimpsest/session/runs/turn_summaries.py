@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import (
@@ -35,32 +36,27 @@ MOST_TURNS = 4
 """Maximum turns in one request: the newest, and those that ended while another request ran."""
 
 
+@dataclass(eq=False, repr=False)
 class TurnSummaries:
     """Writes the summaries of one session's turns, and of the session.
 
     Responsibilities: notice a turn that ended with an answer; request its summary, one at a time.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        log: SessionLog,
-        affordable: Callable[[ModelInfo], bool],
-        written: Callable[[], None],
-    ) -> None:
-        """``affordable`` checks the spending limit for a request; ``written`` is called after a new summary."""
-        self._services = services
-        self._log = log
-        self._affordable = affordable
-        self._written = written
-        self.setup: StepSetup | None = None
-        """The setup of the newest step."""
-        self._turns: list[str] = []
-        """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
-        self._answer = ""
-        """Id of the newest answer for which a summary was requested."""
-        self._ended = False
-        self._task: asyncio.Task[None] | None = None
+    _services: Services
+    _log: SessionLog
+    _affordable: Callable[[ModelInfo], bool]
+    """Checks the spending limit for a request."""
+    _written: Callable[[], None]
+    """Called after a new summary."""
+    setup: StepSetup | None = None
+    """The setup of the newest step."""
+    _turns: list[str] = field(default_factory=list)
+    """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
+    _answer: str = ""
+    """Id of the newest answer for which a summary was requested."""
+    _ended: bool = False
+    _task: asyncio.Task[None] | None = None
 
     def turn_ended(self, run_context: RunContext) -> None:
         """Request a summary when a run ended with a new answer."""

@@ -342,7 +342,7 @@ class Attachments:
             return self._without(shown, f"{size_text(len(content))} are too many for this page")
         if len(content) > self._room:
             return self._without(shown, "this page holds as many attachments as it can")
-        if _is_text(file.mime):
+        if file.mime.startswith("text/") or file.mime in TEXTS:
             return self._text(shown, content)
         seen = content.decode("latin-1")
         if self._clean(seen) != seen:
@@ -384,10 +384,6 @@ class Attachments:
     def _without(self, shown: Embedded, why: str) -> Embedded:
         self.left_out += 1
         return Embedded("left-out", shown.name, shown.mime, why=why)
-
-
-def _is_text(mime: str) -> bool:
-    return mime.startswith("text/") or mime in TEXTS
 
 
 def _data_url(mime: str, content: bytes) -> str:

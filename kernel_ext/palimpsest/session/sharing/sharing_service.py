@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,15 @@ SHARING_OPTED_OUT: dict[str, Any] = {"taken_back": True}
 LOG = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class SharingService:
     """Shares, exports and imports sessions."""
 
-    def __init__(
-        self,
-        services: Services,
-        settle: Callable[[str], Awaitable[str]],
-        note: Callable[[str, dict[str, Any] | None], Awaitable[None]],
-    ) -> None:
-        """``settle`` writes what is held of a session and returns its whole id; ``note`` sets its share record."""
-        self._services = services
-        self._settle = settle
-        self._note = note
+    _services: Services
+    _settle: Callable[[str], Awaitable[str]]
+    """Writes what is held of a session and returns its whole id."""
+    _note: Callable[[str, dict[str, Any] | None], Awaitable[None]]
+    """Sets a session's share record."""
 
     async def share(self, session_id: str) -> Path:
         """Write the page of a session, or write it again; returns its path.

@@ -5,7 +5,6 @@ before it is sent and sent the same in every later request. Which runs were told
 own messages, so a session that is opened again does not tell them twice.
 """
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -205,14 +204,13 @@ class NotebookUpdates:
             fitted = fit_image(image.data, f"The picture of {name}")
         except UserError:
             return None
-        url = f"data:{fitted.mime};base64,{base64.b64encode(fitted.data).decode('ascii')}"
         return FilePart(
             id=self._services.ids.new("prt"),
             session_id=user.session_id,
             message_id=user.id,
             mime=fitted.mime,
             filename=f"{name.replace(' ', '-')}.{fitted.mime.rpartition('/')[2]}",
-            url=keep_attachment(self._services.store, url),
+            url=keep_attachment(self._services.store, fitted.url),
             source=ResourceSource(
                 type="resource", client_name=KERNEL, uri=f"{CELL}{image.cell.number or ''}"
             ),

@@ -223,10 +223,15 @@ class PromptResolver:
         policy = policy_after_undo(messages, state.decisions, self._configured.of(state.session))
         policy = self._limited(policy, agent, messages)
         offered, left_out = self._within_limits(self._offered(agent, user), info)
-        self._tell_of_tools(left_out)
+        if left_out and left_out not in self._told_of:
+            self._told_of.add(left_out)
+            self.extensions.hooks.tell(TOOLS, left_out)
         if user.format and not info.tools:
             raise UserError(NO_FORM.format(model=info.ref.id))
-        self._remember(user)
+        session = self._log.state.session
+        if session is not None and (session.agent, session.model) != (user.agent, user.model):
+            changed = {"agent": user.agent, "model": user.model}
+            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
         may_look = any(tool.name == VARIABLES for tool in offered)
         sources = self._notebook.sources() if self._notebook is not None else ()
         if self._notebook is not None and any(tool.name == NOTEBOOK_TOOL for tool in offered):
@@ -317,12 +322,6 @@ class PromptResolver:
             schema_chars=limits_of(info).schema_chars,
         )
         return tools_within(offered, registry.spec, registry.registered, limits)
-
-    def _tell_of_tools(self, words: str) -> None:
-        """Queue one notice about tools that are not offered, once for the same ones."""
-        if words and words not in self._told_of:
-            self._told_of.add(words)
-            self.extensions.hooks.tell(TOOLS, words)
 
     def _tell_of_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
@@ -431,12 +430,6 @@ class PromptResolver:
             return ()
         specs = tuple(self._redacted(registry.spec(tool)) for tool in offered)
         return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
-
-    def _remember(self, user: UserMessage) -> None:
-        session = self._log.state.session
-        if session is not None and (session.agent, session.model) != (user.agent, user.model):
-            changed = {"agent": user.agent, "model": user.model}
-            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
 
 
 def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:

@@ -6,9 +6,8 @@ conversation, so what changes (day, mode, variables) is told in later messages
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Protocol
 
 from palimpsest.context.engine_text.system_prompt import system_prompt
 from palimpsest.loop.run_inputs.run_context import SessionLog
@@ -27,20 +26,8 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested
 from palimpsest.transcript.values import ModelInfo
 
-
-class SystemPromptExtender(Protocol):
-    """Lets hooks and MCP servers change a new system prompt.
-
-    Contract: given agent, model and texts; where they are ``fixed``, text is only added.
-    """
-
-    async def __call__(
-        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
-    ) -> tuple[str, ...]:
-        """Return the texts to send."""
-        ...
-
-
+SystemPromptExtender = Callable[..., Awaitable[tuple[str, ...]]]
+"""``(agent, model, texts, fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
 Key = tuple[str, str, str | None]
 """Agent, model, and what the prompt adds to the system prompt."""
 SEARCHED = ("message.updated", "step.requested")

@@ -54,7 +54,6 @@ class BlobKeeper(Protocol):
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
         """Store the content."""
-        ...
 
 
 def keep_output(store: BlobKeeper, text: str) -> tuple[str, BlobRef | None]:

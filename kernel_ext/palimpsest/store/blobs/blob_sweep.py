@@ -88,7 +88,10 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
 
 def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
     """Delete the blobs, except those stored again meanwhile; returns the deleted ones."""
-    _bury(layout)
+    for grave in layout.sessions.glob(".*"):
+        with suppress(FileNotFoundError):
+            if time.time() - grave.stat().st_ctime >= LEAST_SECONDS:
+                shutil.rmtree(grave, ignore_errors=True)
     return tuple(one for one in due if _is_deleted(layout.blobs / one.sha256[:2] / one.sha256, one))
 
 
@@ -102,14 +105,6 @@ def _is_deleted(path: Path, one: UnneededBlob) -> bool:
             return True
         grave.replace(path)
     return False
-
-
-def _bury(layout: Layout) -> None:
-    """Delete the folders left by killed deletions of sessions; recent ones may still be restored."""
-    for grave in layout.sessions.glob(".*"):
-        with suppress(FileNotFoundError):
-            if time.time() - grave.stat().st_ctime >= LEAST_SECONDS:
-                shutil.rmtree(grave, ignore_errors=True)
 
 
 def _put_back(layout: Layout) -> None:

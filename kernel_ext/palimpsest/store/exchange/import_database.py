@@ -127,56 +127,48 @@ def _readable(
 ) -> Iterator[SourceSession]:
     """Yield a session; nothing where it is too large to be held, which is reported."""
     try:
-        whole = _whole(database, session, projects, name, found)
+        identifier = str(session["id"])
+        held = BuiltSize(HELD_TIMES)
+        parts: dict[str, list[Json]] = {}
+        for row in database.rows("part", identifier):
+            part = _object(row.get("data"), held)
+            ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
+            if not part or not isinstance(row.get("id"), str):
+                found.report(
+                    f"{name}, part {row.get('id')}", "It is no part: it holds no JSON object."
+                )
+                continue
+            parts.setdefault(str(row.get("message_id")), []).append(ids | part)
+        messages: list[tuple[Json, tuple[Json, ...]]] = []
+        for row in database.rows("message", identifier):
+            info = _object(row.get("data"), held)
+            if not info or not isinstance(row.get("id"), str):
+                found.report(
+                    f"{name}, message {row.get('id')}", "It is no message: it holds no JSON object."
+                )
+                continue
+            info = {"id": row["id"], "sessionID": identifier} | info
+            messages.append((info, parts_in_order(info, parts.get(row["id"], []))))
+        todos = sorted(
+            database.rows("todo", identifier),
+            key=lambda row: row["position"] if isinstance(row.get("position"), int) else 0,
+        )
+        project = projects.get(str(session.get("projectID")))
+        whole = SourceSession(
+            name=f"{name}, {identifier}",
+            session=session,
+            messages=tuple(in_order(messages)),
+            todos=tuple(
+                {key: row[key] for key in ("content", "status", "priority") if key in row}
+                for row in todos
+                if "content" in row
+            ),
+            project=None if project is None else _project(project),
+        )
     except BuildsTooMuch as error:
         found.report(f"{name}, {session['id']}", str(error))
     else:
         yield whole
-
-
-def _whole(
-    database: PlainDatabase,
-    session: Json,
-    projects: Mapping[str, Json],
-    name: str,
-    found: ImportFindings,
-) -> SourceSession:
-    identifier = str(session["id"])
-    held = BuiltSize(HELD_TIMES)
-    parts: dict[str, list[Json]] = {}
-    for row in database.rows("part", identifier):
-        part = _object(row.get("data"), held)
-        ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
-        if not part or not isinstance(row.get("id"), str):
-            found.report(f"{name}, part {row.get('id')}", "It is no part: it holds no JSON object.")
-            continue
-        parts.setdefault(str(row.get("message_id")), []).append(ids | part)
-    messages: list[tuple[Json, tuple[Json, ...]]] = []
-    for row in database.rows("message", identifier):
-        info = _object(row.get("data"), held)
-        if not info or not isinstance(row.get("id"), str):
-            found.report(
-                f"{name}, message {row.get('id')}", "It is no message: it holds no JSON object."
-            )
-            continue
-        info = {"id": row["id"], "sessionID": identifier} | info
-        messages.append((info, parts_in_order(info, parts.get(row["id"], []))))
-    todos = sorted(
-        database.rows("todo", identifier),
-        key=lambda row: row["position"] if isinstance(row.get("position"), int) else 0,
-    )
-    project = projects.get(str(session.get("projectID")))
-    return SourceSession(
-        name=f"{name}, {identifier}",
-        session=session,
-        messages=tuple(in_order(messages)),
-        todos=tuple(
-            {key: row[key] for key in ("content", "status", "priority") if key in row}
-            for row in todos
-            if "content" in row
-        ),
-        project=None if project is None else _project(project),
-    )
 
 
 def _project(row: Json) -> Json:

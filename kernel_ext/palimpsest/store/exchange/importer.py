@@ -143,7 +143,7 @@ def import_sessions(
             continue
         try:
             first = given.id not in taken
-            brought.append(_Import(store, given, mark, clock, found).run(first=first))
+            brought.append(_Import(store, given, mark, clock(), found).run(first=first))
         except (NotOpenCodeValue, ValidationError) as error:
             found.report(given.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
@@ -199,22 +199,15 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
     store.keep_index(writer.session_id, state)
 
 
+@dataclass(eq=False, repr=False)
 class _Import:
     """Imports one session."""
 
-    def __init__(
-        self,
-        store: Store,
-        given: SourceSession,
-        mark: str,
-        clock: Callable[[], int],
-        found: ImportFindings,
-    ) -> None:
-        self._store = store
-        self._given = given
-        self._mark = mark
-        self._now = clock()
-        self._found = found
+    _store: Store
+    _given: SourceSession
+    _mark: str
+    _now: int
+    _found: ImportFindings
 
     def run(self, *, first: bool) -> Imported:
         """Import it; ``first`` is false for another session with the same id in one source."""

@@ -6,7 +6,7 @@ is held in memory at a time. An imported session is exported with the JSON it wa
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -136,29 +136,35 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     yield f'{{"info": {_dumps(clean(session_json(state.session)))},\n"messages": ['
-    comma = ""
-    for info, parts in messages_json(store, session_id):
-        yield f"{comma}\n{_dumps(clean({'info': info, 'parts': parts}))}"
-        comma = ","
+    told = ({"info": info, "parts": parts} for info, parts in messages_json(store, session_id))
+    yield from _listed(_dumps(clean(one)) for one in told)
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
     yield f'],\n"todos": {_dumps(clean(todos))},\n"diff": {_dumps(clean(list(state.diff)))},\n'
     yield f'"palimpsest": {{"v": {EXPORT_VERSION}, "records": ['
-    comma = ""
     names: dict[str, None] = {}
-    for record in store.read(session_id):
-        if is_exported_event(record):
-            data = record.wire()
-            names |= dict.fromkeys(_blob_names(data))
-            yield f"{comma}\n{_dumps(clean(data))}"
-            comma = ","
+
+    def records() -> Iterator[str]:
+        for record in store.read(session_id):
+            if is_exported_event(record):
+                data = record.wire()
+                names.update(dict.fromkeys(_blob_names(data)))
+                yield _dumps(clean(data))
+
+    yield from _listed(records())
     yield '],\n"blobs": {'
-    comma = ""
-    for name in names:
-        content = _blob(store, name, clean)
-        if content is not None:
-            yield f"{comma}\n{_dumps(name)}: {_dumps(base64.b64encode(content).decode())}"
-            comma = ","
+    blobs = ((name, _blob(store, name, clean)) for name in names)
+    yield from _listed(
+        f"{_dumps(name)}: {_dumps(base64.b64encode(content).decode())}"
+        for name, content in blobs
+        if content is not None
+    )
     yield "}}}\n"
+
+
+def _listed(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield texts on lines of their own, with commas between them."""
+    for at, piece in enumerate(pieces):
+        yield f"{',' if at else ''}\n{piece}"
 
 
 def _blob(store: Store, name: str, clean: Clean) -> bytes | None:

@@ -79,7 +79,9 @@ def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]
         if new == before.get(name):
             continue
         if name == "title":
-            title = _title(new)
+            if not isinstance(new, str):
+                raise UserError(f"A title is a text, not {new!r:.60}.")
+            title = new
         elif name == "time" and isinstance(new, dict) and _is_time(before["time"], new):
             was, now = before["time"].get("archived"), new.get("archived")
             archived = bool(now) if bool(was) is not bool(now) else None
@@ -87,12 +89,6 @@ def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]
             why = SESSION_COMMANDS.get(name, ITS_OWN)
             raise UserError(REFUSED.format(name=name, why=why))
     return title, archived
-
-
-def _title(new: Any) -> str:
-    if not isinstance(new, str):
-        raise UserError(f"A title is a text, not {new!r:.60}.")
-    return new
 
 
 def _is_time(before: Json, new: Json) -> bool:

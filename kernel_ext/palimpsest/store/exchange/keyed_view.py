@@ -9,14 +9,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from palimpsest.store.exchange.json_export import cleared_moments, part_value
-from palimpsest.store.exchange.opencode_format import info_json, session_json, with_unread
+from palimpsest.store.exchange.opencode_format import (
+    REVERT_FIELDS,
+    info_json,
+    session_json,
+    with_unread,
+)
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 Key = tuple[str, ...]
@@ -33,7 +37,6 @@ FORMS = {
 LENGTHS = {kind: form.count(",") + 1 for kind, form in FORMS.items()}
 NO_KEY = "{key} is no key. Keys are {forms}."
 NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
-REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
 
 
 class KeyedView:
@@ -63,14 +66,18 @@ class KeyedView:
             case ("message", session_id, message_id):
                 message = self._look(session_id, lambda state: state.message(message_id))
                 if message is not None:
-                    return _message_value(message, session_id)
+                    made = info_json(message.info) | {"sessionID": session_id}
+                    with_unread(made, [])
+                    return made
             case ("part", message_id, part_id):
                 session_id = self.holder(message_id)
                 message = self._message(session_id, message_id)
                 parts = message.parts if message is not None else ()
                 part = next((one for one in parts if one.id == part_id), None)
                 if part is not None:
-                    return self._part_value(session_id, part)
+                    decisions = self._look(session_id, lambda state: state.decisions) or ()
+                    moments = cleared_moments(self._store, session_id) if decisions else {}
+                    return part_value(self._store, part, EffectiveDecisions(decisions), moments)
             case ("session_diff", session_id):
                 return list(self._look(session_id, lambda state: state.diff) or ())
             case ("share", session_id):
@@ -164,11 +171,6 @@ class KeyedView:
             journal.flush_sync()
         return read(self._store.load(session_id))
 
-    def _part_value(self, session_id: str, part: Part) -> Json:
-        decisions = self._look(session_id, lambda state: state.decisions) or ()
-        moments = cleared_moments(self._store, session_id) if decisions else {}
-        return part_value(self._store, part, EffectiveDecisions(decisions), moments)
-
 
 def checked_key(key: Sequence[str]) -> Key:
     """Return a key as a tuple; raises UserError if its form is invalid."""
@@ -203,14 +205,8 @@ def _session_value(session: SessionInfo, project_id: str) -> Json:
         made["share"] = dict(session.share or {})
     if session.revert is not None:
         made["revert"] = {
-            REVERT_NAMES.get(name, name): value for name, value in session.revert.items()
+            REVERT_FIELDS.get(name, name): value for name, value in session.revert.items()
         }
-    return made
-
-
-def _message_value(message: Message, session_id: str) -> Json:
-    made = info_json(message.info) | {"sessionID": session_id}
-    with_unread(made, [])
     return made
 
 

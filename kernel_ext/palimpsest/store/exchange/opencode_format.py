@@ -180,23 +180,17 @@ def _retry_out(fields: Json) -> None:
     fields["time"] = _renamed(fields["time"], {"start": "created"})
 
 
-def _subtask_out(fields: Json) -> None:
-    if fields.get("model"):
-        fields["model"] = _model_out(fields["model"], "modelID")
-
-
 _PARTS_OUT: Mapping[str, Callable[[Json], None]] = {
     "file": _file_out,
     "tool": _tool_out,
     "step-finish": _finish_out,
     "retry": _retry_out,
-    "subtask": _subtask_out,
+    "subtask": lambda fields: _put(fields, "model", lambda one: _model_out(one, "modelID")),
 }
 
 
 def _model_out(model: Json, name_field: str) -> Json:
-    made = {("id" if name_field == "id" else name_field): model.pop("name")}
-    return {"providerID": model.pop("provider"), **made, **model}
+    return {"providerID": model.pop("provider"), name_field: model.pop("name"), **model}
 
 
 def _tokens_out(tokens: Json) -> Json:
@@ -240,7 +234,15 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
     """
     fields = _renamed(source, THEIRS_TO_OURS) | {"session_id": session_id}
     if source.get("role") == "assistant":
-        _answer_in(fields)
+        fields["model"] = _model_in(fields)
+        for name in ("providerID", "modelID", "variant"):
+            fields.pop(name, None)
+        mode = fields.pop("mode", None)
+        fields["agent"] = fields.get("agent") or mode or "build"
+        fields.setdefault("path", {"cwd": "", "root": ""})
+        fields.setdefault("parent_id", "")
+        _put(fields, "tokens", _tokens_in)
+        _put(fields, "error", _error_in)
     else:
         agent, model = asked or ("build", {})
         fields["agent"] = fields.get("agent") or agent
@@ -248,18 +250,6 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
         if source.get("variant") and not fields["model"].get("variant"):
             fields["model"]["variant"] = fields.pop("variant")
     return _made(INFO.validate_python, fields, source, info_json, own=("sessionID",))
-
-
-def _answer_in(fields: Json) -> None:
-    fields["model"] = _model_in(fields)
-    for name in ("providerID", "modelID", "variant"):
-        fields.pop(name, None)
-    mode = fields.pop("mode", None)
-    fields["agent"] = fields.get("agent") or mode or "build"
-    fields.setdefault("path", {"cwd": "", "root": ""})
-    fields.setdefault("parent_id", "")
-    _put(fields, "tokens", _tokens_in)
-    _put(fields, "error", _error_in)
 
 
 def is_unread(source: Json) -> bool:
@@ -285,10 +275,6 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     return _made(PART.validate_python, fields, source, part_json, own=("sessionID", "messageID"))
 
 
-def _file_in(fields: Json) -> None:
-    _put(fields, "source", lambda source: _renamed(source, SOURCE_FIELDS_BACK))
-
-
 def _tool_in(fields: Json) -> None:
     metadata = fields.get("metadata")
     if isinstance(metadata, dict) and "providerExecuted" in metadata:
@@ -301,7 +287,7 @@ def _retry_in(fields: Json) -> None:
 
 
 _PARTS_IN: Mapping[str, Callable[[Json], None]] = {
-    "file": _file_in,
+    "file": lambda fields: _put(fields, "source", lambda one: _renamed(one, SOURCE_FIELDS_BACK)),
     "tool": _tool_in,
     "step-finish": lambda fields: _put(fields, "tokens", _tokens_in),
     "retry": _retry_in,

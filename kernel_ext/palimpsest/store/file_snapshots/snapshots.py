@@ -58,11 +58,9 @@ class SnapshotIgnoreRules(Protocol):
 
     def below(self, folder: Path) -> "SnapshotIgnoreRules":
         """Return the rules that apply in a folder inside this one."""
-        ...
 
     def covers(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether a path is left out."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

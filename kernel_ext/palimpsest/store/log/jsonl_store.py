@@ -112,20 +112,17 @@ class JsonlStore:
         May watch another kernel's lease for a few seconds before it takes the session over.
         """
         with storage_errors(self.layout.session(session_id)):
-            return self._acquire(session_id, owner, create=create, steal=steal)
-
-    def _acquire(self, session_id: str, owner: Owner, *, create: bool, steal: bool) -> JsonlWriter:
-        directory = self.layout.session(session_id)
-        if create:
-            self._remade = remade(self.layout) or self._remade
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            return self._begun(session_id, directory, owner, steal=steal)
-        except OSError:
+            directory = self.layout.session(session_id)
             if create:
-                with suppress(OSError):  # what another kernel wrote there stays
-                    directory.rmdir()
-            raise
+                self._remade = remade(self.layout) or self._remade
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                return self._begun(session_id, directory, owner, steal=steal)
+            except OSError:
+                if create:
+                    with suppress(OSError):  # what another kernel wrote there stays
+                        directory.rmdir()
+                raise
 
     def _begun(self, session_id: str, directory: Path, owner: Owner, *, steal: bool) -> JsonlWriter:
         epoch = max(segment_epochs(directory), default=0) + 1
@@ -269,20 +266,13 @@ class JsonlStore:
             raise
         finally:
             os.close(fd)
-        self._look_for_parent(session.id, place.session_id)
-        return begun
-
-    def _look_for_parent(self, session_id: str, parent_id: str) -> None:
-        """Raise NotFound and remove the fork if its parent was deleted at the same time.
-
-        A deletion renames the parent's folder, looks for forks, and renames it back if it finds one.
-        """
         until = time.monotonic() + PUT_BACK_SECONDS
-        while not self.layout.session(parent_id).exists():
+        while not self.layout.session(place.session_id).exists():
             if time.monotonic() > until:
-                shutil.rmtree(self.layout.session(session_id), ignore_errors=True)
-                raise NotFound(f"Session {parent_id!r} was deleted a moment ago.")
+                shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
+                raise NotFound(f"Session {place.session_id!r} was deleted a moment ago.")
             time.sleep(POLL_SECONDS)
+        return begun
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden instead.
@@ -294,13 +284,27 @@ class JsonlStore:
         for child in self._index.summaries().values():
             if child.parent_id == session_id and not child.deleted:
                 self.delete(child.id)
-        self._remove_review(session_id)
+        folder = self.layout.review(session_id)
+        if not folder.parent.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
         with storage_errors(self.layout.session(session_id)):
             try:
-                writer = self._writer_for_deleting(session_id)
+                with self._lock:
+                    held = [writer for writer in self._held if writer.session_id == session_id]
+                    owners = [self._held[writer][1] for writer in held]
+                for writer in held:
+                    writer.close()
+                kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
+                writer = self.acquire(session_id, this_owner(kernel_id))
                 state = self.open_live(session_id)
                 if not state.deleted:
-                    self._hide(writer, state.session)
+                    last = self._last_seq(writer.session_id)
+                    deleted = SessionDeleted(session_id=writer.session_id, session=state.session)
+                    try:
+                        ts = writer.path.stat().st_mtime_ns // 1_000_000
+                        writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)
+                    finally:
+                        writer.close()
                 else:
                     writer.close()
             except StorageFailed as refused:
@@ -323,30 +327,6 @@ class JsonlStore:
             self._remove(session_id)
         finally:
             file.unlock()
-
-    def _remove_review(self, session_id: str) -> None:
-        """Remove what was derived of a session for its review."""
-        folder = self.layout.review(session_id)
-        if not folder.parent.is_symlink():
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _writer_for_deleting(self, session_id: str) -> JsonlWriter:
-        with self._lock:
-            held = [writer for writer in self._held if writer.session_id == session_id]
-            owners = [self._held[writer][1] for writer in held]
-        for writer in held:
-            writer.close()
-        kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
-        return self.acquire(session_id, this_owner(kernel_id))
-
-    def _hide(self, writer: JsonlWriter, session: SessionInfo | None) -> None:
-        last = self._last_seq(writer.session_id)
-        deleted = SessionDeleted(session_id=writer.session_id, session=session)
-        try:
-            ts = writer.path.stat().st_mtime_ns // 1_000_000
-            writer.append([Record(seq=last + 1, ts=ts, event=deleted)], sync=True)
-        finally:
-            writer.close()
 
     def _last_seq(self, session_id: str) -> int:
         for piece in reversed(self.segments.pieces(session_id)):
@@ -376,13 +356,9 @@ class JsonlStore:
         shutil.rmtree(grave, ignore_errors=True)
         self.segments.forget(session_id)
         if place is not None:
-            self._remove_unneeded(place.session_id)
-
-    def _remove_unneeded(self, session_id: str) -> None:
-        """Remove a hidden parent if its last fork is gone."""
-        summary = self._index.summaries().get(session_id)
-        if summary is not None and summary.deleted and not self._needed(session_id):
-            self._remove(session_id)
+            summary = self._index.summaries().get(place.session_id)
+            if summary is not None and summary.deleted and not self._needed(place.session_id):
+                self._remove(place.session_id)
 
     # Reading
 

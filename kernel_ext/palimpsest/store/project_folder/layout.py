@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import scratch_file, write_fully
+from palimpsest.store.disk import open_regular, scratch_file, write_fully
 from palimpsest.store.project_folder.layout_file import (
     FILE,
     LayoutFile,
@@ -25,7 +25,6 @@ from palimpsest.store.project_folder.layout_file import (
     write_layout,
 )
 from palimpsest.store.project_folder.migration_run import (
-    LayoutNotReady,
     being_migrated,
     migrate,
     refuse_newer,
@@ -33,20 +32,6 @@ from palimpsest.store.project_folder.migration_run import (
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest_version
 from palimpsest.store.project_folder.project_id import new_project_id
 from palimpsest.transcript.errors import NotFound, StorageFailed
-
-__all__ = [
-    "FOLDER",
-    "LAYOUT_VERSION",
-    "SAFE_NAME",
-    "ForeignFolder",
-    "Layout",
-    "LayoutNotReady",
-    "LayoutWatch",
-    "find_project",
-    "foreign_folder_reason",
-    "prepare",
-    "remade",
-]
 
 FOLDER = ".palimpsest"
 FOLDERS = ("sessions", "blobs", "snapshots", "share")
@@ -282,12 +267,10 @@ class ProjectNumber:
         """Return the number; empty if the project has none that can be read."""
         if not self._known:
             with suppress(OSError, ValueError, RecursionError, AttributeError):
-                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-                with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
-                    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                        number = json.loads(file.read(_LONGEST)).get("number")
-                        if isinstance(number, str) and _NUMBER.fullmatch(number):
-                            self._known = number
+                with open_regular(self._path) as file:
+                    number = json.loads(file.read(_LONGEST)).get("number")
+                if isinstance(number, str) and _NUMBER.fullmatch(number):
+                    self._known = number
         return self._known
 
     def make(self) -> str:

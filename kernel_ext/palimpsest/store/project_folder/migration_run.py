@@ -161,13 +161,19 @@ class _Migration:
             if step.alone:
                 self._refuse_writers(old.version, step)
             entries = entry_names(step.entries(root))
-            _make_empty(work)
+            if work.is_symlink() or work.is_file():
+                work.unlink()
+            elif work.exists():
+                shutil.rmtree(work)
+            work.mkdir(mode=0o700)
             for name in entries:
                 _copy(root / name, work / name)
             step.change(work)
             entries = entry_names((*entries, *sorted(one.name for one in work.iterdir())))
             _sync_all(work)
-            self._keep_layout(copy, old)
+            folder = _folder(self._root / copy)
+            if old != LayoutFile():
+                write_atomically(folder / FILE, layout_content(old), durable=True)
             project_id = old.project_id or find_project_id(root)
         except Exception as error:
             self._give_up(old, work, copy)
@@ -215,12 +221,6 @@ class _Migration:
             copy.rmdir()  # only succeeds when it is empty
         if copy.exists():
             self._copies.append(going.copy)
-
-    def _keep_layout(self, copy: str, old: LayoutFile) -> None:
-        """Save the old ``layout`` file too, so that the copy holds everything of the older layout."""
-        folder = _folder(self._root / copy)
-        if old != LayoutFile():
-            write_atomically(folder / FILE, layout_content(old), durable=True)
 
     def _give_up(self, old: LayoutFile, work: Path, copy: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
@@ -357,15 +357,6 @@ def _folder(path: Path) -> Path:
 def _refuse_link(path: Path) -> None:
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{str(path)!r} is a link")
-
-
-def _make_empty(path: Path) -> None:
-    """Create an empty folder, deleting what an earlier attempt left there."""
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.exists():
-        shutil.rmtree(path)
-    path.mkdir(mode=0o700)
 
 
 def _set_aside(path: Path, copy: Path) -> None:

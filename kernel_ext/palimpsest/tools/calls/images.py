@@ -5,6 +5,7 @@ provider rejects the whole request with one, and every later request that contai
 matplotlib, so most kernels have it; without it an image that is too large is refused with a sentence.
 """
 
+import base64
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,12 +45,17 @@ def kind_of(data: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FittedImage:
-    """An image that can be sent to a model."""
+    """An image, or a document, that can be sent to a model."""
 
     mime: str
     data: bytes
     note: str = ""
     """A sentence for the model if the image was shrunk, else empty."""
+
+    @property
+    def url(self) -> str:
+        """The ``data:`` URL."""
+        return f"data:{self.mime};base64,{base64.b64encode(self.data).decode('ascii')}"
 
 
 def fit_image(data: bytes, name: str) -> FittedImage:
@@ -85,6 +91,15 @@ def fit_image(data: bytes, name: str) -> FittedImage:
         "cut out a piece with the python tool to see more of it."
     )
     return FittedImage(kind, small, note)
+
+
+def fit_attachment(data: bytes, mime: str, name: str, whatever: str) -> FittedImage:
+    """Return a picture as ``fit_image`` does, or a PDF; raises UserError, also for one that is a PDF in name only."""
+    if mime.startswith("image/"):
+        return fit_image(data, name)
+    if kind_of(data) != mime:
+        raise UserError(f"{name} is no PDF, whatever {whatever}")
+    return FittedImage(mime, data)
 
 
 def smaller_image(

@@ -6,7 +6,6 @@ from, since a file on disk may be older than what the user sees. Hidden cells ar
 """
 
 import asyncio
-import base64
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -290,8 +289,7 @@ def _pictures(cell: KnownCell) -> tuple[Attachment, ...]:
             fitted = fit_image(output.image[1], "The picture")
         except UserError:
             continue
-        encoded = base64.b64encode(fitted.data).decode("ascii")
-        found.append(Attachment(mime=fitted.mime, url=f"data:{fitted.mime};base64,{encoded}"))
+        found.append(Attachment(mime=fitted.mime, url=fitted.url))
     return tuple(found)
 
 

@@ -148,7 +148,14 @@ class ShellCommand:
             raise
         finally:
             stopping.cancel()
-            self._close()
+            for handle in (self._output, self._reports):
+                self._loop.remove_reader(handle)
+                os.close(handle)
+            if self._done.done() and not self._ended().background:
+                with suppress(subprocess.TimeoutExpired):
+                    self.runner.wait(DRAIN_SECONDS)
+            self._tell(b"d")
+            self.over()
 
     def end(self) -> None:
         """Kill the background processes of the command."""
@@ -203,16 +210,6 @@ class ShellCommand:
         with suppress(OSError, ValueError):
             if stdin is not None:
                 stdin.write(word)
-
-    def _close(self) -> None:
-        for handle in (self._output, self._reports):
-            self._loop.remove_reader(handle)
-            os.close(handle)
-        if self._done.done() and not self._ended().background:
-            with suppress(subprocess.TimeoutExpired):
-                self.runner.wait(DRAIN_SECONDS)
-        self._tell(b"d")
-        self.over()
 
     def _close_stdin(self) -> None:
         if self.runner.stdin is not None:

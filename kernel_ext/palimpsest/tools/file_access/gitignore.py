@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
 ALWAYS_LEFT_OUT = frozenset(
-    {
+    [
         ".git",
         ".hg",
         ".svn",
@@ -30,7 +30,7 @@ ALWAYS_LEFT_OUT = frozenset(
         ".hypothesis",
         ".cache",
         ".DS_Store",
-    }
+    ]
 )
 
 MOST_BYTES = 1_000_000

@@ -7,16 +7,16 @@ from the project's folder down to the working folder are in the system prompt; a
 After a compaction they may be shown again.
 """
 
-import base64
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread
-from palimpsest.tools.calls.images import fit_image, kind_of
+from palimpsest.tools.calls.images import fit_attachment
 from palimpsest.tools.file_access.file_contents import (
     INSTRUCTION_NAMES,
     TextFile,
@@ -114,9 +114,7 @@ class ReadTool:
             outcome = with_instructions(outcome, own, root)
         except OSError as error:
             raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
-        return ToolOutcome(
-            outcome.title, clean(outcome.output), outcome.metadata, outcome.attachments
-        )
+        return replace(outcome, output=clean(outcome.output))
 
 
 def _shown(
@@ -156,22 +154,12 @@ def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
             f"{place.shown} has {size:,} bytes; at most {most:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
-    data, note = read_real(place.path), ""
-    if mime.startswith("image/"):
-        found = fit_image(data, place.shown)
-        mime, data, note = found.mime, found.data, found.note
-    elif kind_of(data) != mime:
-        raise UserError(
-            f"{place.shown} is no PDF, whatever its name says. Look at it with the python tool."
-        )
-    encoded = base64.b64encode(data).decode("ascii")
-    file = Attachment(
-        mime=mime, filename=recorded_name(place.path.name), url=f"data:{mime};base64,{encoded}"
-    )
-    output = " ".join(
-        filter(None, (f"{place.shown} ({mime}, {len(data):,} bytes) is attached.", note))
-    )
-    return ToolOutcome(place.shown, output, {"mime": mime}, (file,))
+    whatever = "its name says. Look at it with the python tool."
+    found = fit_attachment(read_real(place.path), mime, place.shown, whatever)
+    name = recorded_name(place.path.name)
+    file = Attachment(mime=found.mime, filename=name, url=found.url)
+    output = f"{place.shown} ({found.mime}, {len(found.data):,} bytes) is attached. {found.note}"
+    return ToolOutcome(place.shown, output.rstrip(), {"mime": found.mime}, (file,))
 
 
 def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:

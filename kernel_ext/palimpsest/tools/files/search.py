@@ -182,6 +182,17 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
         ) from error
 
 
+def match_in(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Match[str] | None":
+    """Return the first match in a line; raises UserError where that takes too long."""
+    try:
+        return pattern.search(line, timeout=LONGEST_MATCH_SECONDS, concurrent=True)
+    except TimeoutError as error:
+        raise UserError(
+            f"{pattern.pattern!r} takes too long on {where}: nested repeats make the search grow without end. Write it "
+            "without a repeat inside a repeat."
+        ) from error
+
+
 SHORTEST_PREFILTER = 3
 GROUPING = re.compile(r"[()\[\]{}]")
 PLAIN_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
@@ -265,13 +276,7 @@ class _Search:
         for number, line in enumerate(text.split("\n"), 1):
             if self.abort.is_set() or time.monotonic() > deadline:
                 break
-            try:
-                match = self.pattern.search(line, timeout=LONGEST_MATCH_SECONDS, concurrent=True)
-            except TimeoutError as error:
-                raise UserError(
-                    f"{self.pattern.pattern!r} takes too long on line {number} of {shown}: nested repeats make the search "
-                    "grow without end. Write it without a repeat inside a repeat."
-                ) from error
+            match = match_in(self.pattern, line, f"line {number} of {shown}")
             if match is not None:
                 lines.append(f"  {number}: {_cut(line, match.start())}")
                 self.count += 1

@@ -95,7 +95,9 @@ class WriteTool:
         done = "Created" if before is None else "Replaced"
         counted = "1 line" if lines == 1 else f"{lines} lines"
         output = f"{done} {place.shown} ({counted})."
-        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff), "lines": lines})
+        return ToolOutcome(
+            place.shown, output, {"diff": kept_diff(context.scrubber()(diff)), "lines": lines}
+        )
 
 
 class EditTool:
@@ -126,7 +128,7 @@ class EditTool:
         await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
         await _save(place, before, data)
         output = "\n".join([f"Edited {place.shown}.", *notes])
-        return ToolOutcome(place.shown, output, {"diff": _kept(context, diff)})
+        return ToolOutcome(place.shown, output, {"diff": kept_diff(context.scrubber()(diff))})
 
 
 def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
@@ -138,14 +140,6 @@ def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
         )
 
 
-def _kept(context: ToolContext, diff: str) -> str:
-    return kept_diff(_clean(context, diff))
-
-
-def _clean(context: ToolContext, text: str) -> str:
-    return context.scrubber()(text)
-
-
 async def _ask(
     context: ToolContext, permission: str, place: ResolvedPath, title: str, diff: str
 ) -> None:
@@ -154,7 +148,7 @@ async def _ask(
         [place.shown],
         title=title,
         always=place.always(permission),
-        diff=_clean(context, diff),
+        diff=context.scrubber()(diff),
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from palimpsest.tools.calls.images import SIGNATURES, fit_image
+from palimpsest.tools.calls.images import SIGNATURES, FittedImage, fit_image
 from palimpsest.tools.mcp.values import McpContent, RemoteResult, sanitize
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -85,18 +85,18 @@ def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
             texts.append(piece.text)
             continue
         try:
-            mime, data = _file(piece)
+            file = _file(piece)
         except UserError as problem:
             sentence = str(problem).rstrip(".")
             texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {sentence}.]")
         else:
-            url = f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
-            attachments.append(Attachment(mime=mime, filename=piece.name or None, url=url))
+            name = piece.name or None
+            attachments.append(Attachment(mime=file.mime, filename=name, url=file.url))
     return texts, attachments
 
 
-def _file(piece: McpContent) -> tuple[str, bytes]:
-    """Return a file's MIME type and bytes; raises UserError if it cannot be attached."""
+def _file(piece: McpContent) -> FittedImage:
+    """Return a file as it is attached; raises UserError if it cannot be attached."""
     if piece.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")
     if len(piece.data) * 3 // 4 > LARGEST_BLOB:
@@ -107,10 +107,9 @@ def _file(piece: McpContent) -> tuple[str, bytes]:
         raise UserError("it is not valid base64") from error
     if not SIGNATURES[piece.mime](data):
         raise UserError("it is not what it is said to be")
-    if not piece.mime.startswith("image/"):
-        return piece.mime, data
-    found = fit_image(data, "it")
-    return found.mime, found.data
+    return (
+        fit_image(data, "it") if piece.mime.startswith("image/") else FittedImage(piece.mime, data)
+    )
 
 
 def _structured(result: RemoteResult) -> str:

@@ -45,12 +45,10 @@ class RemoteServer(Protocol):
     @property
     def name(self) -> str:
         """The configured name of the server."""
-        ...
 
     @property
     def address(self) -> str:
         """The command line or URL of the server, as configured."""
-        ...
 
     async def call(
         self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
@@ -59,19 +57,15 @@ class RemoteServer(Protocol):
 
         A tool that the server no longer offers as it is given here is not called.
         """
-        ...
 
     async def resources(self) -> tuple[RemoteResource, ...]:
         """Return the resources of the server."""
-        ...
 
     async def templates(self) -> tuple[RemoteResource, ...]:
         """Return the templates for resource URIs."""
-        ...
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource."""
-        ...
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:

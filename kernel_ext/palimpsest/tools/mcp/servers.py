@@ -78,6 +78,7 @@ class McpServer:
 
     def __init__(self, spec: McpServerSpec, environment: Mapping[str, str], root: Path) -> None:
         self.spec = spec
+        self.name = spec.name
         self.state: State = "waiting" if spec.enabled else "off"
         self.problem = ""
         self.listing = ToolListing()
@@ -103,11 +104,6 @@ class McpServer:
         self._give_up: Callable[[], None] | None = None
         """Aborts a connection that is not established yet."""
         hold_secrets(spec, environment)
-
-    @property
-    def name(self) -> str:
-        """The configured name of the server."""
-        return self.spec.name
 
     @property
     def address(self) -> str:
@@ -332,10 +328,6 @@ def _arrival(server: McpServer) -> str:
     return f"The MCP server {server.name!r} is ready now: {tools} offered from this step on."
 
 
-def _never(_origin: str) -> str:
-    return ""
-
-
 class McpServers:
     """Manages all MCP servers of a kernel.
 
@@ -350,7 +342,7 @@ class McpServers:
         root: Path,
         *,
         installed: Callable[[], bool] = client.installed,
-        changed: Callable[[str], str] = _never,
+        changed: Callable[[str], str] = lambda _origin: "",
     ) -> None:
         self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry
@@ -445,21 +437,18 @@ class McpServers:
                 state=server.state,
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
-                tools=tuple(one.name for one in server.listing.offered)
-                if server.state == "connected"
-                else (),
+                tools=tuple(one.name for one in listing.offered),
                 problem=self._problem(server),
                 instructions=server.instructions,
-                left_out=server.listing.left_out if server.state == "connected" else (),
+                left_out=listing.left_out,
                 shortened=tuple(
                     (one.name, len(one.remote.description))
-                    for one in server.listing.offered
+                    for one in listing.offered
                     if len(one.remote.description) > LONGEST_DESCRIPTION
-                )
-                if server.state == "connected"
-                else (),
+                ),
             )
             for server in self._servers
+            for listing in [server.listing if server.state == "connected" else ToolListing()]
         )
 
     async def restart(self) -> tuple[McpServerStatus, ...]:

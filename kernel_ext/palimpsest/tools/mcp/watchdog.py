@@ -31,7 +31,11 @@ def main() -> int:
     os.dup2(nothing, 1)
     while not _ended(child):
         if os.getppid() != parent:
-            _end_all()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            with contextlib.suppress(OSError):
+                os.killpg(0, signal.SIGTERM)
+            time.sleep(GRACE_SECONDS)
+            os.killpg(0, signal.SIGKILL)
     return child.returncode
 
 
@@ -46,15 +50,6 @@ def _ended(child: "subprocess.Popen[bytes]") -> bool:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(LOOK_SECONDS)
     return child.poll() is not None
-
-
-def _end_all() -> None:
-    """End this process and its group, which includes the program and its child processes."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.killpg(0, signal.SIGTERM)
-    time.sleep(GRACE_SECONDS)
-    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

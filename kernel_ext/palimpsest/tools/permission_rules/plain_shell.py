@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-KEYWORDS = frozenset(
+LEADS_ON = frozenset(
     [
         "if",
         "then",
@@ -27,12 +27,11 @@ KEYWORDS = frozenset(
         "case",
         "esac",
         "in",
-        "select",
-        "function",
         "time",
-        "coproc",
     ]
 )
+"""Words that stand before a command, or around several."""
+KEYWORDS = LEADS_ON | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""
 
 LONGEST_CHARS = 20_000
@@ -119,7 +118,7 @@ class _Reading:
                     self._began = token.start()
                 self._ended = token.end()
                 self._left -= 1
-                self._words.append(_unquoted(token[0]))
+                self._words.append(_QUOTED.sub(lambda found: _inside(found[0]), token[0]))
                 return self._left >= 0 and (len(self._words) > 1 or _is_program(token[0]))
             case _:
                 return True
@@ -136,10 +135,6 @@ class _Reading:
 
 def _is_program(raw: str) -> bool:
     return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
-
-
-def _unquoted(raw: str) -> str:
-    return _QUOTED.sub(lambda found: _inside(found[0]), raw)
 
 
 def _inside(quoted: str) -> str:

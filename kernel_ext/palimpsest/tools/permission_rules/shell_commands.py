@@ -11,31 +11,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.tools.permission_rules.plain_shell import plain_commands
+from palimpsest.tools.permission_rules.plain_shell import LEADS_ON, plain_commands
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
 
-KEYWORDS = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "{",
-        "}",
-        "!",
-        "time",
-    ]
-)
+KEYWORDS = LEADS_ON | {"{", "}", "!"}
 ASSIGNMENT = lazy_pattern(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )

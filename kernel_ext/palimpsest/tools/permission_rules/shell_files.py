@@ -8,7 +8,7 @@ name computed at run time are not detected.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -96,7 +96,7 @@ def _folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
         for word in words:
             if len(found) > MOST_FOLDERS:
                 return list(found)
-            found |= {base / word: None for base in list(found) if _is_folder(base / word)}
+            found |= {base / word: None for base in list(found) if _is(Path.is_dir, base / word)}
     return list(found)
 
 
@@ -212,7 +212,7 @@ def _shown(name: str, base: Path, root: Path, globs: ShellGlobs, *, exists: bool
     if any(sign in name for sign in WILD):
         paths += globs.matches(name, base)
     for path in paths:
-        if exists and not path.startswith("~") and not _is_file(base / path):
+        if exists and not path.startswith("~") and not _is(Path.is_file, base / path):
             continue
         with suppress(UserError, OSError):
             place = confine(path, root, base)
@@ -220,13 +220,8 @@ def _shown(name: str, base: Path, root: Path, globs: ShellGlobs, *, exists: bool
                 yield place.shown
 
 
-def _is_file(path: Path) -> bool:
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Return whether a path is of a kind; False for one that cannot be looked at."""
     with suppress(OSError, ValueError):
-        return path.is_file()
-    return False
-
-
-def _is_folder(path: Path) -> bool:
-    with suppress(OSError, ValueError):
-        return path.is_dir()
+        return kind(path)
     return False

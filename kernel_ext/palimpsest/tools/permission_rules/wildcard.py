@@ -35,14 +35,10 @@ def beginning(pattern: str) -> str:
     return text[: at - 1] if text.endswith(" *") and at == len(text) - 1 else text[:at]
 
 
-def _by_length(patterns: Mapping[str, Choice]) -> list[tuple[str, Choice]]:
-    return sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0]))
-
-
 def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
     """Return the value of the longest matching pattern, or None; the order of the table does not matter."""
     chosen: Choice | None = None
-    for pattern, choice in _by_length(patterns):
+    for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
         if matches(text, pattern):
             chosen = choice
     return chosen

@@ -233,35 +233,19 @@ class Fetcher:
             client.stream("GET", url, headers=headers, extensions=extensions) as response,
         ):
             mime, charset = _content_type(response.headers.get("content-type", ""))
-            location = response.headers.get("location")
-            if response.status_code in REDIRECTS and location:
-                return self._made(target, response, mime, charset, b"", began, location)
-            body = await self._read(response, count)
-            if response.status_code >= 400:
-                raise FetchRefused(
-                    _failed(response.status_code, response.reason_phrase, body, mime, charset)
-                )
-            return self._made(target, response, mime, charset, body, began, None)
-
-    def _made(
-        self,
-        target: FetchTarget,
-        response: "httpx.Response",
-        mime: str,
-        charset: str | None,
-        body: bytes,
-        began: float,
-        location: str | None,
-    ) -> FetchedPage:
-        return FetchedPage(
-            url=target.url,
-            status=response.status_code,
-            mime=mime,
-            charset=charset,
-            body=body,
-            seconds=time.monotonic() - began,
-            location=urljoin(target.url, location) if location else None,
-        )
+            location, body = response.headers.get("location"), b""
+            if location and response.status_code in REDIRECTS:
+                location = urljoin(target.url, location)
+            else:
+                location, body = None, await self._read(response, count)
+                if response.status_code >= 400:
+                    raise FetchRefused(
+                        _failed(response.status_code, response.reason_phrase, body, mime, charset)
+                    )
+            seconds = time.monotonic() - began
+            return FetchedPage(
+                target.url, response.status_code, mime, charset, body, seconds, location
+            )
 
     def _client(self, httpx: Any, target: FetchTarget) -> Any:
         needed = target.scheme == "https" or (target.proxy or "").startswith("https")

@@ -5,15 +5,15 @@ its content is sent to the model, and nothing in it is executed.
 """
 
 import asyncio
-import base64
 import functools
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread, until_abort
-from palimpsest.tools.calls.images import SIGNATURES, fit_image, kind_of
+from palimpsest.tools.calls.images import SIGNATURES, fit_attachment
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.tools.web.http_fetch import (
     FetchedPage,
@@ -74,9 +74,7 @@ class WebFetchTool:
         clean = context.scrubber()
         fetched = await self._follow(arguments, context)
         outcome = await _worded(fetched, arguments.format, context)
-        return ToolOutcome(
-            outcome.title, clean(outcome.output), outcome.metadata, outcome.attachments
-        )
+        return replace(outcome, output=clean(outcome.output))
 
     async def _follow(self, arguments: WebFetchArguments, context: ToolContext) -> FetchedPage:
         """Fetch and follow redirects, asking for permission for each new URL."""
@@ -133,7 +131,14 @@ async def _worded(fetched: FetchedPage, format_: Format, context: ToolContext) -
     metadata = {"url": fetched.url, "status": fetched.status, "mime": fetched.mime}
     size = len(fetched.body)
     if fetched.mime in SIGNATURES:
-        return await _attached(fetched, metadata, context)
+        work = functools.partial(
+            fit_attachment, fetched.body, fetched.mime, title, "its sender says."
+        )
+        found = await in_thread(context.abort, work)
+        name = urlsplit(title).path.rpartition("/")[2] or None
+        file = Attachment(mime=found.mime, filename=name, url=found.url)
+        words = f"{title} ({found.mime}, {len(found.data):,} bytes) is attached. {found.note}"
+        return ToolOutcome(title, words.rstrip(), metadata, (file,))
     text = fetched.text()
     if text is None:
         raise UserError(
@@ -149,22 +154,6 @@ async def _worded(fetched: FetchedPage, format_: Format, context: ToolContext) -
                 f"{fetched.url} is too large to be turned into {format_}. Ask for format html."
             ) from error
     return ToolOutcome(title, text.strip() or "(The page is empty.)", metadata)
-
-
-async def _attached(
-    fetched: FetchedPage, metadata: dict[str, Any], context: ToolContext
-) -> ToolOutcome:
-    mime, data, note = fetched.mime, fetched.body, ""
-    if mime.startswith("image/"):
-        found = await in_thread(context.abort, functools.partial(fit_image, data, fetched.url))
-        mime, data, note = found.mime, found.data, found.note
-    elif kind_of(data) != mime:
-        raise UserError(f"{fetched.url} is no PDF, whatever its sender says.")
-    encoded = base64.b64encode(data).decode("ascii")
-    name = urlsplit(fetched.url).path.rpartition("/")[2] or None
-    file = Attachment(mime=mime, filename=name, url=f"data:{mime};base64,{encoded}")
-    words = f"{fetched.url} ({mime}, {len(data):,} bytes) is attached."
-    return ToolOutcome(fetched.url, " ".join(filter(None, (words, note))), metadata, (file,))
 
 
 def _read(html: str, url: str, format_: Format) -> str:

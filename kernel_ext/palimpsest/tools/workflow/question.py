@@ -32,7 +32,6 @@ class Interview(Protocol):
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        ...
 
 
 class OptionArguments(BaseModel):

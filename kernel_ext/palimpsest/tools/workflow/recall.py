@@ -4,13 +4,14 @@ Border: reads from a ``RecallArchive``, and no files. The output is bounded, so 
 output does not fill the context window again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import regex
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread
-from palimpsest.tools.files.search import LONGEST_MATCH_SECONDS, compiled
+from palimpsest.tools.files.search import compiled, match_in
 from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
@@ -76,7 +77,7 @@ class RecallTool:
             ),
         )
         clean = context.scrubber()
-        return ToolOutcome(outcome.title, clean(outcome.output), outcome.metadata)
+        return replace(outcome, output=clean(outcome.output))
 
 
 def rows(text: str) -> list[str]:
@@ -113,7 +114,8 @@ def _search(
     lines: list[str] = []
     count, room = 0, MOST_CHARS
     for one in kept:
-        found = list(_matching(rows(one.text), pattern))
+        given = enumerate(rows(one.text))
+        found = [at for at, row in given if match_in(pattern, row, f"row {at + 1}") is not None]
         told = [f"{one.title} (name {one.name}):", *_around(rows(one.text), found, arguments)]
         for line in told if found else ():
             room -= len(line) + 1
@@ -126,18 +128,6 @@ def _search(
     elif room < 0 or count > MOST_HITS:
         lines.append(f"({count:,} rows match, and not all are shown; narrow the search.)")
     return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": count})
-
-
-def _matching(given: Sequence[str], pattern: "regex.Pattern[str]") -> Iterator[int]:
-    for position, row in enumerate(given):
-        try:
-            if pattern.search(row, timeout=LONGEST_MATCH_SECONDS, concurrent=True):
-                yield position
-        except TimeoutError as error:
-            raise UserError(
-                f"{pattern.pattern!r} takes too long on row {position + 1}: nested repeats make the search grow "
-                "without end. Write it without a repeat inside a repeat."
-            ) from error
 
 
 def _around(given: Sequence[str], found: Sequence[int], arguments: RecallArguments) -> list[str]:

@@ -64,7 +64,6 @@ class SubagentRunner(Protocol):
 
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
         """Run the task and return its result."""
-        ...
 
 
 class TaskArguments(BaseModel):

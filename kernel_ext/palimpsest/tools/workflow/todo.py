@@ -26,7 +26,6 @@ class TodoList(Protocol):
 
     def replace(self, todos: tuple[Todo, ...]) -> None:
         """Replace the whole list."""
-        ...
 
 
 class TodoItem(BaseModel):
