@@ -85,25 +85,17 @@ class RecordedComparison(ShownAsTable):
         return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
 
     def _notes(self) -> tuple[str, ...]:
+        both = (self.first, self.second)
         notes = [
             f"{one.title or one.session} reported no usage; its tokens and cost are estimates."
-            for one in (self.first, self.second)
+            for one in both
             if one.basis == "estimate"
         ]
-        notes += [
-            f"{one.title or one.session}: {one.clock}"
-            for one in (self.first, self.second)
-            if one.clock
-        ]
-        notes += [
-            f"{one.title or one.session}: {one.recorded_words}"
-            for one in (self.first, self.second)
-            if one.recorded_words
-        ]
+        told = ((one, words) for words in ("clock", "recorded_words") for one in both)
+        said = ((one, getattr(one, words)) for one, words in told)
+        notes += [f"{one.title or one.session}: {words}" for one, words in said if words]
         notes += dict.fromkeys(
-            one.price
-            for one in (self.first, self.second)
-            if one.estimates & _MONEY and one.unit == "USD"
+            one.price for one in both if one.estimates & _MONEY and one.unit == "USD"
         )
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')

@@ -6,7 +6,7 @@ A subagent is a session of its own, with its own window and cache; its parent se
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
@@ -326,7 +326,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
             sent = max(sent, one.started or 0)
             place = _SentPlace(_sent_after(timeline, run, one.index), sent, number, one.index)
             rows.append((place, its))
-    rows.sort(key=lambda one: one[0].key)
+    rows.sort(key=lambda one: one[0])
     links = tuple(link_to(one.timeline.session, place.own) for place, one in rows)
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     shown = tuple(
@@ -338,8 +338,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     return ReportTable(title, columns, shown, notes, links, estimated)
 
 
-@dataclass(frozen=True, slots=True)
-class _PricedRequests:
+class _PricedRequests(NamedTuple):
     """The session or subagent that a row is of."""
 
     timeline: Timeline
@@ -348,8 +347,7 @@ class _PricedRequests:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
-class _SentPlace:
+class _SentPlace(NamedTuple):
     request: int
     """The parent's request behind which it was sent, or its own number; -1 before the first."""
     sent: int
@@ -357,10 +355,6 @@ class _SentPlace:
     run: int
     """0 for the parent."""
     own: int
-
-    @property
-    def key(self) -> tuple[int, int, int, int]:
-        return (self.request, self.sent, self.run, self.own)
 
 
 def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:

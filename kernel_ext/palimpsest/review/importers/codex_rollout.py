@@ -7,7 +7,6 @@ the model is shown after a compaction is ``replacement_history``.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.codex_items import (
     CALLS,
@@ -37,6 +36,7 @@ from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
+    Json,
     Media,
     MessageRead,
     Recorded,
@@ -51,8 +51,6 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
-
-Json = dict[str, Any]
 
 FORMAT = "codex"
 LOOKED_AHEAD = 200
@@ -191,7 +189,7 @@ class CodexRollout:
             total = mapping(mapping(payload.get("info")).get("total_token_usage"))
             self._total = total or self._total
         elif kind == "response_item" and (parts := inherited_parts(payload)):
-            yield self._program(parts, time)
+            yield self._message_to_model(parts, time)
 
     # What the model said and was told
 
@@ -215,7 +213,7 @@ class CodexRollout:
             yield from self._complete(time)
             said, encrypted = agent_message(item)
             author = self.threads.known(item.get("author")) or None
-            yield (message := self._program(said, time, author))
+            yield (message := self._message_to_model(said, time, author))
             if encrypted:
                 yield GapRead(ENCRYPTED, message=message.id, chars=encrypted)
         elif kind not in SILENT:
@@ -248,19 +246,13 @@ class CodexRollout:
         session = self.threads.words_of(words) if program else None
         return self._message_to_model(parts, time, session, by_program=program)
 
-    def _program(
-        self, parts: tuple[Text | Media, ...], time: int | None, session: str | None = None
-    ) -> MessageRead:
-        """Return a message that another agent, or the program, wrote."""
-        return self._message_to_model(parts, time, session, by_program=True)
-
     def _message_to_model(
         self,
         parts: tuple[Text | Media, ...],
         time: int | None,
-        session: str | None,
+        session: str | None = None,
         *,
-        by_program: bool,
+        by_program: bool = True,
     ) -> MessageRead:
         name = self._named_next(begins_turn=not by_program)
         self._said[words_of(parts)] = name

@@ -373,6 +373,3 @@ def _timed(result: ResultRead, run: Json) -> ResultRead:
         started=milliseconds(run.get("timestamp")),
         ended=milliseconds(run.get("completed")),
     )
-
-
-INSPECT_EVAL = InspectEvalImporter()

@@ -402,6 +402,3 @@ def _timed(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:
         ended=_at(run.end),
         media=result.media,
     )
-
-
-OTEL_GENAI = OtelGenAiImporter()

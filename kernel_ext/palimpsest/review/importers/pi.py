@@ -25,6 +25,7 @@ from palimpsest.review.importing.json_fields import (
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
+    Json,
     Media,
     MessageRead,
     Recorded,
@@ -38,8 +39,6 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
-
-Json = dict[str, Any]
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
@@ -291,6 +290,3 @@ def _ran(message: Json) -> str:
     if message.get("truncated") is True and kept:
         words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)
-
-
-PI = PiImporter()

@@ -25,7 +25,6 @@ class Readable(Protocol):
 
     def read(self, size: int = -1, /) -> bytes | None:
         """Return the next bytes; empty at the end."""
-        ...
 
 
 class NestingLimit:

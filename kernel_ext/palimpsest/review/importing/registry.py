@@ -15,7 +15,7 @@ from pathlib import Path
 from palimpsest.review.importing.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.review.importing.importer import FilesBeside, Head, Importer, WholeImporter
 from palimpsest.review.importing.importer_errors import errors_folder
-from palimpsest.review.importing.journal_writer import ImportLog, import_recording
+from palimpsest.review.importing.journal_writer import ImportLog, RecordingImport
 from palimpsest.review.importing.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
@@ -200,7 +200,8 @@ def _import_with(
     alone: bool,
 ) -> None:
     if not isinstance(importer, WholeImporter):
-        import_recording(store, importer, path, clock, log, control, alone=alone)
+        watched = control or ImportControl()
+        RecordingImport(store, importer, path, clock, log, watched, alone).run()
         return
     try:
         report = importer.import_whole(store, path, clock, control)

@@ -5,7 +5,6 @@
 ``replay/kept_prompts.py``.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import PolicyView
@@ -19,7 +18,6 @@ _FIXED = frozenset({"system", "tools", "instructions"})
 """Kinds of items that stand in front of a conversation."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests, kept otherwise by the cache."""
 
@@ -57,7 +55,6 @@ class CacheKeeping(Preset, RecordedPolicy):
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChosenLifetime(CacheKeeping):
     """Keep each prefix in the provider's cache for another time, at the price of writes for that time."""
 
@@ -80,7 +77,6 @@ class ChosenLifetime(CacheKeeping):
         return float(self.seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheAll(CacheKeeping):
     """Keep all of each prompt in the provider's cache."""
 
@@ -90,7 +86,6 @@ class CacheAll(CacheKeeping):
     """How long, after its last use; 0: as recorded."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheSystem(CacheKeeping):
     """Keep of each prompt only what stands before the conversation in the provider's cache."""
 
@@ -105,7 +100,6 @@ class CacheSystem(CacheKeeping):
         return next((one for one in view.shown_items if items[one].kind not in _FIXED), None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheNoResults(CacheKeeping):
     """Keep of each prompt what stands before the first tool result in the provider's cache, and no result."""
 

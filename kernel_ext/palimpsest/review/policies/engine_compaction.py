@@ -110,7 +110,7 @@ def _cut(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMessage | None]
     again = _newest_prompt(history) if policy.replay and overflow else None
     if again is not None:
         history = [one for one in history if one.first < again.first]
-    if step.has_summary and not policy.merge_summary:
+    if step.state.gone and not policy.merge_summary:
         # The summary before is summarised again; with its marker it stands before all others.
         place = ShownMessage(step.state.gone, step.state.gone, is_users=False)
         history = [place, place, *history]
@@ -306,7 +306,7 @@ def _begin_again(step: EngineStep, cut: int, *, place: int, adopted: tuple[int, 
 def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
     """Return the tokens of a summary that was never written, with the question that it answers."""
     weight = sum(step.framed(one) for one in covered)
-    if step.has_summary and not step.policy.compact.merge_summary:
+    if step.state.gone and not step.policy.compact.merge_summary:
         # The summary before is summarised again.
         weight += step.summary_tokens
     tokens = min(step.summary, int(weight * LEAST_SHARE))

@@ -73,11 +73,8 @@ class EngineStep:
     @cached_property
     def outputs(self) -> tuple[int, ...]:
         """The outputs so far that may be reduced, oldest first."""
-        return self.sizes.outputs_until(self.view.count)
-
-    def part_id(self, item: int) -> str:
-        """Return the part of the log that an item stands for."""
-        return self.sizes.parts[item]
+        outputs = self.sizes.outputs
+        return outputs[: bisect_left(outputs, self.view.count)]
 
     def media(self, item: int) -> Sequence[int]:
         """Return the images of a result that are shown."""
@@ -299,11 +296,6 @@ class EngineStep:
         there += [one for one in (self.state.continued, *self.state.adopted[1:]) if one >= 0]
         chosen = sorted(there)[-turns:] if turns else []
         return chosen[0] if chosen else self.view.count
-
-    @property
-    def has_summary(self) -> bool:
-        """A summary is shown."""
-        return bool(self.state.gone)
 
     @property
     def summary_tokens(self) -> int:

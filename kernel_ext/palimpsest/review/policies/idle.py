@@ -1,7 +1,6 @@
 """Policies that act when the provider's cache is cold anyway, so that they break no live prefix."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
@@ -26,7 +25,6 @@ COMPACTABLE = (
 """Tools whose results Claude Code clears, in small letters."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenClawCacheTtl(Preset):
     """OpenClaw's cache-ttl pruning: after a pause long results are trimmed, and cleared if that is not enough.
 
@@ -54,7 +52,6 @@ class OpenClawCacheTtl(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Remove old images; trim and clear after a pause."""
         window, seen = state
         paused = probe = since_request_before(view, self.ttl_seconds)
         seen, changes = self._images(seen, view)
@@ -119,7 +116,6 @@ class OpenClawCacheTtl(Preset):
         return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaudeCodeMicrocompact(Preset):
     """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared.
 
@@ -136,7 +132,6 @@ class ClaudeCodeMicrocompact(Preset):
     """Tools whose results may be cleared, in small letters."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Clear after a pause."""
         probe = since_request_before(view, self.idle_seconds)
         if not probe.passed:
             return Decided(None, probe=probe)

@@ -95,7 +95,8 @@ def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
                 f"The policy {preset.preset!r} has no number {key!r}{meant(key, [*known, *more])}"
             )
         value = _value(given, field.type)
-        if value is None or not _allowed(preset, key, value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and value < preset.smallest.get(key, 0)):
             raise UnknownPolicy(
                 f"The number {key!r} of {preset.preset!r} takes {_kind(preset, key, field.type)}, not {given!r}."
             )
@@ -128,7 +129,8 @@ def _value(given: Any, kind: Any) -> Any:
     if kind is str:
         return given if isinstance(given, str) else None
     if kind is bool:
-        return WORDS.get(given.casefold()) if isinstance(given, str) else _same(given, bool)
+        given = WORDS.get(given.casefold()) if isinstance(given, str) else given
+        return given if isinstance(given, bool) else None
     return _number(given, kind)
 
 
@@ -153,16 +155,6 @@ def _number(given: Any, kind: Any) -> int | float | None:
     if kind is int:
         return int(given) if given == int(given) else None
     return float(given)
-
-
-def _same(given: Any, kind: type) -> Any:
-    return given if isinstance(given, kind) else None
-
-
-def _allowed(preset: type[Preset], key: str, value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return True
-    return value >= preset.smallest.get(key, 0)
 
 
 def _kind(preset: type[Preset], key: str, kind: Any) -> str:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
@@ -15,9 +15,13 @@ A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
 """A number with points, a commit or a date, as sources are written."""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A policy of the field with its own numbers; they are its fields, and have its defaults."""
+    """A policy of the field with its own numbers; they are its fields, and have its defaults.
+
+    Every subclass is a frozen dataclass by itself.
+    """
 
     preset: ClassVar[str] = ""
     """Its name: ``project.rule``."""
@@ -38,6 +42,9 @@ class Preset:
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def name(self) -> str:
