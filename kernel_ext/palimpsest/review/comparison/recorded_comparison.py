@@ -70,12 +70,13 @@ class RecordedComparison(ShownAsTable):
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (marked(f"{one:,}", side.basis == "estimate") for one, side in sides)
             rows.append((words, *sizes, _ratio(*pair)))
-        for name in dict.fromkeys([*self.first.tools, *self.second.tools]):
-            one, other = self.first.tools.get(name, 0), self.second.tools.get(name, 0)
-            rows.append((f"calls of {name}", str(one), str(other), _ratio(one, other)))
-        for name in dict.fromkeys([*self.first.causes, *self.second.causes]):
-            one, other = self.first.causes.get(name, 0), self.second.causes.get(name, 0)
-            rows.append((f"breaks: {name}", str(one), str(other), _ratio(one, other)))
+        for words, first, second in (
+            ("calls of", self.first.tools, self.second.tools),
+            ("breaks:", self.first.causes, self.second.causes),
+        ):
+            for name in dict.fromkeys([*first, *second]):
+                one, other = first.get(name, 0), second.get(name, 0)
+                rows.append((f"{words} {name}", str(one), str(other), _ratio(one, other)))
         columns = (
             TableColumn("figure", "figure"),
             TableColumn("first", _head(self.first)),

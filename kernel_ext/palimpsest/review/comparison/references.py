@@ -6,7 +6,7 @@ input of a call.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, islice
@@ -88,26 +88,6 @@ def sorted_sources(uses: Iterable[NameUse]) -> tuple[int, ...]:
     return tuple(sorted(frozenset().union(*(one.sources for one in uses))))
 
 
-def _uses_in(
-    timeline: Timeline,
-    request: TimelineRequest,
-    names: Callable[[int], tuple[str, ...]],
-    holders: Mapping[str, list[int]],
-) -> Iterator[NameUse]:
-    """Yield the uses of names in the answer to one request; ``holders`` are ascending."""
-    used = dict.fromkeys(
-        name
-        for index in range(*request.answer)
-        if timeline.items[index].kind in _ANSWER
-        for name in names(index)
-    )
-    for name in used:
-        held = holders.get(name, [])
-        sources = held[: bisect_left(held, request.items)]
-        if sources:
-            yield NameUse(request.index, name, frozenset(sources), sources[-1])
-
-
 def names_in(text: str) -> Iterator[str]:
     """Return the names in a text, at most ``MOST_NAMES``."""
     return (name for _, name in islice(names_of(text), MOST_NAMES))
@@ -138,14 +118,19 @@ class GrowingReferences:
     def at(self, timeline: Timeline, settled: int) -> References:
         """Return the names of a timeline whose first ``settled`` items will not change any more."""
         for index in range(len(self._names), settled):
-            self._settle(index, _names(timeline, index))
+            names = _names(timeline, index)
+            self._names.append(names)
+            for name in names:
+                self._holders.setdefault(name, []).append(index)
+            if names:
+                self._named.add(index)
         count = len(timeline.items)
         newest = {index: _names(timeline, index) for index in range(settled, count)}
         last: list[NameUse] = []
         used_last: dict[int, int] = {}
         items: list[tuple[int, ...]] = []
         for request in timeline.requests[self._requests :]:
-            uses = [*_uses_in(timeline, request, lambda one: self._of(one, newest), self._holders)]
+            uses = [*self._uses_in(timeline, request, newest)]
             found = sorted_sources(uses)
             is_followed = request.index + 1 < len(timeline.requests)
             is_complete = is_followed and request.answer[1] <= settled
@@ -167,15 +152,21 @@ class GrowingReferences:
             {**self._used, **used_last},
         )
 
-    def _settle(self, index: int, names: tuple[str, ...]) -> None:
-        self._names.append(names)
-        for name in names:
-            self._holders.setdefault(name, []).append(index)
-        if names:
-            self._named.add(index)
-
-    def _of(self, index: int, newest: Mapping[int, tuple[str, ...]]) -> tuple[str, ...]:
-        return newest[index] if index in newest else self._names[index]
+    def _uses_in(
+        self, timeline: Timeline, request: TimelineRequest, newest: Mapping[int, tuple[str, ...]]
+    ) -> Iterator[NameUse]:
+        """Yield the uses of names in the answer to one request."""
+        used = dict.fromkeys(
+            name
+            for index in range(*request.answer)
+            if timeline.items[index].kind in _ANSWER
+            for name in (newest[index] if index in newest else self._names[index])
+        )
+        for name in used:
+            held = self._holders.get(name, [])
+            sources = held[: bisect_left(held, request.items)]
+            if sources:
+                yield NameUse(request.index, name, frozenset(sources), sources[-1])
 
 
 def _names(timeline: Timeline, index: int) -> tuple[str, ...]:

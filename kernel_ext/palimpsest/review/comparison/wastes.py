@@ -15,6 +15,7 @@ from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
 from palimpsest.review.comparison.figures import Waste, WasteKind
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
+from palimpsest.review.comparison.session_tables import table_of
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.growing_lists import GrownRows
@@ -42,34 +43,21 @@ class Wastes(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The wastes as a table for any renderer."""
-        return ReportTable(
-            title=f"The {len(self)} largest wastes of {self.session}"
+        about = "What the sentence says; a cost with ~ is an estimate."
+        basis = TableColumn("basis", "known as", about=about)
+        return table_of(
+            f"The {len(self)} largest wastes of {self.session}"
             if len(self) > 1
             else f"{'One waste was' if self.wastes else 'No waste was'} found in {self.session}",
-            columns=(
+            (
                 TableColumn("cost", self.unit, "usd" if self.unit == "USD" else "count"),
-                TableColumn(
-                    "basis",
-                    "known as",
-                    "text",
-                    "",
-                    "What the sentence says; a cost with ~ is an estimate.",
-                ),
+                (basis, lambda one: "fact" if one.is_fact else "estimate"),
                 TableColumn("sentence", "what"),
-                TableColumn("request", "request", "count"),
+                (TableColumn("request", "request", "count"), lambda one: one.request + 1),
                 TableColumn("link", "link"),
             ),
-            rows=tuple(
-                (
-                    one.cost,
-                    "fact" if one.is_fact else "estimate",
-                    one.sentence,
-                    one.request + 1,
-                    one.link,
-                )
-                for one in self.wastes
-            ),
-            links=tuple(one.link for one in self.wastes),
+            self.wastes,
+            links=[one.link for one in self.wastes],
             estimates=frozenset(
                 (row, "cost") for row, one in enumerate(self.wastes) if not one.cost_is_fact
             ),

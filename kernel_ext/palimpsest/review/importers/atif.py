@@ -9,6 +9,7 @@ import json
 from collections.abc import Generator, Iterator
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from palimpsest.review.importers.atif_files import (
     Trajectory,
@@ -313,8 +314,8 @@ def totals_of(value: Json) -> RecordedTotals:
 
 def _added(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
     """Return the totals of two trajectories that go on from each other; what one of them lacks is not known."""
-    pairs = zip(first, second, strict=True)
-    return RecordedTotals(*(None if None in (one, other) else one + other for one, other in pairs))
+    pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
+    return RecordedTotals(*(None if None in pair else sum(pair) for pair in pairs))
 
 
 def _split_copied(steps: list[Json]) -> tuple[list[Json], list[Json]]:

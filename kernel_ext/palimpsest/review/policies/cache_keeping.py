@@ -23,6 +23,8 @@ class CacheKeeping(Preset, RecordedPolicy):
 
     source = SOURCE
     sliders = ("seconds",)
+    seconds: int = 0
+    """How long, after its last use; 0: as recorded."""
     words: ClassVar[str] = "The requests are the recorded ones"
     """What is kept of a prompt, the beginning of a sentence."""
     keeps_as_recorded: ClassVar[bool] = False
@@ -33,7 +35,7 @@ class CacheKeeping(Preset, RecordedPolicy):
     @property
     def lifetime(self) -> float | None:
         """Seconds for which a prefix is kept after its last use; None: as recorded or concluded."""
-        return float(getattr(self, "seconds", 0)) or None
+        return float(self.seconds) or None
 
     @property
     def is_hourly(self) -> bool | None:
@@ -82,8 +84,6 @@ class CacheAll(CacheKeeping):
 
     preset = "cache.all"
     words = "The requests are the recorded ones; all of each is kept in the cache"
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
 
 class CacheSystem(CacheKeeping):
@@ -91,8 +91,6 @@ class CacheSystem(CacheKeeping):
 
     preset = "cache.system"
     words = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first item of the conversation."""
@@ -108,8 +106,6 @@ class CacheNoResults(CacheKeeping):
         "The requests are the recorded ones; what stands before the first tool result is kept in the cache,"
         " and no result is"
     )
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first result."""

@@ -8,12 +8,7 @@ from math import floor
 from typing import ClassVar, Literal
 
 from palimpsest.review.policies.measured import AtShare, Measure, Measured, in_own_tokens
-from palimpsest.review.policies.policy import (
-    Change,
-    Decided,
-    PolicyView,
-    Probe,
-)
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import (
     after_first_prompt,
     decided,

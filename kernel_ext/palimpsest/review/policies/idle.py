@@ -77,8 +77,9 @@ class OpenClawCacheTtl(Preset):
         ]
 
     def _after_pause(self, chars: int, total: int, view: PolicyView) -> list[Change]:
-        border = self._border(view)
-        first = self._first_user(view)
+        oldest = view.request.index - self.keep_assistants  # empty answers are counted
+        border = view.timeline.requests[oldest].items if oldest >= 0 else 0
+        first = next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
         able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
         changes: dict[int, Change] = {}
         for one in able:
@@ -106,14 +107,6 @@ class OpenClawCacheTtl(Preset):
             if view.state(one) != "cleared":
                 over += len(RESULT_CLEARED) - length(one)
                 changes[one] = Change(one, "cleared", RESULT_CLEARED)
-
-    def _border(self, view: PolicyView) -> int:
-        """Return the first item of the newest answers that are kept, empty ones counted."""
-        oldest = view.request.index - self.keep_assistants
-        return view.timeline.requests[oldest].items if oldest >= 0 else 0
-
-    def _first_user(self, view: PolicyView) -> int:
-        return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
 
 
 class ClaudeCodeMicrocompact(Preset):

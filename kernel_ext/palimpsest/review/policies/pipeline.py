@@ -134,8 +134,7 @@ def _effective(item: int, layers: list[Layer]) -> Change:
     for layer in layers:
         told = layer.get(str(item))
         if told is not None:
-            state, shown, chars, tokens, numbers = told
-            found = Change(item, state, shown, chars, tokens, numbers)
-            if state in GONE_STATES:
+            found = Change(item, *told)
+            if found.state in GONE_STATES:
                 break
     return found

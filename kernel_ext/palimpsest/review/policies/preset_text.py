@@ -122,8 +122,8 @@ def meant(given: str, known: Iterable[str]) -> str:
 
 def _value(given: Any, kind: Any) -> Any:
     """Return a value of a field's type; None where it is none."""
-    if get_origin(kind) in (tuple, frozenset):
-        return _words(given, get_origin(kind))
+    if get_origin(kind) is tuple:
+        return _words(given)
     if get_origin(kind) is Literal:
         return given if given in get_args(kind) else None
     if kind is str:
@@ -134,14 +134,13 @@ def _value(given: Any, kind: Any) -> Any:
     return _number(given, kind)
 
 
-def _words(given: Any, kind: Any) -> Any:
-    """Return words as a tuple or a set; None where they are none."""
+def _words(given: Any) -> tuple[str, ...] | None:
+    """Return words; None where they are none."""
     words = given.split(",") if isinstance(given, str) else given
-    if not isinstance(words, list | tuple | set | frozenset):
+    is_many = isinstance(words, list | tuple | set | frozenset)
+    if not is_many or not all(isinstance(word, str) for word in words):
         return None
-    if not all(isinstance(word, str) for word in words):
-        return None
-    return kind(word.strip() for word in words if word.strip())
+    return tuple(word.strip() for word in words if word.strip())
 
 
 def _number(given: Any, kind: Any) -> int | float | None:
@@ -159,7 +158,7 @@ def _number(given: Any, kind: Any) -> int | float | None:
 
 def _kind(preset: type[Preset], key: str, kind: Any) -> str:
     """Return what a field takes, in words."""
-    if get_origin(kind) in (tuple, frozenset):
+    if get_origin(kind) is tuple:
         return "names separated by commas"
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))

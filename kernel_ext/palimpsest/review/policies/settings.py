@@ -20,7 +20,7 @@ A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
 class Preset:
     """A policy of the field with its own numbers; they are its fields, and have its defaults.
 
-    Every subclass is a frozen dataclass by itself.
+    Every subclass in this folder is a frozen dataclass by itself; who makes one elsewhere says ``@dataclass``.
     """
 
     preset: ClassVar[str] = ""
@@ -44,7 +44,8 @@ class Preset:
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
 
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
+        if cls.__module__.startswith(f"{__package__}."):
+            dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def name(self) -> str:
@@ -109,7 +110,6 @@ def number_text(value: Any) -> str:
     """Return the value of a number or choice as it is written behind a preset's name."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple | frozenset):
-        words = map(str, sorted(value) if isinstance(value, frozenset) else value)
-        return shlex.quote(",".join(words))
+    if isinstance(value, tuple):
+        return shlex.quote(",".join(map(str, value)))
     return shlex.quote(value) if isinstance(value, str) else str(value)

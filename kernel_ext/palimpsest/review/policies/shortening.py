@@ -127,18 +127,15 @@ class DeepAgentsOffload(Preset):
             tokens = view.tokens(one)
             highest = max(highest, tokens * self.result_tokens / limit)
             if tokens > limit:
-                changes += self._offload(view, one)
+                lines = view.read(one).splitlines()
+                few = len(lines) <= 2 * self.lines
+                ends = lines if few else lines[: self.lines] + lines[-self.lines :]
+                size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
+                changes += shortened(view, [(one, size + FILE_NOTE_CHARS)], "offloaded")
         probe = Probe("tokens of a result", highest, self.result_tokens)
         return decided(
             view.count, changes, probe, "results that their first and last lines shorten"
         )
-
-    def _offload(self, view: PolicyView, index: int) -> list[Change]:
-        lines = view.read(index).splitlines()
-        ends = lines if len(lines) <= 2 * self.lines else lines[: self.lines] + lines[-self.lines :]
-        size = sum(min(len(one), self.line_chars) + LINE_NUMBER_CHARS for one in ends)
-        size += FILE_NOTE_CHARS
-        return shortened(view, [(index, size)], "offloaded")
 
 
 class DeepAgentsTruncateArgs(Measured):

@@ -91,7 +91,10 @@ class StageView:
         if self._same:
             return self._base.raw_total
         whole = range(self.count)
-        return self._unseen + sum(self._weights[i] for i in whole if self._there(i))
+        state, tokens = self._base.state, self._base.tokens
+        # Recorded summaries, whose texts are whole, are not there.
+        there = (one for one in whole if state(one) != "whole" or tokens(one) > 0)
+        return self._unseen + sum(self._weights[one] for one in there)
 
     def raw_after(self, index: int) -> int:
         return sum(self._weights[index : self.count])
@@ -113,10 +116,6 @@ class StageView:
     def _unseen(self) -> int:
         """Tokens that no item has: the base's total without its items."""
         return self._base.total - sum(self._base.tokens(index) for index in range(self.count))
-
-    def _there(self, index: int) -> bool:
-        """Return whether an item would be shown: recorded summaries are not, whose texts are whole."""
-        return self._base.state(index) != "whole" or self._base.tokens(index) > 0
 
     def _shown(self, change: Change) -> int:
         if change.state == "whole":
