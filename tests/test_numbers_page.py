@@ -28,7 +28,7 @@ WINDOW = ("used", "free", "over", "window", "reserve", "reported", "calibration"
 
 
 def number_columns(path: Path) -> Iterator[str]:
-    """Yield the keys of the columns with numbers that a module makes: ``TableColumn(key, title, form)``, or a row of its lists."""
+    """Yield the keys of the columns with numbers that a module makes: ``TableColumn(key, title, form)``, or a row of its lists, with what it counts behind these."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Call(
@@ -37,8 +37,11 @@ def number_columns(path: Path) -> Iterator[str]:
                 # Money has its form by its unit.
                 if not isinstance(form, ast.Constant) or form.value in FORMS:
                     yield key
-            case ast.Tuple(elts=[ast.Constant(value=str(key)), _, ast.Constant(value=form)]):
-                if form in FORMS:
+            case ast.Tuple(
+                elts=[ast.Constant(value=str(key)), _, ast.Constant(value=form)]
+                | [ast.Constant(value=str(key)), _, ast.Constant(value=form), ast.Constant()]
+            ):
+                if form in {*FORMS, "money"}:
                     yield key
             case _:
                 pass

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.review.importers.recording import SAMPLES, read_all
 
-from palimpsest.review.importers.atif import ATIF
+from palimpsest.review.importers.atif import AtifImporter
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
@@ -42,7 +42,7 @@ def sessions(recorded: list[Recorded]) -> dict[str, list[Recorded]]:
 
 
 def test_a_trajectory_with_its_continuation_is_one_session() -> None:
-    recorded, reports = read_all(ATIF, REAL / "trajectory.json")
+    recorded, reports = read_all(AtifImporter(), REAL / "trajectory.json")
 
     found = sessions(recorded)
     assert reports == []
@@ -79,7 +79,7 @@ def test_a_trajectory_with_its_continuation_is_one_session() -> None:
 
 
 def test_copied_steps_are_in_the_context_but_not_in_the_sums() -> None:
-    recorded, _ = read_all(ATIF, REAL / "trajectory.json")
+    recorded, _ = read_all(AtifImporter(), REAL / "trajectory.json")
 
     main = sessions(recorded)["run-1"]
     asked = [one for one in main if isinstance(one, MessageRead) and one.role == "assistant"]
@@ -102,7 +102,7 @@ def test_copied_steps_are_in_the_context_but_not_in_the_sums() -> None:
 
 
 def test_subagents_are_children_of_the_call_that_began_them() -> None:
-    recorded, _ = read_all(ATIF, REAL / "trajectory.json")
+    recorded, _ = read_all(AtifImporter(), REAL / "trajectory.json")
 
     begins = [one for one in recorded if isinstance(one, SessionBegin)]
     assert [(one.id, one.parent, one.parent_call) for one in begins] == [
@@ -133,7 +133,7 @@ def test_no_reference_leads_out_of_the_folder(tmp_path: Path, name: str) -> None
     path = folder / "trajectory.json"
     path.write_text(json.dumps(trajectory([step("user", "hi")], continued_trajectory_ref=name)))
 
-    recorded, reports = read_all(ATIF, path)
+    recorded, reports = read_all(AtifImporter(), path)
 
     assert len(recorded) == 2
     assert len(reports) == 1
@@ -144,7 +144,7 @@ def test_a_chain_that_comes_back_ends(tmp_path: Path) -> None:
         value = trajectory([step("user", name)], continued_trajectory_ref=following)
         (tmp_path / name).write_text(json.dumps(value))
 
-    recorded, reports = read_all(ATIF, tmp_path / "a.json")
+    recorded, reports = read_all(AtifImporter(), tmp_path / "a.json")
 
     assert [one.parts for one in recorded if isinstance(one, MessageRead)] == [
         (Text("a.json"),),
@@ -174,7 +174,7 @@ def step(source: str, message: Any, **more: Any) -> Json:
 def read(tmp_path: Path, value: Json) -> tuple[list[Recorded], list[tuple[str, str]]]:
     path = tmp_path / "trajectory.json"
     path.write_text(json.dumps(value))
-    return read_all(ATIF, path)
+    return read_all(AtifImporter(), path)
 
 
 def boundary(kind: str, content: str | None, **more: Any) -> Json:
@@ -267,7 +267,7 @@ def test_another_document_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path.write_text('{"steps": []}')
 
     with pytest.raises(UserError, match="is no trajectory in ATIF"):
-        list(ATIF.read(path, lambda _place, _what: None))
+        list(AtifImporter().read(path, lambda _place, _what: None))
 
 
 def test_the_oldest_version_is_read(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_lone_continuation_says_that_its_beginning_is_elsewhere(tmp_path: Path
     shutil.copy(REAL / "trajectory.cont-1.json", tmp_path)
     shutil.copy(REAL / "trajectory.summarization-1-summary.json", tmp_path)
 
-    recorded, _ = read_all(ATIF, tmp_path / "trajectory.cont-1.json")
+    recorded, _ = read_all(AtifImporter(), tmp_path / "trajectory.cont-1.json")
 
     asked = [one for one in recorded if isinstance(one, MessageRead) and one.role == "assistant"]
     assert [one.usage and one.usage.prompt for one in asked] == [400, 450, 500]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.review.importers.recording import SAMPLES, read_all, requests_of, unpacked
 from tests.review.importers.session_values import values_of
 
-from palimpsest.review.importers.atif import ATIF
-from palimpsest.review.importers.swe_agent import SWE_AGENT
+from palimpsest.review.importers.atif import AtifImporter
+from palimpsest.review.importers.swe_agent import SweAgentImporter
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
@@ -204,7 +204,7 @@ def test_what_is_written_is_read_again_without_loss(
 ) -> None:
     (path,) = written(recorded, tmp_path)
 
-    again, reports = read_all(ATIF, path)
+    again, reports = read_all(AtifImporter(), path)
 
     assert reports == []
     assert comparable(again) == recorded
@@ -218,7 +218,7 @@ def test_what_was_read_is_written_again_to_the_byte(
     (first,) = written(recorded, tmp_path)
     text = first.read_text()
 
-    (second,) = written(read_all(ATIF, first)[0], tmp_path)
+    (second,) = written(read_all(AtifImporter(), first)[0], tmp_path)
 
     assert second.read_text() == text
 
@@ -238,10 +238,10 @@ def test_the_sums_count_each_request_once(tmp_path: Path, recorded: list[Recorde
 
 
 def test_a_recording_of_another_agent_survives_the_way_through_atif(tmp_path: Path) -> None:
-    recorded, _ = read_all(SWE_AGENT, unpacked("marshmallow-1867.traj", tmp_path))
+    recorded, _ = read_all(SweAgentImporter(), unpacked("marshmallow-1867.traj", tmp_path))
     (path,) = written(recorded, tmp_path)
 
-    again, reports = read_all(ATIF, path)
+    again, reports = read_all(AtifImporter(), path)
 
     def texts(of: list[Recorded]) -> list[Any]:
         return [[(one.role, one.text) for one in request] for request in requests_of(of)]
@@ -253,10 +253,10 @@ def test_a_recording_of_another_agent_survives_the_way_through_atif(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["trajectory.json", "trajectory.summarization-1-summary.json"])
 def test_sessions_of_the_real_writer_survive_a_round_trip(tmp_path: Path, name: str) -> None:
-    recorded, _ = read_all(ATIF, SAMPLES / "atif" / name)
+    recorded, _ = read_all(AtifImporter(), SAMPLES / "atif" / name)
     paths = written(recorded, tmp_path)
 
-    again = [one for path in paths for one in read_all(ATIF, path)[0]]
+    again = [one for path in paths for one in read_all(AtifImporter(), path)[0]]
 
     def known(of: list[Recorded]) -> list[Any]:
         calls = {

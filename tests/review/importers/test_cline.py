@@ -8,7 +8,7 @@ from tests.review.importers.imported import bring, info
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
 from tests.review.importers.sample_files import sample
 
-from palimpsest.review.importers.cline import CLINE
+from palimpsest.review.importers.cline import ClineImporter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -26,7 +26,7 @@ MESSAGES = FOLDER / f"{NAME}.messages.json"
 
 
 def test_the_input_counts_cached_tokens() -> None:
-    found, reports = recorded(CLINE, MESSAGES)
+    found, reports = recorded(ClineImporter(), MESSAGES)
 
     assert reports == []
     assert [(one.id, one.system) for one in only(SessionBegin, found)] == [(NAME, "You are Cline.")]
@@ -39,7 +39,7 @@ def test_the_input_counts_cached_tokens() -> None:
 
 
 def test_messages_and_results_come_in_order() -> None:
-    found, _ = recorded(CLINE, MESSAGES)
+    found, _ = recorded(ClineImporter(), MESSAGES)
 
     assert [said(one) for one in only(MessageRead, found)] == [
         "Which of the two files is longer?",
@@ -57,7 +57,7 @@ def test_messages_and_results_come_in_order() -> None:
 
 
 def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
-    found, reports = recorded(CLINE, FOLDER)
+    found, reports = recorded(ClineImporter(), FOLDER)
     (compacted,) = only(CompactionRead, found)
 
     assert reports == []
@@ -79,7 +79,7 @@ def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) ->
         json.dumps({"version": 1, "source_message_count": 7, "messages": shorter, "updated_at": ""})
     )
 
-    found, _ = recorded(CLINE, folder)
+    found, _ = recorded(ClineImporter(), folder)
 
     assert [(one.call, one.shown) for one in only(ReducedRead, found)] == [
         ("toolu_1", "line of 1 ...")
@@ -93,7 +93,7 @@ def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path:
     path = tmp_path / f"{NAME}.messages.json"
     path.write_text(json.dumps({**whole, "messages": state["messages"]}, indent=2))
 
-    found, _ = recorded(CLINE, path)
+    found, _ = recorded(ClineImporter(), path)
 
     assert [one.replaced for one in only(CompactionRead, found)] == [()]
     assert [one.what for one in only(GapRead, found)] == [
@@ -105,7 +105,7 @@ def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
     folder = shutil.copytree(FOLDER, tmp_path / "one")
     (folder / f"{NAME}.compaction.json").write_text("[" * 200)
 
-    found, reports = recorded(CLINE, folder)
+    found, reports = recorded(ClineImporter(), folder)
 
     assert len(requests(found)) == 4
     assert reports == [

@@ -19,7 +19,7 @@ from tests.review.importers.sample_files import sample
 from tests.review.money_recordings import written as money_recordings
 
 from palimpsest.context.visible_messages import View
-from palimpsest.review.importers.codex import CODEX
+from palimpsest.review.importers.codex import CodexImporter
 from palimpsest.review.importing.recorded import MessageRead
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
@@ -165,7 +165,7 @@ def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
 def test_tokens_written_to_the_cache_and_the_tier_are_read(
     name: str, tier: str | None, tmp_path: Path
 ) -> None:
-    recorded = list(CODEX.read(money_recordings(tmp_path)[name], lambda *_: None))
+    recorded = list(CodexImporter().read(money_recordings(tmp_path)[name], lambda *_: None))
 
     (usage,) = (one.usage for one in recorded if isinstance(one, MessageRead) and one.usage)
     assert usage == Usage(

@@ -13,22 +13,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.importers.reading import SAMPLES
 
-from palimpsest.review.importers.cline import CLINE
-from palimpsest.review.importers.gemini_cli import GEMINI_CLI
-from palimpsest.review.importers.inspect_eval import INSPECT_EVAL
-from palimpsest.review.importers.openhands import OPENHANDS
-from palimpsest.review.importers.otel_genai import OTEL_GENAI
+from palimpsest.review.importers.cline import ClineImporter
+from palimpsest.review.importers.gemini_cli import GeminiCliImporter
+from palimpsest.review.importers.inspect_eval import InspectEvalImporter
+from palimpsest.review.importers.openhands import OpenHandsImporter
+from palimpsest.review.importers.otel_genai import OtelGenAiImporter
 from palimpsest.review.importing.importer import Importer
 from palimpsest.review.importing.recorded import MessageRead, Recorded, SessionBegin
 from palimpsest.review.importing.sources import head_of
 from palimpsest.transcript.errors import UserError
 
 LINES: list[tuple[Importer, str]] = [
-    (OPENHANDS, "openhands_v0.jsonl"),
-    (GEMINI_CLI, "gemini_cli.jsonl"),
-    (OTEL_GENAI, "otel_genai.jsonl"),
-    (OTEL_GENAI, "otel_genai.json"),
-    (CLINE, "cline/1793523600000_abcde_cli.messages.json"),
+    (OpenHandsImporter(), "openhands_v0.jsonl"),
+    (GeminiCliImporter(), "gemini_cli.jsonl"),
+    (OtelGenAiImporter(), "otel_genai.jsonl"),
+    (OtelGenAiImporter(), "otel_genai.json"),
+    (ClineImporter(), "cline/1793523600000_abcde_cli.messages.json"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -125,7 +125,7 @@ def test_events_of_other_types_raise_nothing(tmp_path: Path, data: st.DataObject
     for name, document in zip(names, changed(documents, data), strict=False):
         (folder / name).write_text(json.dumps(document))
 
-    read(OPENHANDS, folder)
+    read(OpenHandsImporter(), folder)
 
 
 @SETTINGS
@@ -140,7 +140,7 @@ def test_a_state_of_a_compaction_of_other_types_raises_nothing(
     state = json.loads((SAMPLES / "cline" / path.name).read_text())
     path.write_text(json.dumps(changed([state], data)[:1] or None)[1:-1] or "null")
 
-    assert read(CLINE, folder)
+    assert read(ClineImporter(), folder)
 
 
 @pytest.mark.parametrize("name", ["inspect_plain.eval", "inspect_summary.eval"])
@@ -156,7 +156,7 @@ def test_a_log_with_values_of_other_types_raises_nothing(
         for member, document in zip(members, changed(documents, data), strict=False):
             made.writestr(member, json.dumps(document))
 
-    read(INSPECT_EVAL, tmp_path / name)
+    read(InspectEvalImporter(), tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["inspect_plain.eval", "inspect_zstandard.eval"])
@@ -170,11 +170,19 @@ def test_a_log_with_broken_bytes_raises_nothing(
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     (tmp_path / name).write_bytes(whole[: data.draw(st.integers(len(whole) // 2, len(whole)))])
 
-    read(INSPECT_EVAL, tmp_path / name)
+    read(InspectEvalImporter(), tmp_path / name)
 
 
 @pytest.mark.parametrize(
-    "importer", [CLINE, GEMINI_CLI, INSPECT_EVAL, OPENHANDS, OTEL_GENAI], ids=lambda one: one.name
+    "importer",
+    [
+        ClineImporter(),
+        GeminiCliImporter(),
+        InspectEvalImporter(),
+        OpenHandsImporter(),
+        OtelGenAiImporter(),
+    ],
+    ids=lambda one: one.name,
 )
 def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
@@ -185,7 +193,13 @@ def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> N
 
 
 def test_each_recording_is_recognised_by_one_importer_only() -> None:
-    importers: list[Importer] = [CLINE, GEMINI_CLI, INSPECT_EVAL, OPENHANDS, OTEL_GENAI]
+    importers: list[Importer] = [
+        ClineImporter(),
+        GeminiCliImporter(),
+        InspectEvalImporter(),
+        OpenHandsImporter(),
+        OtelGenAiImporter(),
+    ]
     names = [*(name for _, name in LINES), "cline", "openhands_v1", "inspect_plain.eval"]
 
     for name in names:

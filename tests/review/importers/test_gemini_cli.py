@@ -8,7 +8,7 @@ from tests.review.importers.imported import bring
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
 from tests.review.importers.sample_files import sample
 
-from palimpsest.review.importers.gemini_cli import GEMINI_CLI
+from palimpsest.review.importers.gemini_cli import GeminiCliImporter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -26,7 +26,7 @@ CHAT = SAMPLES / "gemini_cli.jsonl"
 
 
 def test_records_with_one_id_are_one_request() -> None:
-    found, reports = recorded(GEMINI_CLI, CHAT)
+    found, reports = recorded(GeminiCliImporter(), CHAT)
 
     assert reports == []
     assert [one.id for one in only(SessionBegin, found)] == ["5f0e7d1c-0000-4000-8000-000000000001"]
@@ -47,19 +47,19 @@ def test_records_with_one_id_are_one_request() -> None:
 
 
 def test_cached_tokens_are_part_of_the_input_and_thoughts_beside_the_output() -> None:
-    found, _ = recorded(GEMINI_CLI, CHAT)
+    found, _ = recorded(GeminiCliImporter(), CHAT)
 
     assert requests(found)[3].usage == Usage(input=200, output=30, reasoning=20, cache_read=8_000)
 
 
 def test_a_rewind_takes_back_what_followed() -> None:
-    found, _ = recorded(GEMINI_CLI, CHAT)
+    found, _ = recorded(GeminiCliImporter(), CHAT)
 
     assert [one.messages for one in only(RemovedRead, found)] == [("u2", "g3")]
 
 
 def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
-    found, _ = recorded(GEMINI_CLI, CHAT)
+    found, _ = recorded(GeminiCliImporter(), CHAT)
     (masked,) = only(ReducedRead, found)
 
     assert only(ResultRead, found)[0].output == "alpha " * 2_000
@@ -69,7 +69,7 @@ def test_a_result_that_was_masked_later_keeps_its_whole_output() -> None:
 
 
 def test_a_compression_names_what_it_replaced_and_its_made_up_answer_is_a_gap() -> None:
-    found, _ = recorded(GEMINI_CLI, CHAT)
+    found, _ = recorded(GeminiCliImporter(), CHAT)
     (compressed,) = only(CompactionRead, found)
 
     assert compressed.summary == "<state_snapshot>Both files were read.</state_snapshot>"
@@ -83,7 +83,7 @@ def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
     document = {**lines[0], "messages": list(last.values()), "summary": "A title."}
     (tmp_path / "session-1.json").write_text(json.dumps(document, indent=2))
 
-    found, reports = recorded(GEMINI_CLI, tmp_path / "session-1.json")
+    found, reports = recorded(GeminiCliImporter(), tmp_path / "session-1.json")
 
     assert reports == []
     assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
@@ -95,7 +95,7 @@ def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:
     kept = [line for line in CHAT.read_text().splitlines() if "$" not in line]
     (tmp_path / "one.jsonl").write_text("\n".join(kept) + "\n")
 
-    found, _ = recorded(GEMINI_CLI, tmp_path / "one.jsonl")
+    found, _ = recorded(GeminiCliImporter(), tmp_path / "one.jsonl")
 
     assert only(CompactionRead, found) + only(ReducedRead, found) + only(RemovedRead, found) == []
     assert len(requests(found)) == 6

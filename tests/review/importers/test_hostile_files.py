@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.importers.recording import SAMPLES
 
-from palimpsest.review.importers.atif import ATIF
-from palimpsest.review.importers.mini_swe_agent import MINI_SWE_AGENT
-from palimpsest.review.importers.openai_chat import OPENAI_CHAT
-from palimpsest.review.importers.swe_agent import SWE_AGENT
+from palimpsest.review.importers.atif import AtifImporter
+from palimpsest.review.importers.mini_swe_agent import MiniSweAgentImporter
+from palimpsest.review.importers.openai_chat import OpenAIChatImporter
+from palimpsest.review.importers.swe_agent import SweAgentImporter
 from palimpsest.review.importing.importer import Importer
 from palimpsest.review.importing.recorded import SessionBegin
 from palimpsest.review.importing.sources import head_of
@@ -40,11 +40,11 @@ TRAJ: dict[str, Any] = {
     "environment": "e",
 }
 FILES: list[tuple[Importer, Any]] = [
-    (SWE_AGENT, TRAJ),
-    (MINI_SWE_AGENT, json.loads((SAMPLES / "mini-swe-agent.traj.json").read_bytes())),
-    (ATIF, json.loads((SAMPLES / "atif" / "trajectory.json").read_bytes())),
-    (ATIF, json.loads((SAMPLES / "atif" / "trajectory.cont-1.json").read_bytes())),
-    (OPENAI_CHAT, {"messages": TALK, "tools": [CALL], "usage": {"prompt_tokens": 1}}),
+    (SweAgentImporter(), TRAJ),
+    (MiniSweAgentImporter(), json.loads((SAMPLES / "mini-swe-agent.traj.json").read_bytes())),
+    (AtifImporter(), json.loads((SAMPLES / "atif" / "trajectory.json").read_bytes())),
+    (AtifImporter(), json.loads((SAMPLES / "atif" / "trajectory.cont-1.json").read_bytes())),
+    (OpenAIChatImporter(), {"messages": TALK, "tools": [CALL], "usage": {"prompt_tokens": 1}}),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [

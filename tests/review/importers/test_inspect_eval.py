@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
 
-from palimpsest.review.importers.inspect_eval import INSPECT_EVAL
+from palimpsest.review.importers.inspect_eval import InspectEvalImporter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -42,7 +42,7 @@ def changed(source: Path, target: Path, change: Callable[[Json], None]) -> Path:
 
 
 def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
-    found, reports = recorded(INSPECT_EVAL, PLAIN)
+    found, reports = recorded(InspectEvalImporter(), PLAIN)
     (begins,) = only(SessionBegin, found)
 
     assert reports == []
@@ -67,7 +67,7 @@ def test_a_sample_is_a_session_whose_inputs_are_told_once() -> None:
 
 
 def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> None:
-    found, _ = recorded(INSPECT_EVAL, PLAIN)
+    found, _ = recorded(InspectEvalImporter(), PLAIN)
     results = only(ResultRead, found)
 
     assert [one.output for one in results] == [
@@ -79,7 +79,7 @@ def test_long_results_are_looked_up_and_the_last_one_comes_from_its_run() -> Non
 
 
 def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
-    found, _ = recorded(INSPECT_EVAL, SUMMARY)
+    found, _ = recorded(InspectEvalImporter(), SUMMARY)
     answers = requests(found)
     (compacted,) = only(CompactionRead, found)
 
@@ -95,7 +95,7 @@ def test_a_compaction_by_summary_replaces_all_but_the_question() -> None:
 
 
 def test_cleared_tool_results_are_reductions_of_the_next_request() -> None:
-    found, _ = recorded(INSPECT_EVAL, EDIT)
+    found, _ = recorded(InspectEvalImporter(), EDIT)
     calls = [one.call for one in only(ResultRead, found)]
     reductions = only(ReducedRead, found)
 
@@ -116,7 +116,7 @@ def test_each_epoch_is_a_session(tmp_path: Path) -> None:
             "samples/first_epoch_2.json", json.dumps({**sample, "epoch": 2, "uuid": "second"})
         )
 
-    found, _ = recorded(INSPECT_EVAL, path)
+    found, _ = recorded(InspectEvalImporter(), path)
 
     assert [one.title for one in only(SessionBegin, found)] == [
         "plain: sample first, epoch 1",
@@ -132,7 +132,7 @@ def test_requests_of_scorers_are_not_the_agents(tmp_path: Path) -> None:
         asked = next(one for one in sample["events"] if one["event"] == "model")
         sample["events"].append({**asked, "span_id": scorer["id"]})
 
-    found, reports = recorded(INSPECT_EVAL, changed(PLAIN, tmp_path / "one.eval", scored))
+    found, reports = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", scored))
 
     assert len(requests(found)) == 3
     assert reports == [f"{SAMPLE}: 1 requests of scorers are not the agent's: left out."]
@@ -146,7 +146,7 @@ def test_an_agent_inside_a_tool_is_a_subagent(tmp_path: Path) -> None:
         place = sample["events"].index(tool) + 1
         sample["events"][place:place] = [span, {**asked, "span_id": "inner"}]
 
-    found, _ = recorded(INSPECT_EVAL, changed(PLAIN, tmp_path / "one.eval", nested))
+    found, _ = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", nested))
     main, inner = only(SessionBegin, found)
 
     assert inner.parent == main.id
@@ -160,7 +160,7 @@ def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
         asked[-1]["input"] = [{"role": "system", "content": "Other."}]
         asked[-1]["input_refs"] = [[1, 6]]
 
-    found, _ = recorded(INSPECT_EVAL, changed(PLAIN, tmp_path / "one.eval", other))
+    found, _ = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", other))
 
     assert [one.what for one in only(GapRead, found)] == [
         "Another system prompt was sent from here on."
@@ -174,7 +174,7 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
             if one["event"] == "model":
                 one["input_refs"] = [[0, 10**9]] * 20_000
 
-    found, reports = recorded(INSPECT_EVAL, changed(PLAIN, tmp_path / "one.eval", endless))
+    found, reports = recorded(InspectEvalImporter(), changed(PLAIN, tmp_path / "one.eval", endless))
 
     assert len([one for one in requests(found) if one.usage]) == 3
     assert len(found) < 3 * 20_000
@@ -184,10 +184,10 @@ def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
 def test_a_log_as_it_was_written_needs_the_package_for_zstandard() -> None:
     path = SAMPLES / "inspect_zstandard.eval"
     if importlib.util.find_spec("zstandard"):
-        assert input_tokens(recorded(INSPECT_EVAL, path)[0]) == [300, 1_301, 9_309]
+        assert input_tokens(recorded(InspectEvalImporter(), path)[0]) == [300, 1_301, 9_309]
     else:
         with pytest.raises(UserError, match="pip install zstandard"):
-            recorded(INSPECT_EVAL, path)
+            recorded(InspectEvalImporter(), path)
 
 
 def test_a_sample_that_lies_about_its_size_costs_only_itself(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_sample_that_lies_about_its_size_costs_only_itself(tmp_path: Path) -> 
         log.writestr("samples/bomb_epoch_1.json", b'{"events": "' + b"a" * 30_000_000 + b'"}')
         log.writestr("../../samples/outside.json", b"{}")
 
-    found, reports = recorded(INSPECT_EVAL, path)
+    found, reports = recorded(InspectEvalImporter(), path)
 
     assert len(requests(found)) == 3
     assert reports == [
@@ -214,4 +214,4 @@ def test_what_is_no_log_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
     for path in (other, empty):
         with pytest.raises(UserError, match=r"\.$"):
-            recorded(INSPECT_EVAL, path)
+            recorded(InspectEvalImporter(), path)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.review.importers.recording import SAMPLES, read_all, requests_of
 
-from palimpsest.review.importers.mini_swe_agent import MINI_SWE_AGENT
-from palimpsest.review.importers.swe_agent import SWE_AGENT
+from palimpsest.review.importers.mini_swe_agent import MiniSweAgentImporter
+from palimpsest.review.importers.swe_agent import SweAgentImporter
 from palimpsest.review.importing.recorded import (
     GapRead,
     MessageRead,
@@ -24,7 +24,7 @@ REAL = SAMPLES / "mini-swe-agent.traj.json"
 
 
 def test_each_answer_has_its_usage_and_cost() -> None:
-    recorded, reports = read_all(MINI_SWE_AGENT, REAL)
+    recorded, reports = read_all(MiniSweAgentImporter(), REAL)
 
     begin = recorded[0]
     assert isinstance(begin, SessionBegin)
@@ -45,7 +45,7 @@ def test_each_answer_has_its_usage_and_cost() -> None:
 
 
 def test_a_failed_answer_was_a_request_but_is_not_sent_again() -> None:
-    recorded, _ = read_all(MINI_SWE_AGENT, REAL)
+    recorded, _ = read_all(MiniSweAgentImporter(), REAL)
 
     texts = [[one.text for one in request] for request in requests_of(recorded)]
     listing = "<returncode>0</returncode>\n<output>\na.txt\nb.txt\n</output>"
@@ -65,7 +65,7 @@ def test_a_failed_answer_was_a_request_but_is_not_sent_again() -> None:
 
 
 def test_results_have_their_exit_codes_and_times() -> None:
-    recorded, _ = read_all(MINI_SWE_AGENT, REAL)
+    recorded, _ = read_all(MiniSweAgentImporter(), REAL)
 
     results = [one for one in recorded if isinstance(one, ResultRead)]
     assert [one.metadata for one in results] == [{"exit": 0}, {"exit": 3}]
@@ -94,7 +94,7 @@ def test_the_older_form_without_calls_is_read(tmp_path: Path) -> None:
         )
     )
 
-    recorded, reports = read_all(MINI_SWE_AGENT, path)
+    recorded, reports = read_all(MiniSweAgentImporter(), path)
 
     assert [one for one in recorded if isinstance(one, ResultRead)] == [
         ResultRead("m2.command", "a.txt")
@@ -142,7 +142,7 @@ def test_answers_of_the_responses_interface_are_read(tmp_path: Path) -> None:
         )
     )
 
-    recorded, _ = read_all(MINI_SWE_AGENT, path)
+    recorded, _ = read_all(MiniSweAgentImporter(), path)
 
     found = next(one for one in recorded if isinstance(one, MessageRead) and one.usage)
     assert found.usage == Usage(input=36, output=20, reasoning=10, cache_read=64)
@@ -152,10 +152,10 @@ def test_answers_of_the_responses_interface_are_read(tmp_path: Path) -> None:
 
 
 def test_the_two_trajectories_are_told_apart(tmp_path: Path) -> None:
-    assert not SWE_AGENT.recognises(head_of(REAL))
+    assert not SweAgentImporter().recognises(head_of(REAL))
     path = tmp_path / "a.traj"
     path.write_text('{"trajectory": [{"action": "", "observation": ""}]}')
-    assert not MINI_SWE_AGENT.recognises(head_of(path))
+    assert not MiniSweAgentImporter().recognises(head_of(path))
 
 
 def test_a_file_without_messages_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -163,4 +163,4 @@ def test_a_file_without_messages_is_refused_in_one_sentence(tmp_path: Path) -> N
     path.write_text('{"info": {"mini_version": "2"}, "messages": []}')
 
     with pytest.raises(UserError, match="holds no message"):
-        list(MINI_SWE_AGENT.read(path, lambda _place, _what: None))
+        list(MiniSweAgentImporter().read(path, lambda _place, _what: None))

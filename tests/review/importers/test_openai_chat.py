@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.review.importers.recording import read_all, requests_of
 
-from palimpsest.review.importers.openai_chat import OPENAI_CHAT
+from palimpsest.review.importers.openai_chat import OpenAIChatImporter
 from palimpsest.review.importing.importer import Head
 from palimpsest.review.importing.recorded import (
     Call,
@@ -51,7 +51,7 @@ def test_one_line_is_cut_at_each_answer(tmp_path: Path) -> None:
         {"messages": [SYSTEM, ASKED, CALLED, *RESULTS, SAID], "tools": [TOOL]},
     )
 
-    recorded, reports = read_all(OPENAI_CHAT, path)
+    recorded, reports = read_all(OpenAIChatImporter(), path)
 
     assert reports == []
     assert recorded == [
@@ -87,7 +87,7 @@ def test_lines_that_extend_each_other_are_one_session(tmp_path: Path) -> None:
         {"messages": [SYSTEM, ASKED, SAID]},
     )
 
-    recorded, _ = read_all(OPENAI_CHAT, path)
+    recorded, _ = read_all(OpenAIChatImporter(), path)
 
     begins = [one for one in recorded if isinstance(one, SessionBegin)]
     answers = [one for one in recorded if isinstance(one, MessageRead) and one.role == "assistant"]
@@ -111,7 +111,7 @@ def test_images_and_files_are_media_and_no_address_is_opened(tmp_path: Path) -> 
     ]
     path = lines(tmp_path / "chat.jsonl", {"messages": [{"role": "user", "content": content}]})
 
-    recorded, _ = read_all(OPENAI_CHAT, path)
+    recorded, _ = read_all(OpenAIChatImporter(), path)
 
     assert recorded[2] == MessageRead(
         "m1",
@@ -134,7 +134,7 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
         {"messages": [{"role": "user", "content": "Other."}]},
     )
 
-    recorded, reports = read_all(OPENAI_CHAT, path)
+    recorded, reports = read_all(OpenAIChatImporter(), path)
 
     assert sum(isinstance(one, SessionBegin) for one in recorded) == 2
     assert [place for place, _ in reports] == ["line 2", "line 3"]
@@ -144,9 +144,9 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
     "start", [b"", b"[1]", b'{"messages": []}', b'{"messages": "x"}', b'{"type": "session"}']
 )
 def test_other_files_are_not_recognised(start: bytes) -> None:
-    assert not OPENAI_CHAT.recognises(Head(Path("x.jsonl"), start=start))
+    assert not OpenAIChatImporter().recognises(Head(Path("x.jsonl"), start=start))
 
 
 def test_a_file_without_messages_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no line with messages"):
-        list(OPENAI_CHAT.read(lines(tmp_path / "x.jsonl", {"a": 1}), lambda _p, _w: None))
+        list(OpenAIChatImporter().read(lines(tmp_path / "x.jsonl", {"a": 1}), lambda _p, _w: None))

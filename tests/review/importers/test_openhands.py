@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
 
-from palimpsest.review.importers.openhands import OPENHANDS
+from palimpsest.review.importers.openhands import OpenHandsImporter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     MessageRead,
@@ -23,7 +23,7 @@ V1, V0 = SAMPLES / "openhands_v1", SAMPLES / "openhands_v0.jsonl"
 
 
 def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> None:
-    found, reports = recorded(OPENHANDS, V1)
+    found, reports = recorded(OpenHandsImporter(), V1)
     begins = only(SessionBegin, found)
 
     assert reports == []
@@ -57,7 +57,7 @@ def test_a_conversation_of_the_sdk_gives_its_requests_with_usage_and_cost() -> N
 
 
 def test_a_condensation_names_exactly_the_messages_that_it_replaced() -> None:
-    found, _ = recorded(OPENHANDS, V1)
+    found, _ = recorded(OpenHandsImporter(), V1)
     answers = requests(found)
     (condensed,) = only(CompactionRead, found)
 
@@ -74,7 +74,7 @@ def test_a_condensation_that_was_asked_for_says_so(tmp_path: Path) -> None:
     asked = {"id": "asked", "kind": "CondensationRequest", "source": "user"}
     (tmp_path / "list.json").write_text(json.dumps([*events[:place], asked, *events[place:]]))
 
-    found, _ = recorded(OPENHANDS, tmp_path / "list.json")
+    found, _ = recorded(OpenHandsImporter(), tmp_path / "list.json")
 
     assert [one.auto for one in only(CompactionRead, found)] == [False]
     assert len(requests(found)) == 6
@@ -86,7 +86,7 @@ def test_going_on_from_an_earlier_event_takes_the_later_messages_back(tmp_path: 
     again = {**question, "id": "again", "parent_id": question["parent_id"]}
     (tmp_path / "list.json").write_text(json.dumps([*events, again]))
 
-    found, _ = recorded(OPENHANDS, tmp_path / "list.json")
+    found, _ = recorded(OpenHandsImporter(), tmp_path / "list.json")
 
     assert [one.messages for one in only(RemovedRead, found)] == [
         (question["id"], events[-1]["id"])
@@ -98,7 +98,7 @@ def test_a_broken_event_costs_only_itself(tmp_path: Path) -> None:
     broken = sorted((folder / "events").glob("event-*"))[1]
     broken.write_text("{")
 
-    found, reports = recorded(OPENHANDS, folder)
+    found, reports = recorded(OpenHandsImporter(), folder)
 
     assert len(requests(found)) == 6
     assert reports == [f"{broken.name}: It cannot be read as JSON and was left out."]
@@ -110,14 +110,14 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     elsewhere = first.rename(tmp_path / "elsewhere.json")
     first.symlink_to(elsewhere)
 
-    found, reports = recorded(OPENHANDS, folder)
+    found, reports = recorded(OpenHandsImporter(), folder)
 
     assert reports == [f"{first.name}: It is a link and was left out."]
     assert "Think it over, please." not in [said(one) for one in only(MessageRead, found)]
 
 
 def test_an_evaluation_output_joins_the_events_of_one_response() -> None:
-    found, reports = recorded(OPENHANDS, V0)
+    found, reports = recorded(OpenHandsImporter(), V0)
     begins = only(SessionBegin, found)
 
     assert reports == []
@@ -141,7 +141,7 @@ def test_an_evaluation_output_joins_the_events_of_one_response() -> None:
 
 
 def test_usage_comes_from_the_metrics_also_for_an_answer_without_calls() -> None:
-    found, _ = recorded(OPENHANDS, V0)
+    found, _ = recorded(OpenHandsImporter(), V0)
 
     assert input_tokens(found) == [1_000, 2_000, 3_000, 4_000]
     assert [one.usage.cache_read for one in requests(found) if one.usage] == [0, 800, 1_600, 2_400]
@@ -155,7 +155,7 @@ def test_a_cost_of_nothing_is_unknown(tmp_path: Path) -> None:
     ]
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = recorded(OPENHANDS, tmp_path / "output.jsonl")
+    found, _ = recorded(OpenHandsImporter(), tmp_path / "output.jsonl")
 
     assert [one.cost for one in requests(found)] == [None, 0.5, None, 0.25]
 
@@ -167,7 +167,7 @@ def test_a_forgotten_result_of_a_call_that_stays_is_a_reduction(tmp_path: Path) 
             event["args"] = {"forgotten_event_ids": [5]}
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = recorded(OPENHANDS, tmp_path / "output.jsonl")
+    found, _ = recorded(OpenHandsImporter(), tmp_path / "output.jsonl")
 
     assert [(one.call, one.shown) for one in only(ReducedRead, found)] == [("toolu_one_0", "")]
     assert only(CompactionRead, found) == []
@@ -177,7 +177,7 @@ def test_each_line_is_a_session_and_a_broken_line_costs_only_itself(tmp_path: Pa
     line = V0.read_text().strip()
     (tmp_path / "output.jsonl").write_text(f'{line}\n{{"instance_id"\n{line}\n')
 
-    found, reports = recorded(OPENHANDS, tmp_path / "output.jsonl")
+    found, reports = recorded(OpenHandsImporter(), tmp_path / "output.jsonl")
 
     assert len(only(SessionBegin, found)) == 2
     assert reports == ["line 2: It is no JSON and was left out."]
@@ -191,7 +191,7 @@ def test_events_from_before_function_calls_are_a_request_each(tmp_path: Path) ->
     line = {"instance_id": "old", "test_result": {}, "history": history}
     (tmp_path / "output.jsonl").write_text(json.dumps(line))
 
-    found, _ = recorded(OPENHANDS, tmp_path / "output.jsonl")
+    found, _ = recorded(OpenHandsImporter(), tmp_path / "output.jsonl")
 
     assert [said(one) for one in only(MessageRead, found)] == ["Look round.", "Look. run()"]
     assert [(one.call, one.output) for one in only(ResultRead, found)] == [("call-1", "a b")]
@@ -199,4 +199,4 @@ def test_events_from_before_function_calls_are_a_request_each(tmp_path: Path) ->
 
 def test_a_folder_without_events_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no events of OpenHands\.$"):
-        list(OPENHANDS.read(tmp_path, lambda *_: None))
+        list(OpenHandsImporter().read(tmp_path, lambda *_: None))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.review.importers.reading import SAMPLES, input_tokens, only, recorded, requests, said
 
-from palimpsest.review.importers.otel_genai import OTEL_GENAI
+from palimpsest.review.importers.otel_genai import OtelGenAiImporter
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
@@ -56,7 +56,7 @@ def asked(*words: str, answer: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: Path) -> None:
-    found, reports = recorded(OTEL_GENAI, path)
+    found, reports = recorded(OtelGenAiImporter(), path)
     main, counter = only(SessionBegin, found)
 
     assert reports == []
@@ -82,7 +82,7 @@ def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: P
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_the_input_counts_cached_tokens(path: Path) -> None:
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert input_tokens(found) == [1_000, 4_000, 3_500, 600, 300]
     assert requests(found)[1].usage == Usage(
@@ -94,7 +94,7 @@ def test_the_input_counts_cached_tokens(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
 def test_what_changed_between_requests_is_a_reduction(path: Path) -> None:
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
     answers = requests(found)
     (compacted,) = only(CompactionRead, found)
 
@@ -115,7 +115,7 @@ def test_a_question_that_was_asked_anew_takes_the_former_one_back(tmp_path: Path
         )
     )
 
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [one.messages for one in only(RemovedRead, found)] == [("m2", "s1")]
     assert only(CompactionRead, found) == []
@@ -127,7 +127,7 @@ def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Pa
         spans(asked("one", "1", "two", answer="2"), asked("two", "2", "three", answer="3"))
     )
 
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [(one.summary, one.replaced) for one in only(CompactionRead, found)] == [
         ("", ("m1", "m2"))
@@ -140,7 +140,7 @@ def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
     usage = {"usage.input_tokens": 10, "usage.output_tokens": 2}
     path.write_text(spans(usage, {**usage, "usage.cache_read.input_tokens": 90}))
 
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [one.id for one in only(SessionBegin, found)] == ["trace t"]
     assert input_tokens(found) == [10, 100]
@@ -154,7 +154,7 @@ def test_a_failed_request_says_why(tmp_path: Path) -> None:
     status = {"status_code": "ERROR", "description": "overloaded"}
     path.write_text(spans({"input.messages": talk("one")}, status=status))
 
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [(one.finish, one.error) for one in requests(found)] == [("error", "overloaded")]
 
@@ -172,7 +172,7 @@ def test_calls_that_were_recorded_without_ids_keep_their_results(tmp_path: Path)
         )
     )
 
-    found, _ = recorded(OTEL_GENAI, path)
+    found, _ = recorded(OtelGenAiImporter(), path)
 
     assert [(one.call, one.output) for one in only(ResultRead, found)] == [
         ("call1", '{"b": 2}'),
@@ -186,4 +186,4 @@ def test_spans_of_other_programs_alone_are_refused(tmp_path: Path) -> None:
     path.write_text('{"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "a"}]}]}]}')
 
     with pytest.raises(UserError, match="holds no requests of a model"):
-        recorded(OTEL_GENAI, path)
+        recorded(OtelGenAiImporter(), path)

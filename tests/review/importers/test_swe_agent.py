@@ -14,7 +14,7 @@ from tests.review.importers.recording import (
     unpacked,
 )
 
-from palimpsest.review.importers.swe_agent import NO_MODELS, SWE_AGENT
+from palimpsest.review.importers.swe_agent import NO_MODELS, SweAgentImporter
 from palimpsest.review.importing.recorded import (
     GapRead,
     MessageRead,
@@ -67,7 +67,7 @@ def test_every_recorded_request_is_rebuilt_to_the_byte(tmp_path: Path) -> None:
     path = unpacked(SAMPLE, tmp_path)
     steps = json.loads(path.read_bytes())["trajectory"]
 
-    recorded, reports = read_all(SWE_AGENT, path)
+    recorded, reports = read_all(SweAgentImporter(), path)
 
     rebuilt = [with_recorded_ids(one) for one in requests_of(recorded)]
     assert reports == []
@@ -77,7 +77,7 @@ def test_every_recorded_request_is_rebuilt_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_the_prefixes_with_the_request_before_are_the_recorded_ones(tmp_path: Path) -> None:
-    recorded, _ = read_all(SWE_AGENT, unpacked(SAMPLE, tmp_path))
+    recorded, _ = read_all(SweAgentImporter(), unpacked(SAMPLE, tmp_path))
 
     found = requests_of(recorded)[1:]
     shared = [common_prefix(*pair) + 1 for pair in itertools.pairwise(found)]
@@ -85,7 +85,7 @@ def test_the_prefixes_with_the_request_before_are_the_recorded_ones(tmp_path: Pa
 
 
 def test_outputs_are_whole_and_their_elisions_are_named(tmp_path: Path) -> None:
-    recorded, _ = read_all(SWE_AGENT, unpacked(SAMPLE, tmp_path))
+    recorded, _ = read_all(SweAgentImporter(), unpacked(SAMPLE, tmp_path))
 
     begin = recorded[0]
     assert isinstance(begin, SessionBegin)
@@ -165,7 +165,7 @@ def test_commands_written_as_text_get_their_outputs_as_results(tmp_path: Path) -
         ),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     assert requests_of(recorded) == [
         (Shown("user", "Fix it."),),
@@ -199,7 +199,7 @@ def test_a_failed_answer_is_a_request_and_is_not_sent_again(tmp_path: Path) -> N
         ),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     texts = [[one.text for one in request] for request in requests_of(recorded)]
     assert texts == [
@@ -236,7 +236,7 @@ def test_an_output_that_is_left_out_and_shown_again_is_restored(tmp_path: Path) 
         ),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     assert [one for one in recorded if isinstance(one, ReducedRead)] == [
         ReducedRead("c1", "(omitted)"),
@@ -264,7 +264,7 @@ def test_answers_of_a_demonstration_are_no_requests(tmp_path: Path) -> None:
         ),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     messages = [one for one in recorded if isinstance(one, MessageRead)]
     assert [(one.role, one.by_program) for one in messages] == [
@@ -291,7 +291,7 @@ def test_an_exit_without_a_request_is_no_answer(tmp_path: Path) -> None:
         ),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     answers = [one for one in recorded if isinstance(one, MessageRead) and one.role == "assistant"]
     assert len(answers) == 1
@@ -305,7 +305,7 @@ def test_a_file_without_requests_says_so(tmp_path: Path) -> None:
         traj(trajectory=steps, history=[SYSTEM, TASK, answer("ls"), output("ok")]),
     )
 
-    recorded, _ = read_all(SWE_AGENT, path)
+    recorded, _ = read_all(SweAgentImporter(), path)
 
     assert any(
         one.what.startswith("The requests were not recorded")
@@ -321,4 +321,4 @@ def test_a_file_without_steps_is_refused_in_one_sentence(tmp_path: Path, text: s
     path.write_text(text)
 
     with pytest.raises(UserError, match="holds no step"):
-        list(SWE_AGENT.read(path, lambda _place, _what: None))
+        list(SweAgentImporter().read(path, lambda _place, _what: None))

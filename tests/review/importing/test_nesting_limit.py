@@ -22,7 +22,7 @@ JSON = st.recursive(
 
 
 def passed(content: bytes, levels: int, size: int) -> bytes:
-    file, found = NestingLimit(io.BytesIO(content), levels), b""
+    file, found = NestingLimit(io.BytesIO(content).read, levels), b""
     while piece := file.read(size):
         found += piece
     return found

@@ -5,7 +5,7 @@ Each row cites the comparison in the original's source; ``make soak`` asks those
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.test_preset_laws import PRESETS
 
-from palimpsest.review.policies.policy import ContextPolicy, Probe, SessionFacts
+from palimpsest.review.policies.policy import ContextPolicy, Probe
 from palimpsest.review.policies.registry import get
 from palimpsest.review.policies.summarising import CodexCompact
 from palimpsest.review.replay.ruler import Ruler
@@ -466,6 +466,5 @@ def test_every_preset_with_a_threshold_has_a_row() -> None:
 def test_codex_counts_its_nine_tenths_in_whole_tokens(window: int) -> None:
     """Its source divides integers, so that no fraction of a token lifts or lowers the threshold."""
     policy = CodexCompact(window=window)
-    state = policy.start(SessionFacts(Timeline("none"), 0, 0))
 
-    assert policy.limit(state, cast("Any", None)) == window * 9 // 10
+    assert policy.limit(window) == window * 9 // 10

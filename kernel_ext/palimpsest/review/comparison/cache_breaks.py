@@ -12,6 +12,7 @@ from typing import NamedTuple
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.session_tables import table_of
 from palimpsest.review.replay.break_causes import (
     BreakCause,
     FoundCause,
@@ -128,12 +129,14 @@ class CacheBreaks(ShownAsTable):
         basis = self.price.basis
         told = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
         many = "break" if len(self) == 1 else "breaks"
+        share = self.unexplained_share
+        unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
         priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
         title = f"{len(self)} cache {many} in {some(self.followers, 'request')}: {self.price.words(self.cost)}"
-        return ReportTable(
-            title=title,
-            columns=(
-                TableColumn("request", "request", "count"),
+        return table_of(
+            title,
+            (
+                (TableColumn("request", "request", "count"), lambda one: one.request + 1),
                 TableColumn("turn", "turn", "count"),
                 TableColumn("cause", "cause"),
                 TableColumn("expected", "expected", "count", "fact"),
@@ -142,26 +145,10 @@ class CacheBreaks(ShownAsTable):
                 TableColumn("cost", unit, "usd" if unit == "USD" else "count", basis),
                 TableColumn("words", "why"),
             ),
-            rows=tuple(
-                (
-                    one.request + 1,
-                    one.turn,
-                    one.cause,
-                    one.expected,
-                    one.read,
-                    one.loss,
-                    one.cost,
-                    one.words,
-                )
-                for one in self.breaks
-            ),
-            notes=(*((told,) if told else ()), *self._unexplained(), *self.correlations, *priced),
-            links=tuple(link_to(self.timeline.session, one.request) for one in self.breaks),
+            self.breaks,
+            (*((told,) if told else ()), *unexplained, *self.correlations, *priced),
+            [link_to(self.timeline.session, one.request) for one in self.breaks],
         )
-
-    def _unexplained(self) -> tuple[str, ...]:
-        share = self.unexplained_share
-        return (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
 
 
 def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:

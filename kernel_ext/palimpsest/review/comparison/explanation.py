@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
@@ -157,19 +156,11 @@ def _lost_later(timeline: Timeline, item: int, request: int) -> str:
 
 def _numbers(found: Transition) -> str:
     told = [
-        f"{key.replace('_', ' ')} {value:,}" if isinstance(value, int | float) else f"{key} {value}"
-        for key, value in _small(found.numbers).items()
+        f"{key.replace('_', ' ')} {value:,}"
+        for key, value in found.numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     return f" ({', '.join(told[:MOST_NUMBERS])})" if told else ""
-
-
-def _small(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers that fit into a sentence."""
-    return {
-        key: value
-        for key, value in numbers.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
 
 
 def _time(timeline: Timeline, request: int) -> str:

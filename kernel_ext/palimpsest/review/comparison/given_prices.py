@@ -47,7 +47,7 @@ class GivenPrices:
 
     def price_of(self, model: str) -> Price | None:
         """Return the given price of a model; None where none was given."""
-        for alike in (_same, _without_provider, dateless_name):
+        for alike in (str, _without_provider, dateless_name):
             found = [price for name, price in self.of_models if alike(name) == alike(model)]
             if found:
                 return found[-1]
@@ -105,10 +105,6 @@ def lifetime_seconds(given: str | float) -> float:
             f"{str(given)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
         )
     return seconds
-
-
-def _same(name: str) -> str:
-    return name
 
 
 def _without_provider(name: str) -> str:

@@ -26,6 +26,8 @@ from palimpsest.transcript.timeline import Timeline
 PRUNE = "prune/"
 """How the rule begins by which the log tells that an old result was cleared or shortened."""
 
+CHANGED = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
+
 
 class _Acts(NamedTuple):
     """What a policy does in a replay of the requests at which it held."""
@@ -55,7 +57,8 @@ def own_engine_rule(
     held = _policy_of_each(coming, policies)
     if not held:
         return None
-    acts = [_acts(replay, policy, held) for policy in _different(held)]
+    different = _different(held)
+    acts = [_acts(replay, policy, held) for policy in different]
     by_hand, recorded = compactions_of(timeline, failed=False)
     compacts = frozenset().union(*(one.compactions for one in acts))
     found = matched(recorded, compacts.difference({*by_hand}.difference(recorded)))
@@ -82,7 +85,7 @@ def own_engine_rule(
         extra=beginnings(compacts.difference(*map(beside, attempts))),
         by_hand=by_hand,
         unclear=(),
-        stated=_stated(_different(held)),
+        stated=(CHANGED.format(count=len(different)),) if len(different) > 1 else (),
         cleared=tuple(sorted({at for at, _ in cleared} - lost)),
         uncleared=tuple(sorted(lost)),
     )
@@ -122,12 +125,4 @@ def _acts(
         frozenset(one.request for one in mine if one.state == "summarised"),
         frozenset((one.item, one.request) for one in mine if one.state != "summarised"),
         next((one for one in tokens if one.threshold), None),
-    )
-
-
-def _stated(policies: Sequence[Policy]) -> tuple[str, ...]:
-    if len(policies) == 1:
-        return ()
-    return (
-        f"The policy changed during the session: {len(policies)} were recorded, and each request is compared with its own.",
     )

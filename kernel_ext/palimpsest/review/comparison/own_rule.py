@@ -142,15 +142,13 @@ class _WatchedRecording(RecordedPolicy):
         made.probes = {**self.probes}
         return made
 
-    def _look(self, view: PolicyView) -> Probe | None:
-        rule, facts = self._rule, self._facts
-        if isinstance(rule, Summarise):  # what it would replace is a walk through all items
-            return rule.probe(rule.start(facts), view)
-        return rule.step(rule.start(facts), view).probe
-
     def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Ask the rule, then repeat what was decided before this request."""
-        probe = self._look(view)
+        rule, start = self._rule, self._rule.start(self._facts)
+        if isinstance(rule, Summarise):  # what it would replace is a walk through all items
+            probe: Probe | None = rule.probe(start, view)
+        else:
+            probe = rule.step(start, view).probe
         before = _first_condition(self.probes.get(view.request.index))
         if before is None or not before.passed:
             self.probes[view.request.index] = probe

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
@@ -42,75 +42,52 @@ TAKEN = (
 STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
 
 
+_COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
+    ("input", "input", "count", "Tokens of all requests together."),
+    ("peak", "peak", "count", "Tokens of the largest request."),
+    ("over", "over window", "count", "Requests that would not fit the window."),
+    ("cached", "cached", "share", "Share of the input read from the cache."),
+    ("breaks", "breaks", "count", "Requests whose beginning changed while the cache was warm."),
+    ("break_tokens", "rewritten", "count", "Tokens that the breaks wrote to the cache again."),
+    ("rewrite", "rewrite x", "decimal", "Tokens written to the cache as a multiple of the peak."),
+    ("cost", "", "money", "With the cache, without calls for summaries."),
+    ("summaries", "+ summaries", "money", "The calls for summaries."),
+    ("repair", "+ repair", "money", "Fetching again each name that was needed and gone."),
+    ("cost_uncached", "without cache", "money", "If nothing were cached."),
+    (
+        "repeated",
+        "repeated",
+        "count",
+        "Calls repeated while their earlier result was no longer whole.",
+    ),
+    ("retention", "kept", "share", "Share of the names an answer used that were still shown."),
+    ("fired", "acted", "count", "How often the rule acted."),
+    (
+        "distance",
+        "of threshold",
+        "share",
+        "Highest value of its signal, as a share of the threshold.",
+    ),
+)
+"""The figures of a policy that a row shows: key, title, form and what it counts."""
+_RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
+_PRICE = ("name", "unit", "input", "output", "read", "write", "source")
+"""What a comparison tells of its ruler and of its prices as plain values."""
+_WHOLE = frozenset({"input", "peak", "break_tokens"})
+"""Figures that are shown as whole numbers."""
+
+
 def columns(unit: str) -> tuple[TableColumn, ...]:
     """Return the columns of a comparison; money in US dollars or in units."""
     money = "USD" if unit == "USD" else "units"
-    form: Form = "usd" if unit == "USD" else "count"
+    money_form: Form = "usd" if unit == "USD" else "count"
+    figures = (
+        TableColumn(key, title or money, money_form if form == "money" else form, "estimate", about)
+        for key, title, form, about in _COLUMNS
+    )
     return (
         TableColumn("policy", "policy"),
-        TableColumn("input", "input", "count", "estimate", "Tokens of all requests together."),
-        TableColumn("peak", "peak", "count", "estimate", "Tokens of the largest request."),
-        TableColumn(
-            "over", "over window", "count", "estimate", "Requests that would not fit the window."
-        ),
-        TableColumn(
-            "cached", "cached", "share", "estimate", "Share of the input read from the cache."
-        ),
-        TableColumn(
-            "breaks",
-            "breaks",
-            "count",
-            "estimate",
-            "Requests whose beginning changed while the cache was warm.",
-        ),
-        TableColumn(
-            "break_tokens",
-            "rewritten",
-            "count",
-            "estimate",
-            "Tokens that the breaks wrote to the cache again.",
-        ),
-        TableColumn(
-            "rewrite",
-            "rewrite x",
-            "decimal",
-            "estimate",
-            "Tokens written to the cache as a multiple of the peak.",
-        ),
-        TableColumn(
-            "cost", money, form, "estimate", "With the cache, without calls for summaries."
-        ),
-        TableColumn("summaries", "+ summaries", form, "estimate", "The calls for summaries."),
-        TableColumn(
-            "repair",
-            "+ repair",
-            form,
-            "estimate",
-            "Fetching again each name that was needed and gone.",
-        ),
-        TableColumn("cost_uncached", "without cache", form, "estimate", "If nothing were cached."),
-        TableColumn(
-            "repeated",
-            "repeated",
-            "count",
-            "estimate",
-            "Calls repeated while their earlier result was no longer whole.",
-        ),
-        TableColumn(
-            "retention",
-            "kept",
-            "share",
-            "estimate",
-            "Share of the names an answer used that were still shown.",
-        ),
-        TableColumn("fired", "acted", "count", "estimate", "How often the rule acted."),
-        TableColumn(
-            "distance",
-            "of threshold",
-            "share",
-            "estimate",
-            "Highest value of its signal, as a share of the threshold.",
-        ),
+        *figures,
         TableColumn("verdict", "how often, or why not"),
     )
 
@@ -174,25 +151,8 @@ class PolicyComparison(ShownAsTable):
             "schema": SCHEMA_VERSION,
             "session": self.timeline.session,
             "proof": self.proof.json(),
-            "ruler": {
-                "estimator": self.ruler.estimator,
-                "unseen": self.ruler.unseen,
-                "factor": self.ruler.factor,
-                "measured": self.ruler.measured,
-                "low": self.ruler.low,
-                "high": self.ruler.high,
-                "odd": list(self.ruler.odd),
-                "lifetime_seconds": self.ruler.lifetime_seconds,
-            },
-            "price": {
-                "name": self.price.name,
-                "unit": self.price.unit,
-                "input": self.price.input,
-                "output": self.price.output,
-                "read": self.price.read,
-                "write": self.price.write,
-                "source": self.price.source,
-            },
+            "ruler": {key: getattr(self.ruler, key) for key in _RULER} | {"odd": [*self.ruler.odd]},
+            "price": {key: getattr(self.price, key) for key in _PRICE},
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.words,
             **self.table.json(),
@@ -299,7 +259,6 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         requests=sum(usage["known"]),
         input=total,
         peak=peak,
-        over=None,
         cached=read / total,
         breaks=len(breaks),
         break_tokens=sum(one.loss for one in breaks),
@@ -307,36 +266,12 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         rewrite=(sum(usage["written"]) or total - read) / peak,
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
-        summaries=None,
-        repair=None,
         cost_uncached=sum(usage["uncached"]),
-        repeated=None,
-        retention=None,
-        fired=None,
-        first_fired=None,
-        distance=None,
         verdict=f"Facts of {some(sum(usage['known']), 'request')} with reported usage{end}",
-        facts_until=None,
     )
 
 
 def _row(one: PolicyFigures) -> tuple[Cell, ...]:
-    return (
-        one.name,
-        round(one.input),
-        round(one.peak),
-        one.over,
-        one.cached,
-        one.breaks,
-        round(one.break_tokens),
-        one.rewrite,
-        one.cost,
-        one.summaries,
-        one.repair,
-        one.cost_uncached,
-        one.repeated,
-        one.retention,
-        one.fired,
-        one.distance,
-        one.verdict,
-    )
+    found = {key: getattr(one, key) for key, *_ in _COLUMNS}
+    found |= {key: round(found[key]) for key in _WHOLE}
+    return (one.name, *found.values(), one.verdict)

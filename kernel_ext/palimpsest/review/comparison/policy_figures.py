@@ -13,7 +13,7 @@ from palimpsest.review.policies.policy import Probe
 from palimpsest.review.policies.recorded_policy import RECORDED
 from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import RAW, ProbeAt, Simulation
+from palimpsest.review.replay.simulation import RAW, Simulation
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
@@ -33,6 +33,7 @@ def policy_figures(
     broken = [one for one in sizes if one.first_changed is not None and one.read]
     forgot = forgotten(simulation, references)
     over = requests_over(simulation)
+    newest = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
         name=simulation.policy,
         requests=len(sizes),
@@ -51,7 +52,7 @@ def policy_figures(
         retention=forgot.retention,
         fired=len(simulation.fired),
         first_fired=simulation.fired[0] if simulation.fired else None,
-        distance=_distance(simulation.probes),
+        distance=newest.value / newest.threshold if newest and newest.threshold else None,
         verdict=f"{_too_large(over, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         retention_by_kind=forgot.retention_by_kind,
@@ -103,12 +104,6 @@ def _rewritten(sizes: tuple[RequestSize, ...]) -> float:
         if one.first_changed is not None and one.read:
             found += max(0.0, min(before.total, one.total) - one.prefix)
     return found
-
-
-def _distance(probes: tuple[ProbeAt, ...]) -> float | None:
-    if not probes or not probes[-1].probe.threshold:
-        return None
-    return probes[-1].probe.value / probes[-1].probe.threshold
 
 
 def verdict(simulation: Simulation) -> str:

@@ -70,12 +70,13 @@ class RecordedComparison(ShownAsTable):
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (marked(f"{one:,}", side.basis == "estimate") for one, side in sides)
             rows.append((words, *sizes, _ratio(*pair)))
-        for name in dict.fromkeys([*self.first.tools, *self.second.tools]):
-            one, other = self.first.tools.get(name, 0), self.second.tools.get(name, 0)
-            rows.append((f"calls of {name}", str(one), str(other), _ratio(one, other)))
-        for name in dict.fromkeys([*self.first.causes, *self.second.causes]):
-            one, other = self.first.causes.get(name, 0), self.second.causes.get(name, 0)
-            rows.append((f"breaks: {name}", str(one), str(other), _ratio(one, other)))
+        for words, first, second in (
+            ("calls of", self.first.tools, self.second.tools),
+            ("breaks:", self.first.causes, self.second.causes),
+        ):
+            for name in dict.fromkeys([*first, *second]):
+                one, other = first.get(name, 0), second.get(name, 0)
+                rows.append((f"{words} {name}", str(one), str(other), _ratio(one, other)))
         columns = (
             TableColumn("figure", "figure"),
             TableColumn("first", _head(self.first)),
@@ -85,25 +86,17 @@ class RecordedComparison(ShownAsTable):
         return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
 
     def _notes(self) -> tuple[str, ...]:
+        both = (self.first, self.second)
         notes = [
             f"{one.title or one.session} reported no usage; its tokens and cost are estimates."
-            for one in (self.first, self.second)
+            for one in both
             if one.basis == "estimate"
         ]
-        notes += [
-            f"{one.title or one.session}: {one.clock}"
-            for one in (self.first, self.second)
-            if one.clock
-        ]
-        notes += [
-            f"{one.title or one.session}: {one.recorded_words}"
-            for one in (self.first, self.second)
-            if one.recorded_words
-        ]
+        told = ((one, words) for words in ("clock", "recorded_words") for one in both)
+        said = ((one, getattr(one, words)) for one, words in told)
+        notes += [f"{one.title or one.session}: {words}" for one, words in said if words]
         notes += dict.fromkeys(
-            one.price
-            for one in (self.first, self.second)
-            if one.estimates & _MONEY and one.unit == "USD"
+            one.price for one in both if one.estimates & _MONEY and one.unit == "USD"
         )
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')

@@ -6,7 +6,7 @@ input of a call.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, islice
@@ -58,13 +58,7 @@ class References:
     @classmethod
     def of(cls, timeline: Timeline) -> "References":
         """Find the names of a session: its texts are read once."""
-        found: dict[str, list[int]] = {}
-        per_item = [tuple(dict.fromkeys(names_in(timeline.read(i)))) for i in _read(timeline)]
-        for index, names in enumerate(per_item):
-            for name in names:
-                found.setdefault(name, []).append(index)
-        named = frozenset(index for index, names in enumerate(per_item) if names)
-        return cls(tuple(_uses(timeline, per_item, found)), named)
+        return GrowingReferences().at(timeline, len(timeline.items))
 
     @cached_property
     def used(self) -> Mapping[int, int]:
@@ -94,37 +88,86 @@ def sorted_sources(uses: Iterable[NameUse]) -> tuple[int, ...]:
     return tuple(sorted(frozenset().union(*(one.sources for one in uses))))
 
 
-def _read(timeline: Timeline) -> range:
-    return range(len(timeline.items))
-
-
-def _uses(
-    timeline: Timeline, per_item: list[tuple[str, ...]], holders: Mapping[str, list[int]]
-) -> Iterator[NameUse]:
-    for request in timeline.requests:
-        yield from uses_in(timeline, request, per_item.__getitem__, holders)
-
-
-def uses_in(
-    timeline: Timeline,
-    request: TimelineRequest,
-    names: Callable[[int], tuple[str, ...]],
-    holders: Mapping[str, list[int]],
-) -> Iterator[NameUse]:
-    """Yield the uses of names in the answer to one request; ``holders`` are ascending."""
-    used = dict.fromkeys(
-        name
-        for index in range(*request.answer)
-        if timeline.items[index].kind in _ANSWER
-        for name in names(index)
-    )
-    for name in used:
-        held = holders.get(name, [])
-        sources = held[: bisect_left(held, request.items)]
-        if sources:
-            yield NameUse(request.index, name, frozenset(sources), sources[-1])
-
-
 def names_in(text: str) -> Iterator[str]:
     """Return the names in a text, at most ``MOST_NAMES``."""
     return (name for _, name in islice(names_of(text), MOST_NAMES))
+
+
+class GrowingReferences:
+    """Finds the uses of names in timelines of one session, each of which goes on from the one before.
+
+    Each item's text is read once, and each answer is looked at once; items and answers of messages that may still change
+    are looked at anew each time.
+    """
+
+    def __init__(self) -> None:
+        self._names: list[tuple[str, ...]] = []
+        """Of the items that will not change."""
+        self._holders: dict[str, list[int]] = {}
+        self._uses: list[NameUse] = []
+        self._requests = 0
+        """How many requests' answers are complete, so that their uses are known."""
+        self._named: set[int] = set()
+        self._items: list[tuple[int, ...]] = []
+        """The items that each of those requests uses."""
+        self._kinds: Counter[str] = Counter()
+        """Of the names of those uses."""
+        self._used: dict[int, int] = {}
+        """The items that they use, with the last request whose answer did."""
+
+    def at(self, timeline: Timeline, settled: int) -> References:
+        """Return the names of a timeline whose first ``settled`` items will not change any more."""
+        for index in range(len(self._names), settled):
+            names = _names(timeline, index)
+            self._names.append(names)
+            for name in names:
+                self._holders.setdefault(name, []).append(index)
+            if names:
+                self._named.add(index)
+        count = len(timeline.items)
+        newest = {index: _names(timeline, index) for index in range(settled, count)}
+        last: list[NameUse] = []
+        used_last: dict[int, int] = {}
+        items: list[tuple[int, ...]] = []
+        for request in timeline.requests[self._requests :]:
+            uses = [*self._uses_in(timeline, request, newest)]
+            found = sorted_sources(uses)
+            is_followed = request.index + 1 < len(timeline.requests)
+            is_complete = is_followed and request.answer[1] <= settled
+            if is_complete and self._requests == request.index:
+                self._requests += 1
+                self._uses.extend(uses)
+                self._items.append(found)
+                self._kinds.update(kind_of_name(one.name) for one in uses)
+                self._used.update(dict.fromkeys(found, request.index))
+            else:
+                last.extend(uses)
+                items.append(found)
+                used_last.update(dict.fromkeys(found, request.index))
+        return References(
+            (*self._uses, *last),
+            frozenset(self._named).union(index for index, names in newest.items() if names),
+            (*self._items, *items),
+            self._kinds + Counter(kind_of_name(one.name) for one in last),
+            {**self._used, **used_last},
+        )
+
+    def _uses_in(
+        self, timeline: Timeline, request: TimelineRequest, newest: Mapping[int, tuple[str, ...]]
+    ) -> Iterator[NameUse]:
+        """Yield the uses of names in the answer to one request."""
+        used = dict.fromkeys(
+            name
+            for index in range(*request.answer)
+            if timeline.items[index].kind in _ANSWER
+            for name in (newest[index] if index in newest else self._names[index])
+        )
+        for name in used:
+            held = self._holders.get(name, [])
+            sources = held[: bisect_left(held, request.items)]
+            if sources:
+                yield NameUse(request.index, name, frozenset(sources), sources[-1])
+
+
+def _names(timeline: Timeline, index: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names_in(timeline.read(index))))

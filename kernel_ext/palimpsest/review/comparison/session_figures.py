@@ -5,7 +5,7 @@ and ``basis`` says so. A cost of 0 for tokens that were read is taken for unknow
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -106,6 +106,8 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     read = sum(one.cache_read for one in usages)
     models = Counter(one.model for one in timeline.requests if one.model)
     told = timeline.recorded_totals
+    sizes = request_sizes(timeline, review.ruler)
+    grown = sorted(now - before for before, now in pairwise(sizes))
     return SessionFigures(
         session=timeline.session,
         title=timeline.title,
@@ -123,7 +125,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         cache_write=sum(one.cache_write for one in usages) if totals.is_fact else None,
         output=totals.output,
         peak=totals.peak,
-        growth=_growth(request_sizes(timeline, review.ruler)),
+        growth=float(grown[len(grown) // 2]) if grown else 0.0,
         cached=(read / totals.input if totals.input else 0.0) if totals.is_fact else None,
         cost=totals.cost,
         cost_basis="fact" if totals.cost_is_fact else "estimate",
@@ -145,11 +147,6 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         recorded_requests=told.requests,
         recorded_words=recorded_words(told),
     )
-
-
-def _growth(totals: Sequence[float]) -> float:
-    grown = sorted(now - before for before, now in pairwise(totals))
-    return float(grown[len(grown) // 2]) if grown else 0.0
 
 
 def _seconds(timeline: Timeline) -> float | None:

@@ -150,19 +150,15 @@ class SessionReview:
     @cached_property
     def ruler(self) -> Ruler:
         """How tokens are counted: fitted to the reported usage where there is some, unless one was given."""
-        return _kept_so_long(self._fitted, self._given(None).lifetime)
+        found = self._ruler
+        if found is None:
+            found = _ruler_beside(self.timeline, self.sent)
+            self._kept()
+        return _kept_so_long(found, self._given(None).lifetime)
 
     def ruler_at(self, price: PriceLike = None, lifetime: str | float | None = None) -> Ruler:
         """Return how tokens are counted, with the lifetime of the cache that was given, alone or with a price."""
         return _kept_so_long(self.ruler, self._lifetime(price, lifetime))
-
-    @cached_property
-    def _fitted(self) -> Ruler:
-        if self._ruler is not None:
-            return self._ruler
-        found = _ruler_beside(self.timeline, self.sent)
-        self._kept()
-        return found
 
     def _kept(self) -> None:
         if self._keep is not None:

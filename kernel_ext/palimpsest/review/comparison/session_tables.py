@@ -1,15 +1,35 @@
 """Requests, items and decisions of a session as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
 
-from palimpsest.render.reports.table import ESTIMATED, Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import ESTIMATED, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import RequestCost, session_costs
 from palimpsest.review.replay.fit import added_up, recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
-from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
 
 LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
+
+
+Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
+"""A column whose key names what a row's value has, or with a function that tells it."""
+
+
+def table_of(
+    title: str,
+    columns: Sequence[Told],
+    values: Sequence[Any],
+    notes: tuple[str, ...] = (),
+    links: Sequence[str] = (),
+    estimates: frozenset[tuple[int, str]] = frozenset(),
+) -> ReportTable:
+    """Return a table with a row for each value."""
+    told = [(one, attrgetter(one.key)) if isinstance(one, TableColumn) else one for one in columns]
+    rows = tuple(tuple(tell(value) for _, tell in told) for value in values)
+    return ReportTable(title, tuple(one for one, _ in told), rows, notes, tuple(links), estimates)
 
 
 def cost_column(unit: str) -> TableColumn:
@@ -27,144 +47,116 @@ def estimated_costs(costs: Sequence[RequestCost | None]) -> frozenset[tuple[int,
     )
 
 
+def of_usage(name: str) -> Callable[[Any], Cell]:
+    """Return what tells a number of the usage of a row's value; None where it has no usage."""
+    return lambda one: None if one.usage is None else getattr(one.usage, name)
+
+
 def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
     """Return one row a request: what was reported beside what the ruler says."""
     sizes = recorded(timeline, ruler).sizes
     costs = session_costs(timeline, ruler, profile)
-    columns = (
-        TableColumn("request", "request", "count"),
+
+    def remainder(one: TimelineRequest) -> int | None:
+        return None if one.reported is None else round(one.reported - sizes[one.index].total)
+
+    def cost(one: TimelineRequest) -> float | None:
+        return None if (found := costs[one.index]) is None else found.value
+
+    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count"), lambda one: one.index + 1),
         TableColumn("turn", "turn", "count"),
         TableColumn("model", "model"),
         TableColumn("effort", "effort"),
         TableColumn("status", "status"),
-        TableColumn("started", "started", "text", "fact", "Milliseconds since 1970."),
-        TableColumn("input", "input", "count", "fact"),
-        TableColumn("uncached", "uncached", "count", "fact"),
-        TableColumn("cache_read", "read", "count", "fact"),
-        TableColumn("cache_write", "written", "count", "fact"),
-        TableColumn("output", "output", "count", "fact"),
-        TableColumn("reasoning", "reasoning", "count", "fact"),
-        cost_column(profile.unit),
-        TableColumn("estimated", "input", "count", "estimate"),
-        TableColumn("remainder", "remainder", "count", "estimate"),
+        (started, lambda one: None if one.started is None else str(one.started)),
+        (TableColumn("input", "input", "count", "fact"), lambda one: one.reported),
+        (TableColumn("uncached", "uncached", "count", "fact"), of_usage("input")),
+        (TableColumn("cache_read", "read", "count", "fact"), of_usage("cache_read")),
+        (TableColumn("cache_write", "written", "count", "fact"), of_usage("cache_write")),
+        (TableColumn("output", "output", "count", "fact"), of_usage("output")),
+        (TableColumn("reasoning", "reasoning", "count", "fact"), of_usage("reasoning")),
+        (cost_column(profile.unit), cost),
+        (
+            TableColumn("estimated", "input", "count", "estimate"),
+            lambda one: round(sizes[one.index].total),
+        ),
+        (TableColumn("remainder", "remainder", "count", "estimate"), remainder),
         TableColumn("items", "items", "count"),
     )
-    rows = []
-    for request, size, cost in zip(timeline.requests, sizes, costs, strict=True):
-        usage, reported = request.usage, request.reported
-        rows.append(
-            (
-                request.index + 1,
-                request.turn,
-                request.model,
-                request.effort,
-                request.status,
-                None if request.started is None else str(request.started),
-                reported,
-                None if usage is None else usage.input,
-                None if usage is None else usage.cache_read,
-                None if usage is None else usage.cache_write,
-                None if usage is None else usage.output,
-                None if usage is None else usage.reasoning,
-                None if cost is None else cost.value,
-                round(size.total),
-                None if reported is None else round(reported - size.total),
-                request.items,
-            )
-        )
-    links = tuple(link_to(timeline.session, one.index) for one in timeline.requests)
-    title = f"{len(rows)} requests of {timeline.title or timeline.session}"
+    links = [link_to(timeline.session, one.index) for one in timeline.requests]
+    title = f"{len(timeline.requests)} requests of {timeline.title or timeline.session}"
     estimated = estimated_costs(costs)
     notes = (ruler.words, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
-    return ReportTable(title, columns, tuple(rows), notes, links, estimated)
+    return table_of(title, columns, timeline.requests, notes, links, estimated)
 
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row a request with reported usage: the three parts that are its tokens exactly."""
-    columns = (
-        TableColumn("request", "request", "count"),
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count"), lambda one: one.request + 1),
         TableColumn("reported", "reported", "count", "fact"),
         TableColumn("unseen", "unseen", "count", "estimate"),
         TableColumn("items", "items", "count", "estimate"),
         TableColumn("remainder", "remainder", "count", "estimate"),
     )
-    rows = tuple(
-        (one.request + 1, one.reported, one.unseen, one.items, one.remainder)
-        for one in added_up(timeline, ruler)
-    )
-    links = tuple(link_to(timeline.session, int(row[0]) - 1) for row in rows)
+    found = tuple(added_up(timeline, ruler))
+    links = [link_to(timeline.session, one.request) for one in found]
     title = f"How the tokens of {timeline.title or timeline.session} add up"
-    return ReportTable(title, columns, rows, (ruler.words, *timeline.gaps), links)
+    return table_of(title, columns, found, (ruler.words, *timeline.gaps), links)
 
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row an item: what it is, how large, since when it was there, and what became of it."""
-    columns = (
-        TableColumn("item", "item", "count"),
+    weights, last = timeline.weights(ruler.estimator), len(timeline.requests)
+    ends = {one.index: timeline.at(one.index, last) for one in timeline.items}
+
+    def at_end(tell: Callable[[Transition], Cell], whole: Cell) -> Callable[[TimelineItem], Cell]:
+        return lambda one: whole if (found := ends[one.index]) is None else tell(found)
+
+    columns: tuple[Told, ...] = (
+        (TableColumn("item", "item", "count"), lambda one: one.index + 1),
         TableColumn("kind", "kind"),
         TableColumn("tool", "tool"),
         TableColumn("label", "label"),
         TableColumn("turn", "turn", "count"),
-        TableColumn("entered", "from request", "count"),
+        (TableColumn("entered", "from request", "count"), lambda one: one.entered + 1),
         TableColumn("chars", "chars", "count", "fact"),
-        TableColumn("tokens", "tokens", "count", "estimate"),
-        TableColumn("state", "at the end"),
-        TableColumn("since", "since request", "count"),
-        TableColumn("rule", "rule"),
+        (
+            TableColumn("tokens", "tokens", "count", "estimate"),
+            lambda one: round(weights[one.index] * ruler.factor),
+        ),
+        (TableColumn("state", "at the end"), at_end(lambda end: end.state, "whole")),
+        (TableColumn("since", "since request", "count"), at_end(lambda end: end.request + 1, None)),
+        (TableColumn("rule", "rule"), at_end(lambda end: end.rule, "")),
         TableColumn("id", "id"),
     )
-    weights = timeline.weights(ruler.estimator)
-    last = len(timeline.requests)
-    rows = []
-    for item in timeline.items:
-        found = timeline.at(item.index, last)
-        rows.append(
-            (
-                item.index + 1,
-                item.kind,
-                item.tool,
-                item.label,
-                item.turn,
-                item.entered + 1,
-                item.chars,
-                round(weights[item.index] * ruler.factor),
-                "whole" if found is None else found.state,
-                None if found is None else found.request + 1,
-                "" if found is None else found.rule,
-                item.id,
-            )
-        )
-    links = tuple(link_to(timeline.session, last - 1, one.index) for one in timeline.items)
-    title = f"{len(rows)} items of {timeline.title or timeline.session}"
-    return ReportTable(title, columns, tuple(rows), (ruler.words,), links)
+    links = [link_to(timeline.session, last - 1, one.index) for one in timeline.items]
+    title = f"{len(timeline.items)} items of {timeline.title or timeline.session}"
+    return table_of(title, columns, timeline.items, (ruler.words,), links)
 
 
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return one row a change of what requests showed of an item."""
-    columns = (
-        TableColumn("request", "from request", "count"),
-        TableColumn("item", "item", "count"),
+    items, weights = timeline.items, timeline.weights(ruler.estimator)
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "from request", "count"), lambda one: one.request + 1),
+        (TableColumn("item", "item", "count"), lambda one: one.item + 1),
         TableColumn("state", "state"),
         TableColumn("rule", "rule"),
-        TableColumn("tool", "tool"),
-        TableColumn("label", "label"),
-        TableColumn("tokens_before", "tokens before", "count", "estimate"),
-        TableColumn("tokens_after", "after", "count", "estimate"),
-    )
-    weights = timeline.weights(ruler.estimator)
-    rows = tuple(
+        (TableColumn("tool", "tool"), lambda one: items[one.item].tool),
+        (TableColumn("label", "label"), lambda one: items[one.item].label),
         (
-            one.request + 1,
-            one.item + 1,
-            one.state,
-            one.rule,
-            timeline.items[one.item].tool,
-            timeline.items[one.item].label,
-            weights[one.item],
-            weights[one.item] if one.state == "whole" else one.tokens,
-        )
-        for one in timeline.transitions
+            TableColumn("tokens_before", "tokens before", "count", "estimate"),
+            lambda one: weights[one.item],
+        ),
+        (
+            TableColumn("tokens_after", "after", "count", "estimate"),
+            lambda one: weights[one.item] if one.state == "whole" else one.tokens,
+        ),
     )
-    links = tuple(link_to(timeline.session, one.request, one.item) for one in timeline.transitions)
-    title = f"{len(rows)} changes of what was shown in {timeline.title or timeline.session}"
-    return ReportTable(title, columns, rows, (), links)
+    changes = timeline.transitions
+    links = [link_to(timeline.session, one.request, one.item) for one in changes]
+    title = f"{len(changes)} changes of what was shown in {timeline.title or timeline.session}"
+    return table_of(title, columns, changes, (), links)

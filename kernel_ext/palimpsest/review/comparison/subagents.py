@@ -6,10 +6,10 @@ A subagent is a session of its own, with its own window and cache; its parent se
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import (
     RequestCost,
@@ -17,9 +17,17 @@ from palimpsest.review.comparison.request_totals import (
     request_totals,
     session_costs,
 )
-from palimpsest.review.comparison.session_tables import LISTED_COSTS, cost_column, estimated_costs
+from palimpsest.review.comparison.session_tables import (
+    LISTED_COSTS,
+    Told,
+    cost_column,
+    estimated_costs,
+    of_usage,
+    table_of,
+)
 from palimpsest.review.replay.ruler import PriceProfile, Ruler, money_words
-from palimpsest.transcript.timeline import Timeline, TimelineItem
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
+from palimpsest.transcript.values import Usage
 
 ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session began."""
@@ -112,31 +120,37 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     def table(self) -> ReportTable:
         """One row a subagent, and the totals without and with them."""
         money: Form = "usd" if self.unit == "USD" else "count"
-        columns = (
-            TableColumn("subagent", "subagent"),
-            TableColumn("session", "session"),
+        request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
+        peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
+        columns: tuple[Told, ...] = (
+            (TableColumn("subagent", "subagent"), lambda one: one.name),
+            (TableColumn("session", "session"), lambda one: one.timeline.session),
             TableColumn("depth", "depth", "count", "", "1: begun by the session itself."),
-            TableColumn("request", "at request", "count", "", "Of the session, from 1."),
-            TableColumn("call", "call"),
+            (request, lambda one: one.request + 1),
+            (TableColumn("call", "call"), _call_words),
             TableColumn("calls", "calls", "count", "fact"),
-            TableColumn("requests", "requests", "count", "fact"),
-            TableColumn("input", "input", "count"),
-            TableColumn("output", "output", "count"),
-            TableColumn("peak", "peak", "count", "", "Tokens of its largest request."),
-            TableColumn("cost", self.unit, money),
-            TableColumn("basis", "known as"),
-            TableColumn("returned_tokens", "returned", "count", "estimate"),
-            TableColumn("returned", "what came back"),
+            (TableColumn("requests", "requests", "count", "fact"), lambda one: one.totals.requests),
+            (TableColumn("input", "input", "count"), lambda one: one.totals.input),
+            (TableColumn("output", "output", "count"), lambda one: one.totals.output),
+            (peak, lambda one: one.totals.peak),
+            (TableColumn("cost", self.unit, money), lambda one: one.totals.cost),
+            (
+                TableColumn("basis", "known as"),
+                lambda one: "fact" if one.totals.is_fact else "estimate",
+            ),
+            (
+                TableColumn("returned_tokens", "returned", "count", "estimate"),
+                lambda one: None if one.result is None else one.returned,
+            ),
+            (TableColumn("returned", "what came back"), lambda one: one.words),
         )
-        rows = tuple(_row(one) for one in self.runs)
-        links = tuple(link_to(one.timeline.session) for one in self.runs)
-        number = f"{len(rows)} subagent{'' if len(rows) == 1 else 's'}"
+        links = [link_to(one.timeline.session) for one in self.runs]
+        number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
         estimates = frozenset(
             (row, "cost") for row, one in enumerate(self.runs) if not one.totals.cost_is_fact
         )
-        return ReportTable(
-            f"{number} of {self.title}", columns, rows, self._notes(), links, estimates
-        )
+        title = f"{number} of {self.title}"
+        return table_of(title, columns, self.runs, self._notes(), links, estimates)
 
     def _notes(self) -> tuple[str, ...]:
         if not self.runs:
@@ -159,24 +173,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         }
 
 
-def _row(run: SubagentRun) -> tuple[Cell, ...]:
-    totals = run.totals
-    return (
-        run.name,
-        run.timeline.session,
-        run.depth,
-        run.request + 1,
-        "" if run.call is None else f"{run.call.tool} {run.call.label}".strip(),
-        run.calls,
-        totals.requests,
-        totals.input,
-        totals.output,
-        totals.peak,
-        totals.cost,
-        "fact" if totals.is_fact else "estimate",
-        None if run.result is None else run.returned,
-        run.words,
-    )
+def _call_words(run: SubagentRun) -> str:
+    return "" if run.call is None else f"{run.call.tool} {run.call.label}".strip()
 
 
 def subagents_of(
@@ -303,64 +301,58 @@ def _beginning(text: str) -> str:
 
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
     """Return one row a request of the session and of its subagents, in the order in which they were sent."""
-    columns = (
-        TableColumn(
-            "request", "request", "count", "", "Of the session; a subagent's stand behind."
-        ),
-        TableColumn("subagent", "subagent"),
+    about = "Of the session; a subagent's stand behind."
+    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count", "", about), lambda one: max(one.after, 0) + 1),
+        (TableColumn("subagent", "subagent"), lambda one: one.name),
         TableColumn("depth", "depth", "count"),
-        TableColumn("own_request", "its request", "count"),
-        TableColumn("model", "model"),
-        TableColumn("status", "status"),
-        TableColumn("started", "started", "text", "fact", "Milliseconds since 1970."),
-        TableColumn("input", "input", "count", "fact"),
-        TableColumn("cache_read", "read", "count", "fact"),
-        TableColumn("output", "output", "count", "fact"),
-        cost_column(subagents.unit),
+        (TableColumn("own_request", "its request", "count"), lambda one: one.own + 1),
+        (TableColumn("model", "model"), lambda one: one.request.model),
+        (TableColumn("status", "status"), lambda one: one.request.status),
+        (started, lambda one: None if one.request.started is None else str(one.request.started)),
+        (TableColumn("input", "input", "count", "fact"), lambda one: one.request.reported),
+        (TableColumn("cache_read", "read", "count", "fact"), of_usage("cache_read")),
+        (TableColumn("output", "output", "count", "fact"), of_usage("output")),
+        (cost_column(subagents.unit), lambda one: one.cost and one.cost.value),
     )
-    own = _PricedRequests(timeline, subagents.costs, "", 0)
-    rows = [(_SentPlace(one.index, 0, 0, one.index), own) for one in timeline.requests]
+    rows = [
+        _SentRequest(one.index, 0, 0, one.index, timeline.session, "", 0, one, cost)
+        for one, cost in zip(timeline.requests, subagents.costs, strict=True)
+    ]
     for number, run in enumerate(subagents.runs, start=1):
-        sent, its = 0, _PricedRequests(run.timeline, run.costs, run.name, run.depth)
-        for one in run.timeline.requests:
+        sent, session = 0, run.timeline.session
+        for one, cost in zip(run.timeline.requests, run.costs, strict=True):
             sent = max(sent, one.started or 0)
-            place = _SentPlace(_sent_after(timeline, run, one.index), sent, number, one.index)
-            rows.append((place, its))
-    rows.sort(key=lambda one: one[0].key)
-    links = tuple(link_to(one.timeline.session, place.own) for place, one in rows)
+            place = (_sent_after(timeline, run, one.index), sent, number, one.index)
+            rows.append(_SentRequest(*place, session, run.name, run.depth, one, cost))
+    rows.sort(key=lambda one: one[:4])
+    links = [link_to(one.session, one.own) for one in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
-    shown = tuple(
-        (max(place.request, 0) + 1, one.name, one.depth, place.own + 1, *_facts(one, place.own))
-        for place, one in rows
-    )
-    estimated = estimated_costs([one.costs[place.own] for place, one in rows])
+    estimated = estimated_costs([one.cost for one in rows])
     notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
-    return ReportTable(title, columns, shown, notes, links, estimated)
+    return table_of(title, columns, rows, notes, links, estimated)
 
 
-@dataclass(frozen=True, slots=True)
-class _PricedRequests:
-    """The session or subagent that a row is of."""
+class _SentRequest(NamedTuple):
+    """A request of the session or of a subagent, and its place among all."""
 
-    timeline: Timeline
-    costs: Sequence[RequestCost | None]
-    name: str
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
-class _SentPlace:
-    request: int
+    after: int
     """The parent's request behind which it was sent, or its own number; -1 before the first."""
     sent: int
     """When; 0 for the parent's own, and where it is not known."""
     run: int
     """0 for the parent."""
     own: int
+    session: str
+    name: str
+    depth: int
+    request: TimelineRequest
+    cost: RequestCost | None
 
     @property
-    def key(self) -> tuple[int, int, int, int]:
-        return (self.request, self.sent, self.run, self.own)
+    def usage(self) -> Usage | None:
+        return self.request.usage
 
 
 def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
@@ -377,17 +369,3 @@ def _sent_after(timeline: Timeline, run: SubagentRun, own: int) -> int:
         if one.index > run.request and one.started is not None and one.started < started
     )
     return max(later, default=run.request)
-
-
-def _facts(sent: _PricedRequests, index: int) -> tuple[Cell, ...]:
-    one, cost = sent.timeline.requests[index], sent.costs[index]
-    usage = one.usage
-    return (
-        one.model,
-        one.status,
-        None if one.started is None else str(one.started),
-        one.reported,
-        None if usage is None else usage.cache_read,
-        None if usage is None else usage.output,
-        None if cost is None else cost.value,
-    )

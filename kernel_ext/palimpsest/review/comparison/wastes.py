@@ -15,10 +15,11 @@ from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
 from palimpsest.review.comparison.figures import Waste, WasteKind
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
+from palimpsest.review.comparison.session_tables import table_of
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.growing_lists import GrownRows
-from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
+from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 MOST = 10
 LARGE_TOKENS = 8_000
@@ -42,34 +43,21 @@ class Wastes(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The wastes as a table for any renderer."""
-        return ReportTable(
-            title=f"The {len(self)} largest wastes of {self.session}"
+        about = "What the sentence says; a cost with ~ is an estimate."
+        basis = TableColumn("basis", "known as", about=about)
+        return table_of(
+            f"The {len(self)} largest wastes of {self.session}"
             if len(self) > 1
             else f"{'One waste was' if self.wastes else 'No waste was'} found in {self.session}",
-            columns=(
+            (
                 TableColumn("cost", self.unit, "usd" if self.unit == "USD" else "count"),
-                TableColumn(
-                    "basis",
-                    "known as",
-                    "text",
-                    "",
-                    "What the sentence says; a cost with ~ is an estimate.",
-                ),
+                (basis, lambda one: "fact" if one.is_fact else "estimate"),
                 TableColumn("sentence", "what"),
-                TableColumn("request", "request", "count"),
+                (TableColumn("request", "request", "count"), lambda one: one.request + 1),
                 TableColumn("link", "link"),
             ),
-            rows=tuple(
-                (
-                    one.cost,
-                    "fact" if one.is_fact else "estimate",
-                    one.sentence,
-                    one.request + 1,
-                    one.link,
-                )
-                for one in self.wastes
-            ),
-            links=tuple(one.link for one in self.wastes),
+            self.wastes,
+            links=[one.link for one in self.wastes],
             estimates=frozenset(
                 (row, "cost") for row, one in enumerate(self.wastes) if not one.cost_is_fact
             ),
@@ -106,7 +94,8 @@ def largest_wastes(
     chosen = sorted(first.values(), key=lambda one: -one.cost)[:most]
     taken = {id(one) for one in chosen}
     chosen += [one for one in ordered if id(one) not in taken][: most - len(chosen)]
-    wastes = tuple(one.make() for one in sorted(chosen, key=lambda one: -one.cost))
+    ordered_chosen = sorted(chosen, key=lambda one: -one.cost)
+    wastes = tuple(one.waste(timeline.session) for one in ordered_chosen)
     return Wastes(wastes, timeline.title or timeline.session, price.unit, tuple(_kinds(ordered)))
 
 
@@ -140,7 +129,16 @@ class _Found:
     kind: str
     cost: float
     cost_is_fact: bool
-    make: Callable[[], Waste]
+    request: int
+    sentence: Callable[[], str]
+    is_fact: bool = True
+    item: int | None = None
+
+    def waste(self, session: str) -> Waste:
+        link = link_to(session, self.request, self.item)
+        told = self.sentence()
+        is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
+        return Waste(self.cost, told, link, self.request, is_fact, cost_is_fact, self.item)
 
 
 def _kinds(found: Sequence[_Found]) -> Iterator[WasteKind]:
@@ -156,64 +154,31 @@ def _kinds(found: Sequence[_Found]) -> Iterator[WasteKind]:
 
 
 def _breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_Found]:
-    def waste(one: CacheBreak) -> Waste:
+    def sentence(one: CacheBreak) -> str:
         did = "wrote {} to the cache again" if one.written else "paid for {} in full again"
-        return Waste(
-            one.cost,
-            f"Request {one.request + 1} {did.format(f'{one.loss:,} tokens')}: {one.words}.",
-            link_to(timeline.session, one.request),
-            one.request,
-            is_fact=True,
-            cost_is_fact=price.recorded,
-        )
+        return f"Request {one.request + 1} {did.format(f'{one.loss:,} tokens')}: {one.words}."
 
-    breaks = timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price))
-    for one in breaks:
-        yield _Found("break", one.cost, cost_is_fact=price.recorded, make=partial(waste, one))
+    for one in timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price)):
+        yield _Found("break", one.cost, price.recorded, one.request, partial(sentence, one))
 
 
 def _aborted(timeline: Timeline, price: PriceProfile) -> Iterator[_Found]:
-    def waste(request: TimelineRequest, cost: float) -> Waste:
-        return Waste(
-            cost,
-            f"Request {request.index + 1} was {request.status} after {request.reported or 0:,} tokens were read.",
-            link_to(timeline.session, request.index),
-            request.index,
-            is_fact=True,
-            cost_is_fact=price.recorded,
-        )
-
-    for request in timeline.requests:
-        usage = request.usage
-        if request.status != "ok" and usage is not None:
-            cost = price.cost_of(request)
-            yield _Found(
-                "aborted", cost, cost_is_fact=price.recorded, make=partial(waste, request, cost)
-            )
+    told = "Request {} was {} after {:,} tokens were read."
+    for one in timeline.requests:
+        if one.status != "ok" and one.usage is not None:
+            words = partial(told.format, one.index + 1, one.status, one.reported or 0)
+            yield _Found("aborted", price.cost_of(one), price.recorded, one.index, words)
 
 
 def _subagents(
     timeline: Timeline, references: References, runs: Sequence[SubagentRun]
 ) -> Iterator[_Found]:
     """Yield the subagents that brought nothing back, or nothing that was used."""
-
-    def waste(run: SubagentRun, came: str) -> Waste:
-        totals = run.totals
-        what = some(totals.requests, "request")
-        return Waste(
-            totals.cost,
-            f"The subagent {run.name!r} read {totals.input:,} tokens in {what}, and {came}.",
-            link_to(timeline.session, run.request),
-            run.request,
-            is_fact=totals.is_fact,
-            cost_is_fact=totals.cost_is_fact,
-        )
-
     used = references.used
     for run in runs:
-        result = run.result
+        result, totals = run.result, run.totals
         # Where the recording does not say which call began it, what came back is not known.
-        if run.depth > 1 or not run.totals.requests or (run.call is None and result is None):
+        if run.depth > 1 or not totals.requests or (run.call is None and result is None):
             continue
         if result is None:
             came = "nothing came back"
@@ -223,8 +188,11 @@ def _subagents(
             came = f"no later answer used a name in the {run.returned:,} tokens that came back"
         else:
             continue
-        totals = run.totals
-        yield _Found("subagent", totals.cost, totals.cost_is_fact, partial(waste, run, came))
+        told = "The subagent {!r} read {:,} tokens in {}, and {}."
+        what = some(totals.requests, "request")
+        words = partial(told.format, run.name, totals.input, what, came)
+        cost, is_fact = totals.cost, totals.is_fact
+        yield _Found("subagent", cost, totals.cost_is_fact, run.request, words, is_fact)
 
 
 def _results(
@@ -232,36 +200,14 @@ def _results(
 ) -> Iterator[_Found]:
     weights, factor = timeline.weights(ruler.estimator), ruler.factor
 
-    def waste(item: TimelineItem, cost: float, end: str) -> Waste:
-        link = link_to(timeline.session, item.entered, item.index)
-        return Waste(
-            cost,
-            f"{_what(item)} {end}",
-            link,
-            item.entered,
-            is_fact=False,
-            cost_is_fact=False,
-            item=item.index,
-        )
-
-    def priced(item: TimelineItem, read: float, written: float) -> float:
-        # It is carried by many requests; the one at which it entered stands for them.
-        first = timeline.requests[item.entered]
-        return price.cost(0, read, written, 0, terms=first.terms, prompt=first.reported or 0)
-
-    def took(item: TimelineItem) -> str:
-        return f"{weights[item.index] * factor:,.0f} tokens"
-
-    def again(item: TimelineItem, cost: float, same: TimelineItem) -> Waste:
-        end = (
-            f"came again, the same {took(item)} as in request {same.entered + 1}, which still showed them; "
-            f"{some(_carried(timeline, item), 'request')} carried both."
-        )
-        return waste(item, cost, end)
-
-    def large(item: TimelineItem, cost: float, end: str) -> Waste:
+    def again(item: TimelineItem, took: float, same: TimelineItem) -> str:
         carried = some(_carried(timeline, item), "request")
-        return waste(item, cost, f"took {took(item)} in {carried}{end}.")
+        before = f"as in request {same.entered + 1}, which still showed them"
+        return f"{_what(item)} came again, the same {took:,.0f} tokens {before}; {carried} carried both."
+
+    def large(item: TimelineItem, took: float, end: str) -> str:
+        carried = some(_carried(timeline, item), "request")
+        return f"{_what(item)} took {took:,.0f} tokens in {carried}{end}."
 
     seen: dict[str, TimelineItem] = {}
     for item in _large_results(timeline, ruler):
@@ -271,15 +217,26 @@ def _results(
         same = seen.get(item.hash)
         seen[item.hash] = item
         if same is not None and timeline.at(same.index, item.entered) is None:
-            carried = _carried(timeline, item)
-            cost = priced(item, tokens * max(carried - 1, 0), tokens)
-            yield _Found("again", cost, cost_is_fact=False, make=partial(again, item, cost, same))
+            kind, written, read = "again", 1, max(_carried(timeline, item) - 1, 0)
+            words = partial(again, item, tokens, same)
+        elif need := _not_needed(timeline, references, item, is_large=tokens > LARGE_TOKENS):
+            kind, written, read, end = need
+            words = partial(large, item, tokens, end)
+        else:
             continue
-        found = _not_needed(timeline, references, item, is_large=tokens > LARGE_TOKENS)
-        if found is not None:
-            kind, written, read, end = found
-            cost = priced(item, tokens * read, tokens * written)
-            yield _Found(kind, cost, cost_is_fact=False, make=partial(large, item, cost, end))
+        # It is carried by many requests; the one at which it entered stands for them.
+        first = timeline.requests[item.entered]
+        terms, prompt = first.terms, first.reported or 0
+        cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt=prompt)
+        yield _Found(
+            kind,
+            cost,
+            request=item.entered,
+            sentence=words,
+            is_fact=False,
+            cost_is_fact=False,
+            item=item.index,
+        )
 
 
 def _not_needed(

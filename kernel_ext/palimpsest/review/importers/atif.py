@@ -9,6 +9,7 @@ import json
 from collections.abc import Generator, Iterator
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from palimpsest.review.importers.atif_files import (
     Trajectory,
@@ -20,7 +21,9 @@ from palimpsest.review.importers.atif_files import (
 from palimpsest.review.importers.atif_steps import (
     Delegation,
     StepReader,
+    extra_of,
     joined_text,
+    management_of,
     milliseconds,
     outputs_of,
     parts_of,
@@ -138,7 +141,7 @@ class _SessionReader:
             format=AtifImporter.name,
             format_version=text(value.get("schema_version")),
             title=text(mapping(value.get("extra")).get("title")),
-            created=next((at for at in map(_written, steps) if at is not None), None),
+            created=next(filter(None, (milliseconds(one.get("timestamp")) for one in steps)), None),
             model=full_model_name(agent.get("model_name")),
             window=whole_number(mapping(agent.get("extra")).get("context_window")),
             system=system,
@@ -171,7 +174,7 @@ class _SessionReader:
 
     def _system(self, steps: list[Json]) -> str | None:
         first = steps[0] if steps else {}
-        plain = first.get("source") == "system" and not _management(first)
+        plain = first.get("source") == "system" and not management_of(first)
         return joined_text(first.get("message")) if plain else None
 
     def _document(self, one: Trajectory, *, is_first: bool, has_system: bool) -> Iterator[Recorded]:
@@ -200,7 +203,7 @@ class _SessionReader:
 
     def _step(self, step: Json, rest: list[Json]) -> Generator[Recorded, None, list[Json]]:
         """Yield what a step records; returns the steps after it that are still to be read."""
-        management = _management(step)
+        management = management_of(step)
         boundary = management.get("boundary") if step.get("source") == "system" else None
         if boundary == "replace":
             return (yield from self._compaction(step, rest))
@@ -235,7 +238,7 @@ class _SessionReader:
             summary, rest = joined_text(rest[0].get("message")), rest[1:]
         copied, rest = _split_copied(rest)
         kept = self._shared_end(copied)
-        management, metrics = _management(step), mapping(_extra(step).get("metrics"))
+        management, metrics = management_of(step), mapping(extra_of(step).get("metrics"))
         name = self._next_name()
         tail = self._context[len(self._context) - kept :]
         yield CompactionRead(
@@ -247,7 +250,7 @@ class _SessionReader:
             tokens_before=whole_number(management.get("tokens_before")),
             tokens_after=whole_number(management.get("tokens_after")),
             usage=usage_of_metrics(metrics),
-            model=full_model_name(_extra(step).get("model_name")),
+            model=full_model_name(extra_of(step).get("model_name")),
         )
         self._context = [((name,), b""), *tail]
         yield from self._shown_again(copied[: len(copied) - kept])
@@ -285,7 +288,7 @@ class _SessionReader:
         """Yield reductions of outputs as our export names them; for others that they are not named."""
         outputs = mappings(management.get("outputs"))
         for one in outputs:
-            call = self._steps.call(text(one.get("tool_call_id")))
+            call = self._steps.names.newest(text(one.get("tool_call_id")))
             if call is not None:
                 yield ReducedRead(
                     call,
@@ -309,18 +312,10 @@ def totals_of(value: Json) -> RecordedTotals:
     )
 
 
-def _added(one: RecordedTotals, other: RecordedTotals) -> RecordedTotals:
+def _added(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
     """Return the totals of two trajectories that go on from each other; what one of them lacks is not known."""
-    return RecordedTotals(
-        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
-        input=_sum(one.input, other.input),
-        cached=_sum(one.cached, other.cached),
-        output=_sum(one.output, other.output),
-    )
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+    pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
+    return RecordedTotals(*(None if None in pair else sum(pair) for pair in pairs))
 
 
 def _split_copied(steps: list[Json]) -> tuple[list[Json], list[Json]]:
@@ -329,23 +324,7 @@ def _split_copied(steps: list[Json]) -> tuple[list[Json], list[Json]]:
     return copied, steps[len(copied) :]
 
 
-def _written(step: Json) -> int | None:
-    return milliseconds(step.get("timestamp"))
-
-
-def _extra(step: Json) -> Json:
-    return mapping(step.get("extra"))
-
-
-def _management(step: Json) -> Json:
-    return mapping(_extra(step).get("context_management"))
-
-
 def _likeness(step: Json) -> bytes:
     """Return the hash of what a step has in the context, by which a copy of it is recognised."""
     told = [step.get(name) for name in ("source", "message", "tool_calls", "observation")]
     return fingerprint(json.dumps(told))
-
-
-ATIF = AtifImporter()
-"""The importer of ATIF trajectories."""

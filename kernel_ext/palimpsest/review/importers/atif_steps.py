@@ -98,7 +98,8 @@ class StepReader:
     """Reads the steps of one session, with calls named across its documents."""
 
     def __init__(self) -> None:
-        self._names = CallNames()
+        self.names = CallNames()
+        """The calls so far."""
 
     def message(self, step: Json, name: str) -> Iterator[Recorded]:
         """Yield what a step of the user, of the agent or of the program around it records."""
@@ -112,7 +113,7 @@ class StepReader:
             return
         outputs = _outputs(step)
         if not calls and outputs:
-            calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
+            calls = (Call(self.names.new(f"{name}.command"), "command", {}),)
         yield self._answer(step, name, calls, usage=requests != 0)
         if requests == 0:
             yield GapRead(NO_REQUEST, message=name)
@@ -121,8 +122,8 @@ class StepReader:
         yield from self._results(outputs, calls, name)
 
     def _spoken(self, step: Json, name: str) -> Iterator[Recorded]:
-        program = step.get("source") != "user" or bool(_extra(step).get("by_program"))
-        adds = mapping(_extra(step).get("context_management")).get("boundary") == "append"
+        program = step.get("source") != "user" or bool(extra_of(step).get("by_program"))
+        adds = management_of(step).get("boundary") == "append"
         outputs = outputs_of(step)
         said = () if adds and outputs else parts_of(step.get("message"))
         parts = (*said, *_attached(step), *outputs)
@@ -132,7 +133,7 @@ class StepReader:
     def _answer(
         self, step: Json, name: str, calls: tuple[Call, ...], *, usage: bool
     ) -> MessageRead:
-        metrics, extra = mapping(step.get("metrics")), _extra(step)
+        metrics, extra = mapping(step.get("metrics")), extra_of(step)
         thought = text(step.get("reasoning_content"))
         effort = step.get("reasoning_effort")
         thinking = (Thinking(thought),) if thought else ()
@@ -155,7 +156,7 @@ class StepReader:
     def _calls(self, step: Json) -> Iterator[Call]:
         for one in mappings(step.get("tool_calls")):
             yield Call(
-                self._names.new(text(one.get("tool_call_id"))),
+                self.names.new(text(one.get("tool_call_id"))),
                 text(one.get("function_name")) or "unknown",
                 mapping(one.get("arguments")),
             )
@@ -166,18 +167,18 @@ class StepReader:
         unnamed = [one for one in outputs if not text(one.get("source_call_id"))]
         for one in outputs:
             source = text(one.get("source_call_id"))
-            call = self._names.answered(source) if source else None
+            call = self.names.answered(source) if source else None
             if source and call is not None:
                 yield self._result(one, call)
             elif source:
                 unnamed.append(one)
         if not unnamed:
             return
-        open_calls = [one.id for one in calls if one.id in self._names.unanswered]
+        open_calls = [one.id for one in calls if one.id in self.names.unanswered]
         if len(unnamed) < len(open_calls):
             yield GapRead(TOGETHER, message=name)
         for one, call in zip(unnamed, open_calls, strict=False):
-            self._names.close(call)
+            self.names.close(call)
             yield self._result(one, call)
         for number, one in enumerate(unnamed[len(open_calls) :], 1):
             yield MessageRead(
@@ -186,7 +187,7 @@ class StepReader:
 
     def _result(self, result: Json, call: str) -> ResultRead:
         parts = parts_of(result.get("content"))
-        extra = _extra(result)
+        extra = extra_of(result)
         return ResultRead(
             call,
             words_of(parts, ""),
@@ -196,16 +197,12 @@ class StepReader:
             media=(*(one for one in parts if isinstance(one, Media)), *_attached(result)),
         )
 
-    def call(self, recorded: str) -> str | None:
-        """Return the newest call with a recorded id."""
-        return self._names.newest(recorded)
-
     def subagents(self, step: Json) -> Iterator[Delegation]:
         """Yield the references to subagents in a step, with the call that each belongs to."""
         for one in mappings(mapping(step.get("observation")).get("results")):
             source = text(one.get("source_call_id"))
             for reference in mappings(one.get("subagent_trajectory_ref")):
-                yield Delegation(reference, self._names.newest(source) if source else None)
+                yield Delegation(reference, self.names.newest(source) if source else None)
 
 
 def outputs_of(step: Json) -> tuple[Text | Media, ...]:
@@ -219,12 +216,18 @@ def _outputs(step: Json) -> list[Json]:
     return [one for one in results if one.get("content") is not None]
 
 
-def _extra(value: Json) -> Json:
+def extra_of(value: Json) -> Json:
+    """Return what a writer put beside the format's own fields."""
     return mapping(value.get("extra"))
+
+
+def management_of(step: Json) -> Json:
+    """Return what a step says of the context before it."""
+    return mapping(extra_of(step).get("context_management"))
 
 
 def _attached(value: Json) -> Iterator[Media]:
     """Yield the files that have no form in ATIF, as our export writes them beside the content."""
-    for one in mappings(_extra(value).get("attachments")):
+    for one in mappings(extra_of(value).get("attachments")):
         made = media_at(one.get("path"), text(one.get("media_type")))
         yield Media(made.mime, made.data, text(one.get("name")) or made.name)

@@ -39,12 +39,6 @@ Facts = Callable[[Json], dict[str, Any]]
 """Returns further fields of a message's or result's value, such as its usage and times."""
 
 
-def no_facts(message: Json) -> dict[str, Any]:
-    """Return no further fields, for formats that record none."""
-    del message
-    return {}
-
-
 def result_ids(message: Json) -> tuple[str, ...]:
     """Return the recorded ids of the calls that a message is the result of."""
     several = message.get("tool_call_ids")
@@ -67,8 +61,8 @@ class ChatStream:
 
     def __init__(
         self,
-        facts: Facts = no_facts,
-        result_facts: Facts = no_facts,
+        facts: Facts = lambda _: {},
+        result_facts: Facts = lambda _: {},
         *,
         text_commands: bool = False,
     ) -> None:

@@ -6,9 +6,9 @@ System prompt and tools are not recorded.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from palimpsest.review.importers.claude_code_blocks import (
     cache_miss_of,
@@ -18,6 +18,7 @@ from palimpsest.review.importers.claude_code_blocks import (
 )
 from palimpsest.review.importers.claude_code_index import (
     ClaudeIndex,
+    ClaudeNode,
     ClaudePath,
     paths_of,
 )
@@ -35,6 +36,7 @@ from palimpsest.review.importing.json_fields import (
 )
 from palimpsest.review.importing.recorded import (
     GapRead,
+    Json,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -48,8 +50,6 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_lines, report_beside, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
-
-Json = dict[str, Any]
 
 FORMAT = "claude-code"
 MOST_SESSIONS = 200
@@ -96,7 +96,7 @@ class ClaudeCodeImporter:
         if "" in index.threads:
             begin = SessionBegin(session, FORMAT)
             writers = _summary_writers(path, session, index)
-            yield from _thread(path, index, "", session, begin, report, writers)
+            yield from _thread(path, index, "", begin, report, writers)
         named = "" in index.threads
         for name, thread in index.threads.items():
             if name:
@@ -107,7 +107,7 @@ class ClaudeCodeImporter:
                     parent=session if named else None,
                     parent_call=call,
                 )
-                yield from _thread(path, index, name, begin.id, begin, report)
+                yield from _thread(path, index, name, begin, report)
         if named:
             yield from _subagents(path, session, index, report)
 
@@ -156,7 +156,7 @@ def _subagents(path: Path, session: str, index: ClaudeIndex, report: Report) -> 
                 parent=session,
                 parent_call=index.agent_calls.get(agent) or index.prompts.get(thread.prompt),
             )
-            yield from _thread(file, inner, name, begin.id, begin, report_there)
+            yield from _thread(file, inner, name, begin, report_there)
 
 
 def _indexed(path: Path, report: Report) -> ClaudeIndex:
@@ -177,7 +177,6 @@ def _thread(
     path: Path,
     index: ClaudeIndex,
     name: str,
-    session: str,
     begin: SessionBegin,
     report: Report,
     writers: Mapping[str, str] = MappingProxyType({}),
@@ -187,38 +186,31 @@ def _thread(
         if number > MOST_SESSIONS:
             report("", f"Only the newest {MOST_SESSIONS} of its branches were read.")
             return
-        yield from _Way(path, index, name, way, session, begin, writers).read()
+        yield from _Way(path, index, name, way, begin, writers).read()
 
 
+@dataclass(slots=True)
 class _Way:
     """Reads the records of one path in their order."""
 
-    def __init__(
-        self,
-        path: Path,
-        index: ClaudeIndex,
-        thread: str,
-        way: ClaudePath,
-        session: str,
-        begin: SessionBegin,
-        writers: Mapping[str, str],
-    ) -> None:
-        self._path = path
-        self._writers = writers
-        """The sessions that wrote summaries, by the record behind which each was asked for."""
-        self._index = index
-        self._thread = thread
-        self._nodes = index.threads[thread].nodes
-        self._way = way
-        self._session = session
-        self._begun = begin
-        self._model = ""
-        self._effort: str | None = None
-        self._answers: dict[str, list[Json]] = {}
-        """Records of the answers that are not complete yet, by node."""
-        self._held: list[Recorded] = []
-        """What came while an answer was not complete."""
-        self._compaction: Json | None = None
+    _path: Path
+    _index: ClaudeIndex
+    _thread: str
+    _way: ClaudePath
+    _begun: SessionBegin
+    _writers: Mapping[str, str]
+    """The sessions that wrote summaries, by the record behind which each was asked for."""
+    _model: str = ""
+    _effort: str | None = None
+    _answers: dict[str, list[Json]] = field(default_factory=dict)
+    """Records of the answers that are not complete yet, by node."""
+    _held: list[Recorded] = field(default_factory=list)
+    """What came while an answer was not complete."""
+    _compaction: Json | None = None
+
+    @property
+    def _nodes(self) -> Mapping[str, ClaudeNode]:
+        return self._index.threads[self._thread].nodes
 
     def read(self) -> Iterator[Recorded]:
         begun = False
@@ -242,7 +234,7 @@ class _Way:
         begin, way = self._begun, self._way
         branch = way.first is not None
         return SessionBegin(
-            id=f"{self._session}/{way.first}" if branch else begin.id,
+            id=f"{begin.id}/{way.first}" if branch else begin.id,
             format=FORMAT,
             format_version=text(record.get("version")),
             directory=text(record.get("cwd")),
@@ -394,6 +386,3 @@ class _Way:
                         yield ReducedRead(call, CLEARED, rule="microcompact")
             case _:
                 pass  # for the screen only
-
-
-CLAUDE_CODE = ClaudeCodeImporter()

@@ -4,14 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.review.importing.json_fields import count, mapping, mappings, moment, text, tokens
-from palimpsest.review.importing.recorded import (
-    CompactionRead,
-    ResultRead,
-)
+from palimpsest.review.importing.recorded import CompactionRead, Json, ResultRead
 from palimpsest.transcript.provider_calls import result_error, result_text
 from palimpsest.transcript.values import Usage, priced_tier
-
-Json = dict[str, Any]
 
 REASON_CHARS = 60
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.review.importing.json_fields import mapping, mappings, text
-
-Json = dict[str, Any]
+from palimpsest.review.importing.recorded import Json
 
 BOUNDARY = "compact_boundary"
 CONTENT = frozenset({"assistant", "user", "system", "attachment"})
@@ -75,13 +74,13 @@ class ClaudeIndex:
         node = before
         if kind == "assistant":
             node = text(message.get("id")) or name
-            self._join(thread, node, "assistant", before, number)
+            thread.nodes.setdefault(node, ClaudeNode(node, kind, before, number))
             self._note_calls(node, message)
         elif kind == "user":
             node = self._user(thread, record, name, before, number)
         elif kind == "system" and record.get("subtype") == BOUNDARY:
             node = name
-            self._join(thread, node, "compaction", before, number)
+            thread.nodes.setdefault(node, ClaudeNode(node, "compaction", before, number))
         elif kind == "progress":
             self._note_agent(mapping(record.get("data")).get("agentId"), record)
         self._anchors[name] = thread_name, node or ""
@@ -113,12 +112,6 @@ class ClaudeIndex:
         # What it follows is missing, so it follows what stands before it.
         return thread_name, thread, thread.newest if parent is not None else None
 
-    def _join(
-        self, thread: ClaudeThread, node: str, kind: str, before: str | None, number: int
-    ) -> None:
-        if node not in thread.nodes:
-            thread.nodes[node] = ClaudeNode(node, kind, before, number)
-
     def _user(
         self, thread: ClaudeThread, record: Json, name: str, before: str | None, number: int
     ) -> str | None:
@@ -141,7 +134,7 @@ class ClaudeIndex:
                 return before
         if not thread.nodes:
             thread.prompt = prompt_key(content)
-        self._join(thread, name, "user", before, number)
+        thread.nodes.setdefault(name, ClaudeNode(name, "user", before, number))
         return name
 
     def _note_calls(self, node: str, message: Json) -> None:

@@ -284,6 +284,3 @@ def _other(block: Json) -> Text | Media:
     if data:
         return Media(mime or "image/png", data)
     return media_at(text(inner(block, "media", "url")), mime, text(block.get("type")) or None)
-
-
-CLINE = ClineImporter()

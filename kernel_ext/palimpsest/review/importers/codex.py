@@ -68,6 +68,3 @@ def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Re
             except OSError:
                 report_there("", "It cannot be read.")
             waiting.append((child.threads, report_there, level + 1))
-
-
-CODEX = CodexImporter()

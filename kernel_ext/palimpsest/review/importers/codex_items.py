@@ -1,7 +1,6 @@
 """Read the items of Codex rollouts: messages, thinking, calls and results in OpenAI's form."""
 
 import json
-from typing import Any
 
 from palimpsest.review.importing.json_fields import (
     count,
@@ -16,6 +15,7 @@ from palimpsest.review.importing.json_fields import (
 )
 from palimpsest.review.importing.recorded import (
     Call,
+    Json,
     Media,
     ResultRead,
     Text,
@@ -25,8 +25,6 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.transcript.provider_calls import responses_item
 from palimpsest.transcript.values import Usage
-
-Json = dict[str, Any]
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})

@@ -7,7 +7,7 @@ the model is shown after a compaction is ``replacement_history``.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from palimpsest.review.importers.codex_items import (
     CALLS,
@@ -37,6 +37,7 @@ from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
+    Json,
     Media,
     MessageRead,
     Recorded,
@@ -51,8 +52,6 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
-
-Json = dict[str, Any]
 
 FORMAT = "codex"
 LOOKED_AHEAD = 200
@@ -191,7 +190,7 @@ class CodexRollout:
             total = mapping(mapping(payload.get("info")).get("total_token_usage"))
             self._total = total or self._total
         elif kind == "response_item" and (parts := inherited_parts(payload)):
-            yield self._program(parts, time)
+            yield self._message_to_model(parts, time)
 
     # What the model said and was told
 
@@ -215,7 +214,7 @@ class CodexRollout:
             yield from self._complete(time)
             said, encrypted = agent_message(item)
             author = self.threads.known(item.get("author")) or None
-            yield (message := self._program(said, time, author))
+            yield (message := self._message_to_model(said, time, author))
             if encrypted:
                 yield GapRead(ENCRYPTED, message=message.id, chars=encrypted)
         elif kind not in SILENT:
@@ -235,11 +234,19 @@ class CodexRollout:
         self._parts.extend(answer_part(item))
         self.threads.call(item)
 
-    def _named_next(self, *, begins_turn: bool = False) -> str:
+    def _message(
+        self,
+        role: Literal["user", "assistant"],
+        parts: tuple[Text | Thinking | Media | Call, ...],
+        created: int | None,
+        **more: Any,
+    ) -> MessageRead:
+        """Return the next message of the turn's model."""
         self._count += 1
         name = f"m{self._count}"
-        self._order.append((name, begins_turn))
-        return name
+        self._order.append((name, role == "user" and not more["by_program"]))
+        model, effort = self._model, self._effort
+        return MessageRead(name, role, parts, created, model=model, effort=effort, **more)
 
     def _told(self, item: Json, role: str, time: int | None) -> MessageRead:
         parts = message_parts(item)
@@ -248,32 +255,17 @@ class CodexRollout:
         session = self.threads.words_of(words) if program else None
         return self._message_to_model(parts, time, session, by_program=program)
 
-    def _program(
-        self, parts: tuple[Text | Media, ...], time: int | None, session: str | None = None
-    ) -> MessageRead:
-        """Return a message that another agent, or the program, wrote."""
-        return self._message_to_model(parts, time, session, by_program=True)
-
     def _message_to_model(
         self,
         parts: tuple[Text | Media, ...],
         time: int | None,
-        session: str | None,
+        session: str | None = None,
         *,
-        by_program: bool,
+        by_program: bool = True,
     ) -> MessageRead:
-        name = self._named_next(begins_turn=not by_program)
-        self._said[words_of(parts)] = name
-        return MessageRead(
-            id=name,
-            role="user",
-            parts=parts,
-            created=time,
-            model=self._model,
-            effort=self._effort,
-            by_program=by_program,
-            session=session,
-        )
+        made = self._message("user", parts, time, by_program=by_program, session=session)
+        self._said[words_of(parts)] = made.id
+        return made
 
     def _complete(
         self,
@@ -284,19 +276,10 @@ class CodexRollout:
         """Yield the answer whose items have come, if any, and the results that wait for it."""
         if not self._parts:
             return
-        name = self._named_next()
-        self._unreported = name if usage is None else None
-        yield MessageRead(
-            id=name,
-            role="assistant",
-            parts=tuple(self._parts),
-            created=self._created,
-            completed=time,
-            model=self._model,
-            effort=self._effort,
-            usage=usage,
-            finish=finish,
-        )
+        more = {"completed": time, "usage": usage, "finish": finish}
+        answer = self._message("assistant", tuple(self._parts), self._created, **more)
+        self._unreported = answer.id if usage is None else None
+        yield answer
         yield from self._ran
         yield from self._held
         self._parts, self._held, self._ran = [], [], []
@@ -330,16 +313,8 @@ class CodexRollout:
             yield UsageRead(self._unreported, usage)
             self._unreported = None
         else:
-            name = self._named_next()
-            yield MessageRead(
-                id=name,
-                role="assistant",
-                created=time,
-                model=self._model,
-                effort=self._effort,
-                usage=usage,
-            )
-            yield GapRead(NO_ANSWER, message=name)
+            yield (answer := self._message("assistant", (), time, usage=usage))
+            yield GapRead(NO_ANSWER, message=answer.id)
 
     def _last_turns(self, count: int) -> tuple[str, ...]:
         """Return the messages of the newest turns, and forget them."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.review.importing.json_fields import decoded, listed, mapping, text
-
-Json = dict[str, Any]
+from palimpsest.review.importing.recorded import Json
 
 MOST_NAMED = 1_000
 """Threads that a rollout may name; more are passed over."""

@@ -6,7 +6,7 @@ of files are looked at, never a path that a rollout holds; links are passed over
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from palimpsest.review.importers.codex_threads import (
@@ -107,30 +107,30 @@ def _folders(path: Path) -> Iterable[Path]:
 
 def _inside(folder: Path, first: str) -> list[Path]:
     """Return the folders with numbers as names, from the first one on."""
+    return _chosen(
+        folder,
+        MOST_NAMES,
+        lambda one: (
+            one.name.isdecimal() and one.name >= first and one.is_dir(follow_symlinks=False)
+        ),
+    )
+
+
+def _rollouts(folder: Path, most: int) -> list[Path]:
+    """Return the files that may be rollouts, sorted; links are none."""
+    return _chosen(
+        folder, most, lambda one: one.name.endswith(".jsonl") and one.is_file(follow_symlinks=False)
+    )
+
+
+def _chosen(folder: Path, most: int, wanted: Callable[[os.DirEntry[str]], bool]) -> list[Path]:
+    """Return what is wanted of the first entries of a folder, sorted; nothing where it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            names = [
-                one.name
-                for one, _ in zip(entries, range(MOST_NAMES), strict=False)
-                if one.name.isdecimal() and one.name >= first and one.is_dir(follow_symlinks=False)
-            ]
+            looked_at = [one for one, _ in zip(entries, range(max(most, 0)), strict=False)]
+            return sorted(folder / one.name for one in looked_at if wanted(one))
     except OSError:
         return []
-    return [folder / name for name in sorted(names)]
-
-
-def _rollouts(folder: Path, most: int) -> Iterator[Path]:
-    """Yield the files that may be rollouts, sorted; links are none."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [
-                one.name
-                for one, _ in zip(entries, range(max(most, 0)), strict=False)
-                if one.name.endswith(".jsonl") and one.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return
-    yield from (folder / name for name in sorted(names))
 
 
 def _header(file: Path) -> ThreadHeader | None:

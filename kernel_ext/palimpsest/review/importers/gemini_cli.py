@@ -98,8 +98,8 @@ class GeminiCliImporter:
 
 
 def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
-    records = _lines(path, report) if _is_lines(path) else _document(path, report)
-    for place, record in records:
+    lines = ((f"line {number}", record) for number, record in json_lines(path, report))
+    for place, record in lines if _is_lines(path) else _document(path, report):
         yield from chat.told(record, place, report)
     yield from chat.finished()
     if not chat.begun:
@@ -118,7 +118,7 @@ def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path
         report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
     for file in files[:MOST_CHILDREN]:
         try:
-            ours = not file.is_symlink() and GEMINI_CLI.recognises(head_of(file))
+            ours = not file.is_symlink() and GeminiCliImporter().recognises(head_of(file))
         except UserError:
             ours = False
         if ours:
@@ -131,11 +131,6 @@ def _is_lines(path: Path) -> bool:
     """Return whether the first line is a whole object, which has no messages in it."""
     first, newline, _ = head_of(path).start.partition(b"\n")
     return bool(newline) and first.strip().endswith(b"}") and b'"messages"' not in first
-
-
-def _lines(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
-    for number, record in json_lines(path, report):
-        yield f"line {number}", record
 
 
 def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
@@ -238,6 +233,9 @@ class _GeminiChat:
 
     def _add(self, name: str, record: Json) -> None:
         self.live[name] = None
+        self._note(name, record)
+
+    def _note(self, name: str, record: Json) -> None:
         self.told_records[name] = {
             "content": fingerprint(plain(record.get("content"))),
             "tokens": bool(record.get("tokens")),
@@ -305,10 +303,7 @@ class _GeminiChat:
                 replaced=gone,
                 created=milliseconds(changes.get("lastUpdated")),
             )
-            self.told_records[name] = {
-                "content": fingerprint(plain(summary.get("content"))),
-                "tokens": False,
-            }
+            self._note(name, summary)
         for one in said:
             name = identifier(one.get("id"))
             if gone and one is summary:
@@ -379,6 +374,3 @@ def _usage(value: Any) -> Usage | None:
         reasoning=tokens(told, "thoughts"),
         cache_read=cached,
     )
-
-
-GEMINI_CLI = GeminiCliImporter()

@@ -29,6 +29,7 @@ from palimpsest.review.importing.json_fields import (
     tokens,
     tool_input,
     tool_specs,
+    usage_of_whole_prompt,
 )
 from palimpsest.review.importing.reading_budget import LOOK_BYTES, spend
 from palimpsest.review.importing.recorded import (
@@ -348,23 +349,13 @@ def _reduction(event: Json, before: Json) -> RecordedReduction:
 
 def _usage(value: Any) -> Usage | None:
     told = mapping(value)
-    read, written = (
-        tokens(told, "input_tokens_cache_read"),
-        tokens(told, "input_tokens_cache_write"),
-    )
+    read = tokens(told, "input_tokens_cache_read")
+    written = tokens(told, "input_tokens_cache_write")
     prompt, output = tokens(told, "input_tokens"), tokens(told, "output_tokens")
-    if not (prompt or output or read or written):
-        return None
-    if read + written and tokens(told, "total_tokens") == prompt + output:
-        prompt = max(0, prompt - read - written)  # some providers count the cached tokens in
+    if tokens(told, "total_tokens") != prompt + output or not read + written:
+        prompt += read + written  # other providers count the cached tokens in
     reasoning = min(output, tokens(told, "reasoning_tokens"))
-    return Usage(
-        input=prompt,
-        output=output - reasoning,
-        reasoning=reasoning,
-        cache_read=read,
-        cache_write=written,
-    )
+    return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
 
 
 def _timed(result: ResultRead, run: Json) -> ResultRead:
@@ -373,6 +364,3 @@ def _timed(result: ResultRead, run: Json) -> ResultRead:
         started=milliseconds(run.get("timestamp")),
         ended=milliseconds(run.get("completed")),
     )
-
-
-INSPECT_EVAL = InspectEvalImporter()

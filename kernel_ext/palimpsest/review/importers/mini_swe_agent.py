@@ -194,7 +194,3 @@ def _result_facts(message: Json) -> dict[str, Any]:
         "is_error": bool(extra.get("exception_info")),
         "metadata": {"exit": code} if isinstance(code, int) else {},
     }
-
-
-MINI_SWE_AGENT = MiniSweAgentImporter()
-"""The importer of mini-swe-agent's trajectories."""

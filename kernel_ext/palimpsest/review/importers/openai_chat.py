@@ -126,7 +126,3 @@ class _Conversation:
 
 def _messages(line: Json) -> list[Json]:
     return mappings(line.get("messages"))
-
-
-OPENAI_CHAT = OpenAIChatImporter()
-"""The importer of conversations in the form of OpenAI's chat interface."""

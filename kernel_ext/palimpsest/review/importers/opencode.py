@@ -60,6 +60,3 @@ def _database(head: Head) -> Path | None:
         if DATABASE.fullmatch(name) and path.is_file() and is_opencode_database(path):
             return path
     return None
-
-
-OPENCODE = OpenCodeImporter()

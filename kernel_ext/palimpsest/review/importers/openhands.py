@@ -129,7 +129,8 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
             inside = "/".join(place.relative_to(path).parts)
             report("/".join(one for one in (inside, where) if one), what)
 
-        state = _document(place / BASE_STATE, report_there) if _has_state(place) else {}
+        has_state = (place / BASE_STATE).is_file()
+        state = _document(place / BASE_STATE, report_there) if has_state else {}
         name = child.id if child else identifier(state.get("id")) or path.name
         children = subagent_folders(place, name, left, _document, report_there)
         if children and level >= MOST_LEVELS:
@@ -147,10 +148,6 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
                 raise
             report_there("", str(error))
         waiting += [(one.path, one, tasks.calls.get(one.id), level + 1) for one in children]
-
-
-def _has_state(path: Path) -> bool:
-    return (path / BASE_STATE).is_file()
 
 
 def _events(path: Path, report: Report) -> Iterator[Json]:
@@ -425,6 +422,3 @@ def _thoughts(value: Json) -> list[Text | Thinking | Media | Call]:
         thought = "\n".join(text(one) for one in item.get("summary") or [] if isinstance(one, str))
         found.append(Thinking(thought, encrypted=not thought))
     return found
-
-
-OPENHANDS = OpenHandsImporter()

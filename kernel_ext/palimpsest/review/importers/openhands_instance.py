@@ -69,13 +69,9 @@ def event_session(
     system = next((one for one in events if one.get("action") == "system"), {})
     told = reported_requests(metrics)
     first = events[0] if events else {}
-    yield SessionBegin(
-        begins.id,
-        begins.format,
-        format_version=begins.format_version,
-        title=begins.title,
+    yield replace(
+        begins,
         created=milliseconds(first.get("timestamp")),
-        model=begins.model,
         window=next((one.window for one in told.values() if one.window), None),
         system=text(inner(system, "args", "content")) or None,
         tools=tool_specs(inner(system, "args", "tools")),

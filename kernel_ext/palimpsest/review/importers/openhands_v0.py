@@ -16,6 +16,7 @@ from palimpsest.review.importing.json_fields import (
     count,
     identifier,
     inner,
+    listed,
     mapping,
     mappings,
     media_at,
@@ -159,10 +160,8 @@ class InstanceEvents:
     def _from_user(self, event: Json, name: str) -> MessageRead:
         self.index.add(name, name)
         said = text(inner(event, "args", "content")) or text(event.get("message"))
-        pictures = inner(event, "args", "image_urls")
-        media = tuple(media_at(one, "image/png") for one in pictures if isinstance(one, str)) if (
-            isinstance(pictures, list)
-        ) else ()  # fmt: skip
+        pictures = listed(inner(event, "args", "image_urls"))
+        media = tuple(media_at(one, "image/png") for one in pictures if isinstance(one, str))
         return MessageRead(
             name,
             "user",
@@ -291,15 +290,7 @@ def forgotten_events(
         yield ReducedRead(call, "", rule=RULE)
     if messages or about.summary:
         index.add(about.id, about.id)
-        yield CompactionRead(
-            about.id,
-            about.summary,
-            replaced=messages,
-            created=about.created,
-            auto=about.auto,
-            usage=about.usage,
-            model=about.model,
-        )
+        yield replace(about, replaced=messages)
 
 
 def response_id(event: Json) -> str:

@@ -7,7 +7,7 @@ trace is. An agent that another one began is a subagent. Contents are opt-in: wi
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -394,14 +394,5 @@ def _usage(about: Json) -> Usage | None:
 def _timed(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:
     if run is None:
         return result
-    return ResultRead(
-        result.call,
-        result.output,
-        is_error=result.is_error or bool(run.failed),
-        started=_at(run.start),
-        ended=_at(run.end),
-        media=result.media,
-    )
-
-
-OTEL_GENAI = OtelGenAiImporter()
+    is_error = result.is_error or bool(run.failed)
+    return replace(result, is_error=is_error, started=_at(run.start), ended=_at(run.end))

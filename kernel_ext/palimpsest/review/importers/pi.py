@@ -25,6 +25,7 @@ from palimpsest.review.importing.json_fields import (
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
+    Json,
     Media,
     MessageRead,
     Recorded,
@@ -38,8 +39,6 @@ from palimpsest.review.importing.recorded import (
 from palimpsest.review.importing.sources import json_lines, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
-
-Json = dict[str, Any]
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
@@ -146,26 +145,20 @@ class _PiPath:
         role = message.get("role")
         match role:
             case "user":
-                yield MessageRead(
-                    id=self._named(entry),
-                    role="user",
-                    parts=said_parts(message.get("content")),
-                    created=_time(message, entry),
-                    model=self._model,
-                    effort=self._effort,
-                )
+                parts = said_parts(message.get("content"))
+                yield self._told(entry, parts, message, by_program=False)
             case "assistant":
                 yield self._answer(message, entry)
             case "toolResult":
                 yield from _result(message, entry)
             case "bashExecution":
                 if not message.get("excludeFromContext"):
-                    yield self._told(entry, (Text(_ran(message)),), _time(message, entry))
+                    yield self._told(entry, (Text(_ran(message)),), message)
             case "custom" | "hookMessage":
-                yield self._told(entry, said_parts(message.get("content")), _time(message, entry))
+                yield self._told(entry, said_parts(message.get("content")), message)
             case "branchSummary":
                 words = BRANCH_SUMMARY.format(text(message.get("summary")))
-                yield self._told(entry, (Text(words),), _time(message, entry))
+                yield self._told(entry, (Text(words),), message)
             case _:
                 report(place, f"It is by {role!r}, which is not known, and was left out.")
 
@@ -182,17 +175,19 @@ class _PiPath:
         self,
         entry: Json,
         parts: tuple[Text | Media, ...],
-        created: int | None = None,
+        message: Json | None = None,
+        *,
+        by_program: bool = True,
     ) -> MessageRead:
-        """Return a message that pi or an extension of it wrote in the user's place."""
+        """Return a message of the user, or one that pi or an extension of it wrote in the user's place."""
         return MessageRead(
             id=self._named(entry),
             role="user",
             parts=parts,
-            created=created if created is not None else moment(entry.get("timestamp")),
+            created=_time(message or {}, entry),
             model=self._model,
             effort=self._effort,
-            by_program=True,
+            by_program=by_program,
         )
 
     def _answer(self, message: Json, entry: Json) -> MessageRead:
@@ -291,6 +286,3 @@ def _ran(message: Json) -> str:
     if message.get("truncated") is True and kept:
         words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)
-
-
-PI = PiImporter()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from palimpsest.review.importing.importer import Report
 from palimpsest.review.importing.sources import json_lines, unreported
@@ -10,14 +11,13 @@ MOST_BRANCHES = 100
 """Other branches that are read; each takes another pass over the file."""
 
 
-class PiBranch:
+class PiBranch(NamedTuple):
     """One path through the tree: its entries from the first on, and where it left another one."""
 
-    def __init__(self, name: str, entries: frozenset[str], of: str | None, at: str | None) -> None:
-        self.name = name
-        self.entries = entries
-        self.of = of
-        self.at = at
+    name: str
+    entries: frozenset[str]
+    of: str | None
+    at: str | None
 
 
 class PiTree:

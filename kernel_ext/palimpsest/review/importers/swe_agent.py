@@ -173,7 +173,3 @@ def _rule(agent: Json) -> str:
     named = [text(one.get("type")) for one in mappings(agent.get("history_processors"))]
     shortening = [one for one in named if one and one not in SAME_TEXT]
     return shortening[0] if len(shortening) == 1 else ""
-
-
-SWE_AGENT = SweAgentImporter()
-"""The importer of SWE-agent's trajectories."""

@@ -42,7 +42,6 @@ class Recogniser(Protocol):
 
     def recognises(self, head: Head) -> bool:
         """Return whether a source is of this format, by its content alone; never raises."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +52,6 @@ class WholeImporter(Recogniser, Protocol):
         self, store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none."""
-        ...
 
 
 class Importer(Recogniser, Protocol):
@@ -61,7 +59,6 @@ class Importer(Recogniser, Protocol):
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield what is recorded, in order; raises UserError with one sentence where nothing can be read."""
-        ...
 
 
 @runtime_checkable
@@ -70,7 +67,6 @@ class FilesBeside(Protocol):
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files that a recording says it goes on in; nothing where it cannot be read."""
-        ...
 
 
 @runtime_checkable
@@ -79,4 +75,3 @@ class LoneReader(Protocol):
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield what ``read`` yields, without the subagents in other files."""
-        ...

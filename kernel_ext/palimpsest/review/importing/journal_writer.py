@@ -85,55 +85,30 @@ class ImportLog:
         return log_importer_error(self.errors_in(), importer, path, error)
 
 
-def import_recording(
-    store: Store,
-    importer: Importer,
-    path: Path,
-    clock: Callable[[], int],
-    log: ImportLog,
-    control: ImportControl | None = None,
-    *,
-    alone: bool = False,
-) -> None:
-    """Import all sessions of a recording; raises UserError where nothing of it can be read.
-
-    With ``alone`` subagents that are recordings of their own are left to be imported by themselves.
-    """
-    _Recording(store, importer, path, clock, log, control or ImportControl(), alone=alone).run()
-
-
-class _Recording:
+@dataclass(slots=True)
+class RecordingImport:
     """The import of one recording."""
 
-    def __init__(
-        self,
-        store: Store,
-        importer: Importer,
-        path: Path,
-        clock: Callable[[], int],
-        log: ImportLog,
-        control: ImportControl,
-        *,
-        alone: bool,
-    ) -> None:
-        self._store = store
-        self._importer = importer
-        self._alone = alone
-        self._path = path
-        self._clock = clock
-        self._log = log
-        self._control = control
-        self._copies: dict[str, int] = {}
-        """How many copies of a session are not this one, by its recorded id."""
-        self._journal: SessionJournal | None = None
-        self._recorded = ""
-        self._numbers: dict[str, int] = {}
-        self._requests = 0
-        """Answers of the session so far."""
-        self._early: list[tuple[str, str]] = []
-        """What could not be read before the first session begins."""
+    _store: Store
+    _importer: Importer
+    _path: Path
+    _clock: Callable[[], int]
+    _log: ImportLog
+    _control: ImportControl
+    _alone: bool
+    """Subagents that are recordings of their own are left to be imported by themselves."""
+    _copies: dict[str, int] = field(default_factory=dict)
+    """How many copies of a session are not this one, by its recorded id."""
+    _journal: SessionJournal | None = None
+    _recorded: str = ""
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _requests: int = 0
+    """Answers of the session so far."""
+    _early: list[tuple[str, str]] = field(default_factory=list)
+    """What could not be read before the first session begins."""
 
     def run(self) -> None:
+        """Import all its sessions; raises UserError where nothing of it can be read."""
         while True:
             size = size_of(self._path)
             with reading(size), counted_bytes(size, self._control.progress) as count:

@@ -215,16 +215,14 @@ def normalised_usage(
 
 
 def usage_of_whole_prompt(
-    prompt: Any, answer: Any, *, read: Any = 0, written: Any = 0, reasoning: Any = 0
+    prompt: int, answer: int, *, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage | None:
     """Return usage whose prompt counts cached tokens and whose answer counts reasoning; None if all is 0."""
-    read, written, reasoning = count(read), count(written), count(reasoning)
-    whole = count(prompt)
-    if not (whole or count(answer) or read or written):
+    if not (prompt or answer or read or written):
         return None
     return Usage(
-        input=max(0, whole - read - written),
-        output=max(0, count(answer) - reasoning),
+        input=max(0, prompt - read - written),
+        output=max(0, answer - reasoning),
         reasoning=reasoning,
         cache_read=read,
         cache_write=written,

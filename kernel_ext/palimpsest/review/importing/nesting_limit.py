@@ -5,7 +5,7 @@ with a hundred thousand levels would keep it busy for minutes.
 """
 
 import re
-from typing import Protocol
+from collections.abc import Callable
 
 from palimpsest.store.bounded_json import BuiltSize
 
@@ -20,22 +20,15 @@ class NestedTooDeeply(ValueError):
     """A JSON document is nested deeper than is read."""
 
 
-class Readable(Protocol):
-    """A file that is read in pieces."""
-
-    def read(self, size: int = -1, /) -> bytes | None:
-        """Return the next bytes; empty at the end."""
-        ...
-
-
 class NestingLimit:
     """A file whose ``read`` raises NestedTooDeeply where its JSON is nested too deeply, and BuildsTooMuch.
 
     Each value at ``held`` levels of nesting may build as much as one value may; with 0 all of them together.
     """
 
-    def __init__(self, file: Readable, levels: int, *, held: int = 0) -> None:
-        self._file = file
+    def __init__(self, read: Callable[[int], bytes], levels: int, *, held: int = 0) -> None:
+        """``read`` returns the next bytes of a file, so many at most; empty at its end."""
+        self._read = read
         self._levels = levels
         self._held = held
         self._built = BuiltSize()
@@ -48,7 +41,7 @@ class NestingLimit:
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
-        piece = self._file.read(size) or b""
+        piece = self._read(size)
         if size != 0:
             self._lowest = self._depth
             self._built.add(piece)

@@ -4,7 +4,7 @@ A small file can name the same text a million times, or say the same messages an
 a reader makes counts, whatever the format; what was made until the limit is kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -31,49 +31,36 @@ TOO_MUCH = (
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
     "made it."
 )
-_BUDGET: ContextVar["ReadingBudget | None"] = ContextVar("_BUDGET", default=None)
+_BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
 
 
 class MakesTooMuch(UserError):
     """More would be made of a recording than its size allows; the message is a sentence for a person."""
 
 
-class ReadingBudget:
-    """What may still be made of one recording, in bytes."""
-
-    def __init__(self, size: int) -> None:
-        """``size`` is that of the file or folder on the disk, in bytes."""
-        self._size = size
-        self._most = FREE_BYTES + TIMES * size
-        self._made = 0
-
-    def spend(self, made: int) -> None:
-        """Count what was made; raises MakesTooMuch."""
-        self._made += made
-        if self._made > self._most:
-            raise MakesTooMuch(
-                TOO_MUCH.format(
-                    size=max(1, self._size // 1_000), most=max(1, self._most // 1_000_000)
-                )
-            )
-
-
 @contextmanager
-def reading(size: int) -> Iterator[ReadingBudget]:
-    """Limit what is made of a recording of this size while the block runs."""
-    budget = ReadingBudget(size)
-    token = _BUDGET.set(budget)
+def reading(size: int) -> Iterator[None]:
+    """Limit what is made of a recording while the block runs; ``size`` is that of its file or folder on the disk, in bytes."""
+    left = most = FREE_BYTES + TIMES * size
+
+    def spend_of_it(made: int) -> None:
+        nonlocal left
+        left -= made
+        if left < 0:
+            kilobytes, megabytes = max(1, size // 1_000), max(1, most // 1_000_000)
+            raise MakesTooMuch(TOO_MUCH.format(size=kilobytes, most=megabytes))
+
+    token = _BUDGET.set(spend_of_it)
     try:
-        yield budget
+        yield
     finally:
         _BUDGET.reset(token)
 
 
 def spend(made: int) -> None:
     """Count bytes that a reader makes of the recording at hand; raises MakesTooMuch. Elsewhere nothing is counted."""
-    budget = _BUDGET.get()
-    if budget is not None:
-        budget.spend(made)
+    if (spend_of_it := _BUDGET.get()) is not None:
+        spend_of_it(made)
 
 
 def made_bytes(value: Any) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from palimpsest.review.importing.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.review.importing.importer import FilesBeside, Head, Importer, WholeImporter
 from palimpsest.review.importing.importer_errors import errors_folder
-from palimpsest.review.importing.journal_writer import ImportLog, import_recording
+from palimpsest.review.importing.journal_writer import ImportLog, RecordingImport
 from palimpsest.review.importing.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
@@ -91,11 +91,12 @@ class ImporterRegistry:
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_failed, log, path))
         failed = bool(log.problems)
+        bring = partial(_import_with, store, clock, log, control or ImportControl())
         if importer is not None:
-            _import_with(importer, store, path, clock, log, control, alone=alone)
+            bring(importer, path, alone=alone)
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
-        elif not path.is_dir() or not self._import_folder(store, path, clock, log, control):
+        elif not path.is_dir() or not self._import_folder(path, log, bring):
             if failed:
                 return log.told()
             packed = next(self.compressed(path), None)
@@ -121,20 +122,13 @@ class ImporterRegistry:
         if path.is_dir():
             yield from compressed_files(path, ENDINGS, MOST_DEPTH)
 
-    def _import_folder(
-        self,
-        store: Store,
-        folder: Path,
-        clock: Callable[[], int],
-        log: ImportLog,
-        control: ImportControl | None,
-    ) -> bool:
+    def _import_folder(self, folder: Path, log: ImportLog, bring: Callable[..., None]) -> bool:
         """Import every recording below a folder; returns False where there is none."""
         found = False
         for path, importer in self._found(folder):
             found = True
             try:
-                _import_with(importer, store, path, clock, log, control, alone=True)
+                bring(importer, path, alone=True)
             except UserError as error:
                 log.report(path.name, str(error))
             if log.stopped:
@@ -190,17 +184,17 @@ class ImporterRegistry:
 
 
 def _import_with(
-    importer: AnyImporter,
     store: Store,
-    path: Path,
     clock: Callable[[], int],
     log: ImportLog,
-    control: ImportControl | None,
+    control: ImportControl,
+    importer: AnyImporter,
+    path: Path,
     *,
     alone: bool,
 ) -> None:
     if not isinstance(importer, WholeImporter):
-        import_recording(store, importer, path, clock, log, control, alone=alone)
+        RecordingImport(store, importer, path, clock, log, control, alone).run()
         return
     try:
         report = importer.import_whole(store, path, clock, control)

@@ -96,6 +96,16 @@ class _InputGap:
     entries: list[_InputEntry] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _NextInput:
+    """The request whose input is told."""
+
+    created: int | None
+    reduction: RecordedReduction | None
+    known: dict[str, str]
+    """The calls before a message by their ids as recorded, as they are told."""
+
+
 class RepeatedInputs:
     """Tells the messages of one session from the inputs of its requests."""
 
@@ -130,8 +140,9 @@ class RepeatedInputs:
         start = self._places[-1]
         live = self._live[: start.entries]
         known = {name: own for entry in live for name, own in entry.calls}
+        step = _NextInput(created, reduction, known)
         for stayed, shown, gap in self._aligned(told[same:], start):
-            yield from self._bridged(gap, created, known, reduction)
+            yield from self._bridged(gap, step)
             live += gap.entries
             if stayed and shown:
                 known |= dict(stayed.calls)
@@ -150,7 +161,7 @@ class RepeatedInputs:
 
     def answer(self, answer: MessageRead) -> MessageRead:
         """Take in the answer of the request whose input was told last; it and its calls get ids of their own."""
-        recorded = self._parts_with_call_ids(answer.parts)
+        recorded, _ = _numbered(answer.parts, sum(len(one.calls) for one in self._live))
         told = tuple(self._own_call(one) if isinstance(one, Call) else one for one in recorded)
         name = _unused(answer.id, self._answers)
         self._live.append(self._answered(name, recorded, told))
@@ -193,20 +204,15 @@ class RepeatedInputs:
             at, new = found[n] + 1, []
         yield None, None, _InputGap(before[at:], new, last=True)
 
-    def _bridged(
-        self,
-        gap: _InputGap,
-        created: int | None,
-        known: dict[str, str],
-        reduction: RecordedReduction | None,
-    ) -> Iterator[Recorded]:
+    def _bridged(self, gap: _InputGap, step: _NextInput) -> Iterator[Recorded]:
+        reduction = step.reduction
         gone = tuple(dict.fromkeys(one.message for one in gap.gone if not one.call))
         for one in gap.gone:
             if one.call and one.message not in gone:
                 yield ReducedRead(one.call, "", rule=reduction.rule if reduction else "")
         new = gap.new
         if gone and not reduction and _is_taken_back(gap, gap.last and len(gone) < len(self._live)):
-            yield RemovedRead(gone, created)
+            yield RemovedRead(gone, step.created)
         elif gone:
             first = next((one for one in new if one.key[0] == "user"), None)
             new = [one for one in new if one is not first]
@@ -216,7 +222,7 @@ class RepeatedInputs:
                 self._next("c"),
                 summary,
                 replaced=gone,
-                created=created,
+                created=step.created,
                 tokens_before=about.tokens_before,
                 tokens_after=about.tokens_after,
                 usage=about.usage,
@@ -226,17 +232,21 @@ class RepeatedInputs:
             if first:
                 gap.entries.append(_InputEntry(first.key, told.id))
         for shown in new:
-            yield from self._told(shown, gap.entries, known, created)
+            yield from self._told(shown, gap.entries, step)
 
     def _told(
-        self,
-        shown: _ShownEntry,
-        entries: list[_InputEntry],
-        known: dict[str, str],
-        created: int | None,
+        self, shown: _ShownEntry, entries: list[_InputEntry], step: _NextInput
     ) -> Iterator[Recorded]:
-        if shown.result:
-            yield from self._told_result(shown, shown.result, entries, known)
+        created = step.created
+        if result := shown.result:
+            call = step.known.get(result.call) or self._latest.get(result.call)
+            if not call:
+                chars = len(result.output)
+                yield GapRead("A result stood in a request without its call.", chars=chars)
+                return
+            owner = self._owners[call]
+            entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
+            yield replace(result, call=call)
         elif shown.message and shown.message.role == "user":
             told = MessageRead(self._next("m"), "user", shown.message.parts, created)
             entries.append(_InputEntry(shown.key, told.id))
@@ -246,25 +256,10 @@ class RepeatedInputs:
                 self._own_call(one) if isinstance(one, Call) else one for one in shown.message.parts
             )
             entry = self._answered(self._next("m"), shown.message.parts, parts)
-            known |= dict(entry.calls)
+            step.known.update(entry.calls)
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
-
-    def _told_result(
-        self,
-        shown: _ShownEntry,
-        result: ResultRead,
-        entries: list[_InputEntry],
-        known: dict[str, str],
-    ) -> Iterator[Recorded]:
-        call = known.get(result.call) or self._latest.get(result.call)
-        if not call:
-            yield GapRead("A result stood in a request without its call.", chars=len(result.output))
-            return
-        owner = self._owners[call]
-        entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
-        yield replace(result, call=call)
 
     def _answered(self, message: str, recorded: Parts, told: Parts) -> _InputEntry:
         ids = tuple(
@@ -276,10 +271,6 @@ class RepeatedInputs:
             self._latest[name] = own
             self._owners[own] = message
         return _InputEntry(_key("assistant", recorded), message, calls=ids)
-
-    def _parts_with_call_ids(self, parts: Parts) -> Parts:
-        calls = sum(len(one.calls) for one in self._live)
-        return _numbered(parts, calls)[0]
 
     def _own_call(self, call: Call) -> Call:
         return replace(call, id=_unused(call.id, self._calls))

@@ -5,7 +5,7 @@ A field that has its default does not count: a field that a later version adds c
 
 import hashlib
 import json
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -13,14 +13,14 @@ from pydantic import BaseModel
 
 from palimpsest.review.importing.recorded import Recorded
 
+_fields_of = cache(fields)
+
 
 class RunningHash:
     """The hash over the values seen so far."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.bytes = 0
-        """How much content was hashed."""
         self._hash = hashlib.blake2b(digest_size=16)
 
     def add(self, value: Recorded) -> int:
@@ -30,7 +30,6 @@ class RunningHash:
         self._hash.update(len(encoded).to_bytes(8, "big"))
         self._hash.update(encoded)
         self.count += 1
-        self.bytes += len(encoded)
         return len(encoded)
 
     @property
@@ -52,8 +51,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     return value
-
-
-@cache
-def _fields_of(kind: type) -> "tuple[Field[Any], ...]":
-    return fields(kind)

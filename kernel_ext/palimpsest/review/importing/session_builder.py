@@ -7,8 +7,8 @@ not recorded is that of what stands before it and marked as such.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
 
 from palimpsest.review.importing.message_parts import (
     UNKNOWN,
@@ -24,6 +24,7 @@ from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
+    Json,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -62,8 +63,6 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import Usage
-
-Json = dict[str, Any]
 
 AGENT = "build"
 """The agent that a fork of an imported session goes on with."""
@@ -108,41 +107,10 @@ class SessionBuilder:
         if not (isinstance(value, MessageRead) and value.is_summary):
             yield from self._summary_missing()
             self._summary_of = None
-        if isinstance(value, TitleRead):
-            self.facts.given_title = value.title or self.facts.given_title
-        elif isinstance(value, TotalsRead):
-            self.facts.totals = value.totals
-        else:
-            yield from self._made(value)
-
-    def _made(
-        self,
-        value: SessionBegin
-        | MessageRead
-        | ResultRead
-        | UsageRead
-        | CompactionRead
-        | ReducedRead
-        | RemovedRead
-        | GapRead,
-    ) -> Iterator[Event]:
-        match value:
-            case MessageRead():
-                yield from self._message(value)
-            case ResultRead():
-                yield from self._result(value)
-            case UsageRead():
-                yield from self._usage(value)
-            case CompactionRead():
-                yield from self._compaction(value)
-            case ReducedRead():
-                yield from self._reduced(value)
-            case RemovedRead():
-                yield from self._removed(value)
-            case GapRead():
-                yield from self._gap(value)
-            case SessionBegin():
-                raise NotJournaled("A session begins inside another one.")
+        if isinstance(value, SessionBegin):
+            raise NotJournaled("A session begins inside another one.")
+        if make := self._makers.get(type(value)):
+            yield from make(self, value)
 
     def ending(self) -> Iterator[Event]:
         """Yield the events that close what is open at the recording's end; more values may still follow."""
@@ -291,28 +259,18 @@ class SessionBuilder:
                 f"A reduction is about the call {value.call!r}, which has no result."
             )
         self._decisions += 1
-        name = self._names.decision(ended.part_id, self._decisions)
-        if value.restored:
-            decision = Decision(
-                id=name,
-                action="restore",
-                rule=RULE,
-                message_id=ended.message_id,
-                part_id=ended.part_id,
-            )
-        else:
+        said: Json = {"action": "restore"}
+        if not value.restored:
             cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
-            decision = Decision(
-                id=name,
-                action="truncate" if cut else "clear",
-                rule=RULE,
-                message_id=ended.message_id,
-                part_id=ended.part_id,
-                numbers={"shown": value.shown, "rule": value.rule},
-                tokens_before=ended.chars // CHARS_PER_TOKEN,
-                tokens_after=len(value.shown) // CHARS_PER_TOKEN,
-            )
-        yield DecisionMade(decision=decision)
+            said = {
+                "action": "truncate" if cut else "clear",
+                "numbers": {"shown": value.shown, "rule": value.rule},
+                "tokens_before": ended.chars // CHARS_PER_TOKEN,
+                "tokens_after": len(value.shown) // CHARS_PER_TOKEN,
+            }
+        name = self._names.decision(ended.part_id, self._decisions)
+        where = {"message_id": ended.message_id, "part_id": ended.part_id}
+        yield DecisionMade(decision=Decision(id=name, rule=RULE, **where, **said))
 
     def _usage(self, value: UsageRead) -> Iterator[Event]:
         info, counted = self._answers.get(value.message, (None, None))
@@ -403,7 +361,15 @@ class SessionBuilder:
                 self.messages -= 1
                 yield MessageRemoved(message_id=self._names.message(name))
 
-    # What is missing
+    # Of the whole
+
+    def _title(self, value: TitleRead) -> Iterator[Event]:
+        self.facts.given_title = value.title or self.facts.given_title
+        return iter(())
+
+    def _totals(self, value: TotalsRead) -> Iterator[Event]:
+        self.facts.totals = value.totals
+        return iter(())
 
     def _gap(self, value: GapRead) -> Iterator[Event]:
         said: Json = {"what": value.what, "call": value.call, "chars": value.chars}
@@ -413,3 +379,16 @@ class SessionBuilder:
         part = None if value.call is None else self._calls.miss(value.call, value.what)
         if part is not None:
             yield PartUpdated(part=part)
+
+    _makers: ClassVar[Mapping[type, Callable[[Any, Any], Iterator[Event]]]] = {
+        MessageRead: _message,
+        ResultRead: _result,
+        UsageRead: _usage,
+        CompactionRead: _compaction,
+        ReducedRead: _reduced,
+        RemovedRead: _removed,
+        GapRead: _gap,
+        TitleRead: _title,
+        TotalsRead: _totals,
+    }
+    """What makes the events of each value."""

@@ -1,18 +1,15 @@
 """What holds for a recorded session as a whole: title, model, times, sums, origin and gaps."""
 
 import json
-from typing import Any
 
 from palimpsest.review.importing.message_parts import UNKNOWN, model_ref
-from palimpsest.review.importing.recorded import MessageRead, SessionBegin
+from palimpsest.review.importing.recorded import Json, MessageRead, SessionBegin
 from palimpsest.review.importing.recorded_names import RecordedNames
 from palimpsest.store.interface import Store
 from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
 from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage
-
-Json = dict[str, Any]
 
 MOST_GAPS = 200
 """Gaps that are named one by one in the session's metadata; the others are counted."""

@@ -7,13 +7,12 @@ import that was stopped is taken up where it ended, and a recording that grew ad
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
 
 from palimpsest.review.importing.message_parts import IMPORTED
-from palimpsest.review.importing.recorded import CompactionRead, Recorded, SessionBegin
+from palimpsest.review.importing.recorded import CompactionRead, Json, Recorded, SessionBegin
 from palimpsest.review.importing.recorded_names import RecordedNames
 from palimpsest.review.importing.running_hash import RunningHash
 from palimpsest.review.importing.session_builder import NotJournaled, SessionBuilder
@@ -34,8 +33,6 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
-
-Json = dict[str, Any]
 
 IMPORTER_VERSION = 1
 """Version of what the builder makes of the same values."""
@@ -106,7 +103,8 @@ class SessionJournal:
         self._hash.add(begin)
         self._check()
         if self._here is None:
-            self._created()
+            created = SessionCreated(session=self._session(complete=False))
+            self._open().append([self._record(created)])
 
     def _found(self) -> _Here | None:
         """Return what is here of the session; raises Differs where it is none of an import."""
@@ -159,11 +157,10 @@ class SessionJournal:
         self._check()
         if is_known:
             self._bytes = 0
-        elif self._bytes >= BATCH_BYTES:
-            self._fresh = True
+            return
+        self._fresh = True
+        if self._bytes >= BATCH_BYTES:
             self._write(complete=False)
-        else:
-            self._fresh = True
 
     def keep_problem(self, where: str, what: str) -> None:
         """Keep with the session what could not be read of it, each place once."""
@@ -191,11 +188,11 @@ class SessionJournal:
             if complete:
                 raise Differs
             return self._told("same")
-        changed = self._fresh or here is None or (complete and not here.note.get("complete", True))
         told = self._problems(complete=complete)
         changed = (
-            changed
+            self._fresh
             or here is None
+            or (complete and not here.note.get("complete", True))
             or any(here.note.get(one) != told.get(one) for one in ("unread", "more_unread"))
         )
         if changed:
@@ -204,10 +201,9 @@ class SessionJournal:
             self._write(complete=complete, sync=True)
             if complete and (self._compacted or self._builder.messages >= INDEXED_MESSAGES):
                 state = self._store.load(self._names.session)
-                write_checkpoint(self._store, self._open(), state, self._last_time())
-        if self._copy:
-            return self._told("copy" if here is None else "updated" if changed else "same")
-        return self._told("new" if here is None else "updated" if changed else "same")
+                write_checkpoint(self._store, self._open(), state, self._builder.facts.time)
+        new: Outcome = "copy" if self._copy else "new"
+        return self._told(new if here is None else "updated" if changed else "same")
 
     def close(self) -> None:
         """Release the session."""
@@ -220,9 +216,6 @@ class SessionJournal:
         return Imported(self._names.session, self._title(), outcome, messages, read_only=True)
 
     # Writing
-
-    def _created(self) -> None:
-        self._open().append([self._record(SessionCreated(session=self._session(complete=False)))])
 
     def _open(self) -> Writer:
         if self._writer is None:
@@ -246,13 +239,11 @@ class SessionJournal:
     def _time_of(self, event: Event) -> int:
         if isinstance(event, MessageUpdated):
             return event.info.time.created
+        last = self._builder.facts.time
         if isinstance(event, PartUpdated):
             time = getattr(getattr(event.part, "state", None), "time", None)
-            return time.end if time is not None and time.end is not None else self._last_time()
-        return self._last_time()
-
-    def _last_time(self) -> int:
-        return self._builder.facts.time
+            return last if time is None or time.end is None else time.end
+        return last
 
     def _title(self) -> str:
         title = self._builder.facts.title

@@ -6,7 +6,6 @@ is opened, and a link only where the user named it.
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
 MOST_LINE_BYTES = 64_000_000
+TOO_LONG = f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out."
 MOST_DOCUMENT_BYTES = 64_000_000
 """A document that is read whole may be no larger; larger ones are read by ``json_items``."""
 HEAD_BYTES = 65_536
@@ -88,10 +88,7 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
                 whole, skip = b"".join((*pieces, end)), length > MOST_LINE_BYTES
                 pieces, length = [], 0
                 if skip or len(whole) > MOST_LINE_BYTES:
-                    report(
-                        f"line {number}",
-                        f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out.",
-                    )
+                    report(f"line {number}", TOO_LONG)
                 else:
                     yield number, whole
                 number += 1
@@ -99,10 +96,7 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
             if rest and length <= MOST_LINE_BYTES:
                 pieces.append(rest)
         if length > MOST_LINE_BYTES:
-            report(
-                f"line {number}",
-                f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out.",
-            )
+            report(f"line {number}", TOO_LONG)
         elif pieces:
             yield number, b"".join(pieces)
 
@@ -112,16 +106,6 @@ def _counted(piece: bytes | None) -> bytes:
     if count is not None and content:
         count(len(content))
     return content
-
-
-class _CountedFile:
-    """A file whose reads are counted; ijson asks for nothing but ``read``."""
-
-    def __init__(self, file: FileIO) -> None:
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        return _counted(self._file.read(size))
 
 
 def json_document(path: Path, *, follow: bool = True) -> Any:
@@ -157,7 +141,7 @@ def json_items(path: Path, prefix: str, report: Report, *, all_held: bool = Fals
     try:
         with open_regular(path, follow=True) as file:
             levels = 0 if all_held else len(prefix.split("."))
-            limited = NestingLimit(_CountedFile(file), MOST_DEPTH, held=levels)
+            limited = NestingLimit(lambda size: _counted(file.read(size)), MOST_DEPTH, held=levels)
             yield from ijson.items(limited, prefix, use_float=True)
     except NestedTooDeeply:
         report(prefix, "The document is nested too deeply here; what follows was left out.")

@@ -5,7 +5,6 @@
 ``replay/kept_prompts.py``.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from palimpsest.review.policies.policy import PolicyView
@@ -19,12 +18,13 @@ _FIXED = frozenset({"system", "tools", "instructions"})
 """Kinds of items that stand in front of a conversation."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests, kept otherwise by the cache."""
 
     source = SOURCE
     sliders = ("seconds",)
+    seconds: int = 0
+    """How long, after its last use; 0: as recorded."""
     words: ClassVar[str] = "The requests are the recorded ones"
     """What is kept of a prompt, the beginning of a sentence."""
     keeps_as_recorded: ClassVar[bool] = False
@@ -35,7 +35,7 @@ class CacheKeeping(Preset, RecordedPolicy):
     @property
     def lifetime(self) -> float | None:
         """Seconds for which a prefix is kept after its last use; None: as recorded or concluded."""
-        return float(getattr(self, "seconds", 0)) or None
+        return float(self.seconds) or None
 
     @property
     def is_hourly(self) -> bool | None:
@@ -57,7 +57,6 @@ class CacheKeeping(Preset, RecordedPolicy):
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChosenLifetime(CacheKeeping):
     """Keep each prefix in the provider's cache for another time, at the price of writes for that time."""
 
@@ -80,24 +79,18 @@ class ChosenLifetime(CacheKeeping):
         return float(self.seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheAll(CacheKeeping):
     """Keep all of each prompt in the provider's cache."""
 
     preset = "cache.all"
     words = "The requests are the recorded ones; all of each is kept in the cache"
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheSystem(CacheKeeping):
     """Keep of each prompt only what stands before the conversation in the provider's cache."""
 
     preset = "cache.system"
     words = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first item of the conversation."""
@@ -105,7 +98,6 @@ class CacheSystem(CacheKeeping):
         return next((one for one in view.shown_items if items[one].kind not in _FIXED), None)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheNoResults(CacheKeeping):
     """Keep of each prompt what stands before the first tool result in the provider's cache, and no result."""
 
@@ -114,8 +106,6 @@ class CacheNoResults(CacheKeeping):
         "The requests are the recorded ones; what stands before the first tool result is kept in the cache,"
         " and no result is"
     )
-    seconds: int = 0
-    """How long, after its last use; 0: as recorded."""
 
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first result."""

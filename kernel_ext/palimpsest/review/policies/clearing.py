@@ -1,13 +1,9 @@
-"""Policies that clear old tool results, inputs of calls or reasoning, and call no model.
-
-Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
-"""
+"""Policies that clear old tool results, inputs of calls or reasoning, and call no model."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from palimpsest.review.policies.measured import AtWindow, Measure, Measured
+from palimpsest.review.policies.measured import AtShare, Measure, Measured
 from palimpsest.review.policies.policy import (
     Change,
     Decided,
@@ -31,7 +27,6 @@ LANGCHAIN_CLEARED = "[cleared]"
 INSPECT_CLEARED = "(Tool result removed)"
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenCodePrune(Preset):
     """OpenCode's prune: at the end of a turn, results older than the newest ``protect`` tokens are cleared.
 
@@ -49,7 +44,6 @@ class OpenCodePrune(Preset):
     """Results that failed count, too. OpenCode itself keeps them as errors and never clears them."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Clear what lies beyond the protected tokens, if it is enough."""
         passed = freed = 0
         found: list[int] = []
         for index in reversed(view.outputs):
@@ -87,7 +81,6 @@ class ClearedUntil(NamedTuple):
     """``PolicyView.changes`` when they were weighed."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClearToolUses(Measured):
     """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
 
@@ -111,7 +104,6 @@ class ClearToolUses(Measured):
     placeholder: str = RESULT_CLEARED
 
     def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
-        """Clear what may be cleared where the request is over the trigger."""
         value, signal = self.size(view)
         if self.recomputed and view.total:
             value *= view.raw_total / view.total
@@ -148,7 +140,6 @@ class ClearToolUses(Measured):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class LangChainClear(ClearToolUses):
     """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
 
@@ -164,7 +155,6 @@ class LangChainClear(ClearToolUses):
     placeholder: str = LANGCHAIN_CLEARED
 
     def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
-        """Clear from the oldest on, with ``at_least`` only until so many tokens are freed."""
         if not self.at_least:
             return ClearToolUses.step(self, state, view)
         probe = Probe("tokens of the request", view.raw_total, self.trigger)
@@ -182,7 +172,6 @@ class LangChainClear(ClearToolUses):
         return decided(ClearedUntil(place, freed=freed), changes, probe, able)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClearThinking(Preset):
     """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
 
@@ -194,7 +183,6 @@ class ClearThinking(Preset):
     keep: int = 1
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        """Drop the reasoning of older turns."""
         seen, newest = state
         known = [*newest, *reasoning_in(view, seen, view.count)]
         turns = sorted({view.item(one).turn for one in known if is_shown(view, one)})
@@ -206,8 +194,7 @@ class ClearThinking(Preset):
         return decided((view.count, tuple(sorted(left))), changes, probe, able)
 
 
-@dataclass(frozen=True, kw_only=True)
-class InspectEdit(AtWindow):
+class InspectEdit(AtShare):
     """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
 
     preset = "inspect.compaction_edit"
@@ -221,12 +208,7 @@ class InspectEdit(AtWindow):
     keep_thinking: int = 1
     """The newest answers whose reasoning stays."""
 
-    def trigger(self, window: int) -> float:
-        """Return the share of the window."""
-        return self.at * window
-
     def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
-        """Drop old reasoning and clear old results."""
         changes = dropped(view, reasoning_in(view, 0, self._thinking_border(view)))
         old = view.outputs[: border_of_newest(view, self.keep)]
         whole = (one for one in old if view.state(one) == "whole")
@@ -241,7 +223,6 @@ class InspectEdit(AtWindow):
         return answers[oldest].answer[0] if oldest >= 0 else 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LearnClaudeCodeMicro(Preset):
     """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool.
 
@@ -258,7 +239,6 @@ class LearnClaudeCodeMicro(Preset):
     spared: tuple[str, ...] = ("read_file", "read")
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Clear the long ones of the results that are no longer among the newest."""
         border = max(state, border_of_newest(view, self.keep))
         changes: list[Change] = []
         for one in view.outputs[state:border]:

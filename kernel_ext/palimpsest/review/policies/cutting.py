@@ -1,28 +1,18 @@
 """Policies that drop old messages, whole, and call no model.
 
-Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``. A
-call and its result are dropped together; system prompt and tools always stay.
+A call and its result are dropped together; system prompt and tools always stay.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor
-from typing import Literal
+from typing import ClassVar, Literal
 
-from palimpsest.review.policies.measured import Measure, Measured, in_own_tokens
-from palimpsest.review.policies.policy import (
-    NO_LIMIT,
-    Change,
-    Decided,
-    PolicyView,
-    Probe,
-    SessionFacts,
-)
+from palimpsest.review.policies.measured import AtShare, Measure, Measured, in_own_tokens
+from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import (
     after_first_prompt,
     decided,
     dropped,
-    gone_range,
     is_result,
     shown_chat,
     shown_events,
@@ -40,7 +30,6 @@ SYSTEM_EVENT = 1
 """OpenHands' first event is the system prompt."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class KeepEnds(Preset):
     """OpenHands' recent events: the first ``first`` events and the newest stay; the middle is dropped.
 
@@ -51,25 +40,19 @@ class KeepEnds(Preset):
     preset = "openhands.recent"
     source = "OpenHands 611629e, condenser/impl/recent_events_condenser.py"
     sticky = False
-    at_first = (0, 0)
-    """The range of items that are dropped: none."""
     first: int = 1
     most: int = 100
     left: int = 100
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Drop the middle where there are too many messages."""
-        starts = shown_events(view, state)
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        starts = shown_events(view)
         probe = Probe("events", SYSTEM_EVENT + len(starts), self.most, "events")
         if not probe.passed:
-            return Decided(state, probe=probe)
+            return Decided(None, probe=probe)
         gone = middle(starts, first_events(self.first), max(1, self.left - self.first))
-        changes = dropped(view, gone)
-        state = gone_range(view, state, [one.item for one in changes])
-        return decided(state, changes, probe, DROPPED)
+        return decided(None, dropped(view, gone), probe, DROPPED)
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsAmortized(KeepEnds):
     """OpenHands' amortised forgetting: over ``most`` events, half of them are dropped, so it seldom acts."""
 
@@ -79,48 +62,23 @@ class OpenHandsAmortized(KeepEnds):
     left: int = 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class AtOverflow(Measured):
+class AtOverflow(AtShare):
     """What the rules have in common that drop messages where a request is over its window."""
 
-    window: int = 200_000
-    """0 takes the recorded one."""
-    at: float = 1.0
-    """Share of the window above which it acts."""
+    able = DROPPED
+    starts: ClassVar["staticmethod[[PolicyView], list[int]]"] = staticmethod(shown_chat)
+    """Returns the first item of each message, as the project counts messages."""
 
-    def start(self, facts: SessionFacts) -> tuple[int, int, int]:
-        """Return the window, the recorded one where none is assumed, and the range that is dropped: none."""
-        return self.window_of(facts), 0, 0
-
-    def step(self, state: tuple[int, int, int], view: PolicyView) -> Decided:
-        """Drop messages where the request is too large."""
-        window, *gone = state
-        if window <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        trigger = self.trigger(window)
-        probe = self.over(view, trigger)
-        if not probe.passed:
-            return Decided(state, probe=probe)
-        known = (gone[0], gone[1])
-        own = floor(in_own_tokens(trigger, view, probe))  # below what the request has
-        changes = dropped(view, self.chosen(view, self.starts(view, known), own))
-        known = gone_range(view, known, [one.item for one in changes])
-        return decided((window, *known), changes, probe, DROPPED)
-
-    def trigger(self, window: int) -> float:
-        """Return the tokens above which it acts in a window."""
-        return self.at * window
-
-    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
-        """Return the first item of each message, as the project counts messages."""
-        return shown_chat(view, gone)
+    def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        """Drop the chosen messages."""
+        own = floor(in_own_tokens(probe.threshold, view, probe))  # below what the request has
+        return dropped(view, self.chosen(view, self.starts(view), own))
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the items that are dropped, given the first item of each message and the threshold in own tokens."""
         raise NotImplementedError
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsConversationWindow(AtOverflow):
     """OpenHands' conversation window: at an overflow the first prompt and the newest half of the events stay."""
 
@@ -128,10 +86,7 @@ class OpenHandsConversationWindow(AtOverflow):
     source = "OpenHands 611629e, condenser/impl/conversation_window_condenser.py"
     counted = "OpenHands 611629e: the provider refuses the request as too long"
     since = "counted"
-
-    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
-        """Return the first item of each event."""
-        return shown_events(view, gone)
+    starts = staticmethod(shown_events)
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return the older half without what comes first, up to the first prompt."""
@@ -139,7 +94,6 @@ class OpenHandsConversationWindow(AtOverflow):
         return middle(starts, first, max(1, (len(starts) - first) // 2))
 
 
-@dataclass(frozen=True, kw_only=True)
 class RooTruncate(AtOverflow):
     """Roo Code's sliding window: the first message stays, and of the others the newest half.
 
@@ -149,6 +103,7 @@ class RooTruncate(AtOverflow):
     preset = "roo.truncate"
     source = "Roo Code 3.x, core/context-management: TOKEN_BUFFER_PERCENTAGE, truncateConversation"
     counted = "Roo Code 3.x, core/task: getTokenUsage().contextTokens, with an estimate of the last message"
+    starts = staticmethod(shown_turns)
     at: float = 0.9
     """The window less a buffer of a tenth."""
     reserve: int = ROO_ANSWER
@@ -157,20 +112,13 @@ class RooTruncate(AtOverflow):
     """Of the messages after the first; 0.75 where it was forced."""
 
     def trigger(self, window: int) -> float:
-        """Return the tokens above which it acts in a window."""
         return max(0.0, self.at * window - self.reserve)
 
-    def starts(self, view: PolicyView, gone: tuple[int, int]) -> list[int]:
-        """Return the first item of each message, the results of one answer being one."""
-        return shown_turns(view, gone)
-
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
-        """Return an even number of the oldest messages after the first."""
         count = int((len(starts) - 1) * self.share)
         return middle(starts, 1, len(starts) - 1 - (count - count % 2))
 
 
-@dataclass(frozen=True, kw_only=True)
 class InspectTrim(AtOverflow):
     """Inspect's CompactionTrim: near the window the first prompt stays, and of the rest the newest 80 per cent."""
 
@@ -197,7 +145,6 @@ class InspectTrim(AtOverflow):
         return range(starts[first], starts[place]) if place > first else ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenAITruncation(AtOverflow):
     """OpenAI's truncation ``auto``: over the window, messages are dropped from the front until the rest fits."""
 
@@ -207,11 +154,9 @@ class OpenAITruncation(AtOverflow):
     since = "counted"
 
     def chosen(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
-        """Return the oldest messages beyond the window."""
         return range(starts[0], fitting(view, starts, trigger)) if starts else ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class LangChainTrim(Measured):
     """LangChain's trim_messages: so many tokens stay of the newest messages, or of the first ones.
 
@@ -231,7 +176,6 @@ class LangChainTrim(Measured):
     """``user``: what stays begins with a prompt."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Drop what is beyond the limit."""
         if not self.max_tokens:
             return Decided(None)
         probe = self.over(view, self.max_tokens)

@@ -1,11 +1,7 @@
-"""Policies that clear what a later call made needless: repeated reads, repeated calls, files that were read after.
-
-Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
-"""
+"""Policies that clear what a later call made needless: repeated reads, repeated calls, files that were read after."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from palimpsest.review.policies.clearing import without_inputs
 from palimpsest.review.policies.measured import AtWindow
@@ -42,7 +38,6 @@ Known = tuple[tuple[str, int], ...]
 """The newest result of each subject, by a file's path or the digest of a call."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClineLegacy(AtWindow):
     """Cline's older rule: near the window, only the newest read of each file stays.
 
@@ -61,7 +56,6 @@ class ClineLegacy(AtWindow):
     enough: float = 0.3
 
     def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        """Clear older reads, and drop messages where that saves too little."""
         whole = sum(view.chars(one) for one in range(view.count) if is_shown(view, one))
         changes = self._older_reads(view)
         saved = sum(view.chars(one.item) - one.length for one in changes)
@@ -76,7 +70,6 @@ class ClineLegacy(AtWindow):
         return changes
 
     def trigger(self, window: int) -> float:
-        """Return the tokens at which it acts: in some windows less than elsewhere."""
         free = LEAST_FREE.get(window)
         if free is not None:
             return window - free
@@ -96,7 +89,6 @@ class ClineLegacy(AtWindow):
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class DcpDeduplicate(Preset):
     """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
 
@@ -108,7 +100,6 @@ class DcpDeduplicate(Preset):
     """Beginnings of the names of tools whose results stay."""
 
     def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
-        """Clear what was asked again."""
         seen, known = state
         newest = dict(known)
         changes: list[Change] = []
@@ -134,7 +125,6 @@ class DcpDeduplicate(Preset):
         return replaced(view, [result], "cleared", DCP_NOTICE)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DcpSupersedeWrites(Preset):
     """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
 
@@ -148,7 +138,6 @@ class DcpSupersedeWrites(Preset):
     """How many results were looked at, and the writes that no read followed."""
 
     def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
-        """Clear the inputs of writes whose files were read."""
         seen, written = state
         pending = list(written)
         changes: list[Change] = []
@@ -169,7 +158,6 @@ class DcpSupersedeWrites(Preset):
         return Decided((len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes))
 
 
-@dataclass(frozen=True, kw_only=True)
 class DcpPurgeErrors(Preset):
     """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
 
@@ -181,7 +169,6 @@ class DcpPurgeErrors(Preset):
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        """Clear the inputs of calls that failed long enough ago."""
         seen, failed = state
         waiting = [
             *failed,
@@ -215,4 +202,4 @@ def without_texts(view: PolicyView, result: int) -> list[Change]:
         return []
     texts = [one for one in input_of(view, call).values() if isinstance(one, str)]
     more = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(one)) for one in texts)
-    return shortened(view, call, view.chars(call) + more, "cleared")
+    return shortened(view, [(call, view.chars(call) + more)], "cleared")

@@ -14,7 +14,7 @@ from palimpsest.review.policies.engine_sizes import call_input
 from palimpsest.review.policies.engine_state import EngineState, ShownMessage
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.policy import Change, PolicyView
-from palimpsest.review.policies.reducible import BESIDE
+from palimpsest.review.policies.reducible import BESIDE, result_of_call
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -84,7 +84,7 @@ def apply_history_limit(step: EngineStep) -> None:
     if not limit or limit <= 0:
         return
     users = [one.first for one in step.messages() if one.is_users]
-    before = _dropped_users(step)
+    before = sum(step.state.gone <= one < step.state.dropped for one in step.sizes.users)
     keep = turns_kept(len(users) + before, limit, step.policy.limit)
     if keep >= len(users) or not users:
         return
@@ -94,12 +94,6 @@ def apply_history_limit(step: EngineStep) -> None:
     step.state = step.state._replace(dropped=cut)
 
 
-def _dropped_users(step: EngineStep) -> int:
-    """Return how many messages of the user the limit left out before."""
-    state = step.state
-    return sum(state.gone <= one < state.dropped for one in step.sizes.users)
-
-
 # Where a compaction cuts
 
 
@@ -107,10 +101,11 @@ def _cut(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMessage | None]
     """Return the first item that stays word for word, and the prompt that is said again."""
     policy = step.policy.compact
     history = step.messages()
-    again = _newest_prompt(history) if policy.replay and overflow else None
+    prompts = [one for one in history if one.is_users]
+    again = prompts[-1] if policy.replay and overflow and len(prompts) > 1 else None
     if again is not None:
         history = [one for one in history if one.first < again.first]
-    if step.has_summary and not policy.merge_summary:
+    if step.state.gone and not policy.merge_summary:
         # The summary before is summarised again; with its marker it stands before all others.
         place = ShownMessage(step.state.gone, step.state.gone, is_users=False)
         history = [place, place, *history]
@@ -119,12 +114,6 @@ def _cut(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMessage | None]
     budget = tail_budget(policy, usable(step.model, step.policy.overflow))
     start = tail_place(spans, policy, budget, lambda begin, end: _weight(step, history[begin:end]))
     return (step.view.count if start is None else history[start].first), again
-
-
-def _newest_prompt(messages: list[ShownMessage]) -> ShownMessage | None:
-    """Return the newest message of the user, if there is an earlier one."""
-    prompts = [one for one in messages if one.is_users]
-    return prompts[-1] if len(prompts) > 1 else None
 
 
 def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
@@ -183,16 +172,9 @@ def _covered(step: EngineStep, cut: int) -> list[int]:
 
 def _waiting(step: EngineStep) -> set[int]:
     """Return the calls of the newest answer that have no result."""
-    if step.before is None:
-        return set()
-    first, end = step.before.answer
-    items = [step.view.item(one) for one in range(first, step.view.count)]
-    done = {item.group for item in items if item.kind == "output"}
-    return {
-        item.index
-        for item in items[: end - first]
-        if item.kind == "call" and item.group not in done
-    }
+    view, answer = step.view, range(*step.before.answer) if step.before else range(0)
+    calls = (one for one in answer if view.item(one).kind == "call")
+    return {one for one in calls if result_of_call(view, one) is None}
 
 
 # What stands for the summary
@@ -306,7 +288,7 @@ def _begin_again(step: EngineStep, cut: int, *, place: int, adopted: tuple[int, 
 def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
     """Return the tokens of a summary that was never written, with the question that it answers."""
     weight = sum(step.framed(one) for one in covered)
-    if step.has_summary and not step.policy.compact.merge_summary:
+    if step.state.gone and not step.policy.compact.merge_summary:
         # The summary before is summarised again.
         weight += step.summary_tokens
     tokens = min(step.summary, int(weight * LEAST_SHARE))
@@ -317,9 +299,9 @@ def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
 
 def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> str:
     """Return what the engine says after a summary to go on; empty where it says nothing."""
-    if not _goes_on(step):
-        return ""
     policy = step.policy.compact
+    if step.at_turn_end and not policy.always_continue:
+        return ""
     if policy.continue_text:
         return (policy.refused_text if overflow else "") + policy.continue_text
     prompts = [one for one in covered if step.view.item(one).kind == "user"]
@@ -327,13 +309,6 @@ def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> st
         prompts[-1] < one < step.view.count for one in step.sizes.users
     )
     return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
-
-
-def _goes_on(step: EngineStep) -> bool:
-    """Return whether the turn goes on after a summary: something is not answered, or the policy always does."""
-    if step.at_turn_end:
-        return step.policy.compact.always_continue
-    return True
 
 
 def without_undone(state: EngineState, view: PolicyView) -> EngineState:

@@ -6,7 +6,7 @@ of the policy, by their dotted names, such as ``prune.protect_tokens``.
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, make_dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -27,7 +27,7 @@ from palimpsest.review.policies.engine_compaction import (
     without_undone,
 )
 from palimpsest.review.policies.engine_fit import compact_after_turn, make_it_fit, prune_after_turn
-from palimpsest.review.policies.engine_state import EngineState, first_state
+from palimpsest.review.policies.engine_state import EngineState
 from palimpsest.review.policies.engine_step import EngineStep
 from palimpsest.review.policies.new_outputs import truncate_new_outputs
 from palimpsest.review.policies.policy import (
@@ -43,7 +43,6 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 
-@dataclass(frozen=True, kw_only=True)
 class EnginePolicy(Preset):
     """A context policy of the engine, with the numbers that were changed."""
 
@@ -124,8 +123,9 @@ class EnginePolicy(Preset):
         )
 
     def start(self, facts: SessionFacts) -> EngineState:
-        """Return the window, and that nothing is reduced."""
-        return first_state(facts, self.own_window_of(facts))
+        """Return the window, 0 for that of each request, and that nothing is reduced."""
+        shown = any(item.kind == "system" for item in facts.timeline.items)
+        return EngineState(self.own_window_of(facts), facts.unseen if shown else 0)
 
     def step(self, state: EngineState, view: PolicyView) -> Decided:
         """Decide what the live loop would have decided when a turn ended, or before a request."""
@@ -179,22 +179,15 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
     told = {
         "__doc__": listed.summary,
         "__module__": __name__,
+        "__annotations__": {"estimator": str},
         "preset": policy.name,
         "source": listed.source,
         "counted": listed.counted,
         "sliders": listed.sliders,
         "base": policy,
+        "estimator": policy.estimator,
     }
-    estimator = ("estimator", str, field(default=policy.estimator))
-    made: type[EnginePolicy] = make_dataclass(
-        "EnginePreset",
-        [estimator],
-        bases=(EnginePolicy,),
-        namespace=told,
-        frozen=True,
-        kw_only=True,
-    )
-    return made
+    return type("EnginePreset", (EnginePolicy,), told)
 
 
 PRESETS = tuple(map(_preset, LISTED))

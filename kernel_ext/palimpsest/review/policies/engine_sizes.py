@@ -5,7 +5,6 @@ item, so that a light policy compares the same numbers with its thresholds as th
 """
 
 import json
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -66,10 +65,6 @@ class EngineSizes:
     """Tokens of each recorded request."""
     remainders: tuple[int, ...]
     """What the engine counted of it when it was sent, beyond the sizes of its items; 0 where it did not."""
-
-    def outputs_until(self, count: int) -> tuple[int, ...]:
-        """Return the outputs among the first so many items."""
-        return self.outputs[: bisect_left(self.outputs, count)]
 
 
 def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from palimpsest.review.policies.policy import SessionFacts
-
 
 class EngineState(NamedTuple):
     """What a light engine policy remembers between requests."""
@@ -57,9 +55,3 @@ class ShownMessage(NamedTuple):
     first: int
     end: int
     is_users: bool
-
-
-def first_state(facts: SessionFacts, window: int) -> EngineState:
-    """Return the state before the first request; a window of 0 takes that of each request."""
-    shown = any(item.kind == "system" for item in facts.timeline.items)
-    return EngineState(window, facts.unseen if shown else 0)

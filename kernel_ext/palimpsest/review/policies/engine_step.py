@@ -6,8 +6,9 @@ A step works on copies of the state and returns a new one, so that the same view
 import copy
 import dataclasses
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import BudgetCheck, reserve, usage_ratio
@@ -73,23 +74,21 @@ class EngineStep:
     @cached_property
     def outputs(self) -> tuple[int, ...]:
         """The outputs so far that may be reduced, oldest first."""
-        return self.sizes.outputs_until(self.view.count)
-
-    def part_id(self, item: int) -> str:
-        """Return the part of the log that an item stands for."""
-        return self.sizes.parts[item]
+        outputs = self.sizes.outputs
+        return outputs[: bisect_left(outputs, self.view.count)]
 
     def media(self, item: int) -> Sequence[int]:
         """Return the images of a result that are shown."""
-        found, timeline = [], self.view.timeline
-        group = timeline.items[item].group
-        for index in range(item + 1, self.view.count):
-            other = timeline.items[index]
-            if other.kind != "media" or not group or other.group != group:
-                break
-            if self.tokens(index):
-                found.append(index)
-        return found
+        return [one for one in self._attached(item) if self.tokens(one)]
+
+    def _attached(self, item: int) -> Iterator[int]:
+        """Yield the images of a result."""
+        items = self.view.timeline.items
+        group = items[item].group
+        behind = range(item + 1, self.view.count) if group else range(0)
+        return takewhile(
+            lambda one: (items[one].kind, items[one].group) == ("media", group), behind
+        )
 
     def item_state(self, item: int) -> ItemState:
         """Return what is shown of an item, with what this step decided."""
@@ -301,11 +300,6 @@ class EngineStep:
         return chosen[0] if chosen else self.view.count
 
     @property
-    def has_summary(self) -> bool:
-        """A summary is shown."""
-        return bool(self.state.gone)
-
-    @property
     def summary_tokens(self) -> int:
         """Tokens of the summary that is shown, with what goes on after it."""
         place = (self.state.place,) if self.state.place >= 0 else ()
@@ -335,10 +329,7 @@ class EngineStep:
             self.reduce(item, "truncated", shorten(self.view.read(item), numbers), numbers)
             return
         self.change(Change(item, "whole"))
-        for one in range(item + 1, self.view.count):
-            other = self.view.item(one)
-            if other.kind != "media" or other.group != self.view.item(item).group:
-                break
+        for one in self._attached(item):
             self.change(Change(one, "whole"))
 
     def change(self, change: Change) -> None:

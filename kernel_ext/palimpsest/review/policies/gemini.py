@@ -5,7 +5,6 @@ Read from Gemini CLI at the commit that each ``source`` names.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palimpsest.review.policies.policy import (
@@ -36,7 +35,6 @@ CUT_NOTE_CHARS = 130 + PATH_CHARS
 """Characters around the head and the tail of a result that was cut: their lengths, and the file of the whole."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class GeminiTruncate(Preset):
     """Gemini CLI shows 40,000 characters of what a shell or an MCP server returned, and writes the whole to a file.
 
@@ -58,21 +56,15 @@ class GeminiTruncate(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Shorten the long ones of the new results."""
         window, seen = state
         new = [one for one in view.outputs[seen:] if self._is_cut(view, one)]
         most = min(self.longest, free_chars(view, window)) if window > 0 else self.longest
-        changes = [
-            change
-            for one in new
-            if view.chars(one) > most > 0
-            for change in shortened(view, one, most + self.note_chars, "offloaded")
-        ]
+        size = most + self.note_chars
+        long = ((one, size) for one in new if view.chars(one) > most > 0)
+        changes = shortened(view, long, "offloaded")
         longest = max((view.chars(one) for one in new), default=0) if most > 0 else 0
         probe = Probe("characters of a shell's or a server's result", longest, most, "characters")
-        able = (
-            f"results that {most + self.note_chars} characters of head, tail and note would shorten"
-        )
+        able = f"results that {size} characters of head, tail and note would shorten"
         return decided((window, len(view.outputs)), changes, probe, able)
 
     def _is_cut(self, view: PolicyView, index: int) -> bool:
@@ -99,7 +91,6 @@ class MaskedUntil(NamedTuple):
     """How many results there were then."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class GeminiMask(Preset):
     """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
 
@@ -120,7 +111,6 @@ class GeminiMask(Preset):
     spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
 
     def step(self, state: MaskedUntil, view: PolicyView) -> Decided:
-        """Mask what lies beyond the protected tokens, if it is enough."""
         # What was beyond them stays beyond, unless something else was shown otherwise since.
         known = view.changes is not None and view.changes == state.changes
         weighed = self._weighed(state if known else MaskedUntil(state.masked, state.masked), view)
@@ -131,11 +121,8 @@ class GeminiMask(Preset):
             return Decided(weighed, probe=probe)
         outputs = view.outputs
         found = [one for one in outputs[state.masked : weighed.beyond] if self._may_mask(view, one)]
-        changes = [
-            change
-            for one in reversed(found)
-            for change in shortened(view, one, self._size(view, one), "masked")
-        ]
+        sizes = ((one, self._size(view, one)) for one in reversed(found))
+        changes = shortened(view, sizes, "masked")
         return decided(MaskedUntil(weighed.beyond), changes, probe, "longer results among them")
 
     def _size(self, view: PolicyView, index: int) -> int:
@@ -181,7 +168,6 @@ class GeminiMask(Preset):
         return MaskedUntil(known.masked, beyond, freed, view.changes, protected, sent)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GeminiCompress(CutAtTokens):
     """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
 
@@ -228,7 +214,6 @@ class GeminiCompress(CutAtTokens):
         return newest if runs else end
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
-        """Return the older results of what stays, cut."""
         gone, outputs = {*leaving}, view.outputs
         window = self.window or view.request.window
         most = min(self.longest, free_chars(view, window))
@@ -240,7 +225,7 @@ class GeminiCompress(CutAtTokens):
                 continue
             tokens = view.tokens(one)
             if passed + tokens > self.results and view.chars(one) > most:
-                found += shortened(view, one, most + CUT_NOTE_CHARS, "offloaded")
+                found += shortened(view, [(one, most + CUT_NOTE_CHARS)], "offloaded")
                 tokens = -(-(most + CUT_NOTE_CHARS) // 4)
             passed += tokens
         return found

@@ -1,7 +1,6 @@
 """Policies that act when the provider's cache is cold anyway, so that they break no live prefix."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
@@ -26,7 +25,6 @@ COMPACTABLE = (
 """Tools whose results Claude Code clears, in small letters."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenClawCacheTtl(Preset):
     """OpenClaw's cache-ttl pruning: after a pause long results are trimmed, and cleared if that is not enough.
 
@@ -54,7 +52,6 @@ class OpenClawCacheTtl(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Remove old images; trim and clear after a pause."""
         window, seen = state
         paused = probe = since_request_before(view, self.ttl_seconds)
         seen, changes = self._images(seen, view)
@@ -80,8 +77,9 @@ class OpenClawCacheTtl(Preset):
         ]
 
     def _after_pause(self, chars: int, total: int, view: PolicyView) -> list[Change]:
-        border = self._border(view)
-        first = self._first_user(view)
+        oldest = view.request.index - self.keep_assistants  # empty answers are counted
+        border = view.timeline.requests[oldest].items if oldest >= 0 else 0
+        first = next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
         able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
         changes: dict[int, Change] = {}
         for one in able:
@@ -110,16 +108,7 @@ class OpenClawCacheTtl(Preset):
                 over += len(RESULT_CLEARED) - length(one)
                 changes[one] = Change(one, "cleared", RESULT_CLEARED)
 
-    def _border(self, view: PolicyView) -> int:
-        """Return the first item of the newest answers that are kept, empty ones counted."""
-        oldest = view.request.index - self.keep_assistants
-        return view.timeline.requests[oldest].items if oldest >= 0 else 0
 
-    def _first_user(self, view: PolicyView) -> int:
-        return next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
-
-
-@dataclass(frozen=True, kw_only=True)
 class ClaudeCodeMicrocompact(Preset):
     """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared.
 
@@ -136,7 +125,6 @@ class ClaudeCodeMicrocompact(Preset):
     """Tools whose results may be cleared, in small letters."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Clear after a pause."""
         probe = since_request_before(view, self.idle_seconds)
         if not probe.passed:
             return Decided(None, probe=probe)

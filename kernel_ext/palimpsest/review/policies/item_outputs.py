@@ -19,10 +19,10 @@ class ItemOutputs:
 
     def __init__(self, step: EngineStep) -> None:
         self.step = step
-        self._recent: dict[int, int] = {}
+        self.recent: dict[int, int] = {}
+        """The first items of the newest so many turns."""
 
     def newest_first(self) -> Iterator["ItemOutput"]:
-        """Yield the outputs that are shown."""
         step = self.step
         for item in reversed(step.outputs):
             if step.is_there(item) and step.item_state(item) != "cleared":
@@ -41,7 +41,6 @@ class ItemOutputs:
         return sizes.outputs_sums[step.view.count] - sizes.outputs_sums[gone] - sum(away)
 
     def older(self, turns: int) -> Iterator["ItemOutput"]:
-        """Yield the outputs before the newest so many messages of the user, newest first, back to a summary."""
         step = self.step
         users = step.sizes.users[: bisect_left(step.sizes.users, step.view.count)]
         if turns > len(users):
@@ -56,11 +55,9 @@ class ItemOutputs:
                 yield ItemOutput(self, item)
 
     def newer_call(self, part_id: str) -> NewerCall | None:
-        """Return the call that made a read out of date."""
         return self._newer.get(part_id)
 
     def all_chars(self, *, wide: bool) -> int:
-        """Return the characters of all messages as they are shown."""
         step = self.step
         sizes = char_sizes(step.view.timeline, wide=wide)
         total = sum(sizes[one] for one in step.state.adopted)
@@ -71,14 +68,12 @@ class ItemOutputs:
         return total
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text."""
         return self.step.sizes.count(text)
 
     def made_by(self, rule: str) -> dict[str, OutputReduction]:
-        """Return what a rule did with outputs for earlier requests, by their parts."""
         step = self.step
         return {
-            (name := step.part_id(int(item))): OutputReduction(
+            (name := step.sizes.parts[int(item)]): OutputReduction(
                 name, "clear" if "text" in numbers else "truncate", numbers
             )
             for item, numbers in step.reduced.items()
@@ -86,18 +81,11 @@ class ItemOutputs:
         }
 
     def without(self, rule: str) -> "ItemOutputs":
-        """Return the outputs as they would be shown if a rule had decided nothing yet."""
         made = self.made_by(rule)
         bare = self.step.copied() if made else self.step
         for name in made:
             bare.restore(bare.sizes.places[name])
         return ItemOutputs(bare)
-
-    def recent_from(self, turns: int) -> int:
-        """Return the first item of the newest so many turns."""
-        if turns not in self._recent:
-            self._recent[turns] = self.step.start_of_turns(turns)
-        return self._recent[turns]
 
     @cached_property
     def settled(self) -> tuple[int, list[int]]:
@@ -105,7 +93,7 @@ class ItemOutputs:
         messages = self.step.messages()
         prompts = (one.first for one in messages if one.is_users)
         answers = [one.first for one in messages if not one.is_users]
-        if self.step.has_summary:
+        if self.step.state.gone:
             return -1, [-1, *answers]
         return next(prompts, self.step.view.count), answers
 
@@ -130,62 +118,52 @@ class ItemOutput:
 
     @property
     def part_id(self) -> str:
-        """The part whose output it is."""
-        return self.outputs.step.part_id(self.item)
+        return self.outputs.step.sizes.parts[self.item]
 
     @property
     def tool(self) -> str:
-        """The name by which a policy protects or allows it."""
         found = self.outputs.step.view.item(self.item)
         return found.tool if found.kind == "output" else found.kind
 
     @cached_property
     def whole(self) -> str:
-        """The whole text."""
         return self.outputs.step.view.read(self.item)
 
     @cached_property
     def shown(self) -> str:
-        """The text as it is shown now."""
         return self.outputs.step.text(self.item)
 
     @property
     def chars(self) -> int:
-        """Characters that are shown."""
         return self.outputs.step.chars(self.item)
 
     @property
     def tokens(self) -> int:
-        """Tokens of the text that is shown."""
         return self.outputs.step.tokens(self.item)
 
     @cached_property
     def media(self) -> int:
-        """Images that are shown with it."""
         return len(self.outputs.step.media(self.item))
 
     @property
     def cleared(self) -> bool:
-        """It is cleared already."""
         return self.outputs.step.item_state(self.item) == "cleared"
 
     @property
     def pinned(self) -> bool:
-        """A person keeps it from every reduction."""
         return self.outputs.step.view.item(self.item).pinned
 
     @property
     def kept(self) -> bool:
-        """A person pinned or restored it."""
         return self.pinned or self.outputs.step.restored(self.item)
 
     def is_recent(self, turns: int) -> bool:
-        """Return whether it belongs to one of the newest so many turns."""
-        first = self.outputs.step.sizes.firsts[self.item]
-        return first >= self.outputs.recent_from(turns)
+        step, recent = self.outputs.step, self.outputs.recent
+        if turns not in recent:
+            recent[turns] = step.start_of_turns(turns)
+        return step.sizes.firsts[self.item] >= recent[turns]
 
     def is_settled(self, answers: int) -> bool:
-        """Return whether it came after the first prompt, and before the newest so many answers."""
         first, known = self.outputs.settled
         if answers > len(known):
             return False

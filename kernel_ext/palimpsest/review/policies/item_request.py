@@ -37,22 +37,18 @@ class ItemRequest:
 
     @property
     def policy(self) -> Policy:
-        """The policy that it is made under."""
         return self.step.policy
 
     @cached_property
     def facts(self) -> Facts:
-        """What the deciders are told of this moment."""
         return self.step.facts()
 
     @property
     def outputs(self) -> ItemOutputs:
-        """What the rules see of it."""
         return ItemOutputs(self.step)
 
     @property
     def total(self) -> int:
-        """Its tokens, as the engine counts them."""
         return self.step.total
 
     def conservative(self) -> int:
@@ -83,7 +79,6 @@ class ItemRequest:
         return math.ceil(tokens * step.policy.overflow.safety_margin)
 
     def has_history(self, cause: Cause) -> bool:  # noqa: ARG002  # the answer of a refused request is no item
-        """Return whether there is more to summarise than a prompt."""
         return self.step.request.index > 0
 
     def reminded(self) -> tuple[tuple[Decision, ...], Self]:
@@ -95,7 +90,6 @@ class ItemRequest:
         return (), self
 
     def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
-        """Show the items otherwise that a rule reduced."""
         if answer.looked_at is not None:
             self.step.note(Probe(*answer.looked_at))
         for one in answer.reductions:
@@ -108,7 +102,6 @@ class ItemRequest:
         return (), self
 
     def judged(self, route: BudgetCheck) -> None:
-        """Keep the numbers by which it was found to fit, or not to."""
         self.step.checked = route
         if route.budget:
             self.step.note(Probe("tokens of the request", route.tokens, route.budget))

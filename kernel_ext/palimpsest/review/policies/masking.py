@@ -1,10 +1,6 @@
-"""Policies that show a placeholder of old observations, however large the request is, and call no model.
-
-Rules and numbers follow spec/review.md 2.1, read from the projects at the versions named in each ``source``.
-"""
+"""Policies that show a placeholder of old observations, however large the request is, and call no model."""
 
 import re
-from dataclasses import dataclass
 
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import (
@@ -26,7 +22,6 @@ VIEWED_FILE = re.compile(r"\[File:\s+([^\n]{1,500}?)\s+\(\d+\s+lines total\)\]")
 VIEWED_LINE = re.compile(r"^\d+:.*?(?:\n|\Z)", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SweAgentLastN(Preset):
     """SWE-agent's last n observations: all older ones are elided before every request.
 
@@ -50,7 +45,6 @@ class SweAgentLastN(Preset):
     """Tools tagged ``remove_output``."""
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        """Elide the observations that are no longer among the newest."""
         elided, seen = state
         outputs = view.outputs
         shown = view.shown_outputs
@@ -74,7 +68,6 @@ class SweAgentLastN(Preset):
         return decided((border, len(outputs)), changes, probe, able)
 
 
-@dataclass(frozen=True, kw_only=True)
 class SweAgentClosedWindow(Preset):
     """SWE-agent's closed windows: of each viewed file only the newest view shows its lines.
 
@@ -92,7 +85,6 @@ class SweAgentClosedWindow(Preset):
     """The results of tool calls count as well."""
 
     def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
-        """Close the older views of files that were viewed again, and open those whose newer one was reverted."""
         seen, known = state
         views = [*known, *self._views(view, seen)]
         newest: set[str] = set()
@@ -126,7 +118,6 @@ class SweAgentClosedWindow(Preset):
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class SweAgentRemoveRegex(Preset):
     """SWE-agent's remove_regex: what matches a pattern is taken out of all but the newest ``keep`` texts."""
 
@@ -139,7 +130,6 @@ class SweAgentRemoveRegex(Preset):
     keep: int = 0
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Take the matches out of the texts that are no longer among the newest."""
         until = max(state, view.count - self.keep)
         changes: list[Change] = []
         for one in range(state, until):
@@ -153,7 +143,6 @@ class SweAgentRemoveRegex(Preset):
         return Decided(until, changes, probe, fired=bool(changes))
 
 
-@dataclass(frozen=True, kw_only=True)
 class MaskWindow(Preset):
     """Observation masking: all but the newest ``n`` observations become a placeholder before every request."""
 
@@ -167,7 +156,6 @@ class MaskWindow(Preset):
     """Empty: the count of lines that SWE-agent writes."""
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Mask the observations that are no longer among the newest."""
         border = border_of_newest(view, self._kept(view))
         changes = reopened(view, view.outputs[border:state], "masked")  # newer ones were reverted
         for one in view.outputs[state:border]:
@@ -188,7 +176,6 @@ class MaskWindow(Preset):
         return Probe("observations", view.shown_outputs, self.n, "observations")
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsMask(MaskWindow):
     """OpenHands' observation masking: observations before the newest ``n`` events become ``<MASKED>``.
 
@@ -211,7 +198,6 @@ class OpenHandsMask(MaskWindow):
         return Probe("events", len(shown_events(view)), self.n, "events")
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsBrowserOutput(Preset):
     """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay.
 
@@ -229,7 +215,6 @@ class OpenHandsBrowserOutput(Preset):
     placeholder: str = "Content omitted"
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        """Mask the pages that are no longer among the newest."""
         seen, known = state
         new = [one for one in view.outputs[seen:] if self.tool in view.item(one).tool.lower()]
         pages = [one for one in (*known, *new) if is_shown(view, one)]

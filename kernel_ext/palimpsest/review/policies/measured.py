@@ -6,7 +6,6 @@ all the same.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from palimpsest.review.policies.policy import (
@@ -29,7 +28,6 @@ NOT_REPORTED = "estimated tokens of the request (none were reported)"
 MEASURES = (REPORTED, ESTIMATED, NOT_REPORTED)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Measured(Preset):
     """What the presets have in common whose threshold is a number of tokens of the whole request."""
 
@@ -57,7 +55,6 @@ class Measured(Preset):
         return Probe(signal, value, threshold, inclusive=self.inclusive)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AtWindow(Measured):
     """What the rules have in common that remember nothing and act where a request reaches a threshold in their window."""
 
@@ -86,6 +83,17 @@ class AtWindow(Measured):
     def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         """Return what is shown otherwise from this request on."""
         raise NotImplementedError
+
+
+class AtShare(AtWindow):
+    """What the presets have in common that look at each request and act over a share of the window."""
+
+    at: float = 1.0
+    """Share of the window over which a request is too large."""
+
+    def trigger(self, window: int) -> float:
+        """Return the share of the window."""
+        return self.at * window
 
 
 def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:

@@ -24,7 +24,7 @@ def truncate_new_outputs(step: EngineStep) -> int:
         if step.view.item(item).kind != "output" or step.item_state(item) != "whole":
             continue
         text = step.view.read(item)
-        name = step.part_id(item)
+        name = step.sizes.parts[item]
         made = truncate("", name, step.view.item(item).message, text, policy, facts, count)
         if made is not None:
             numbers = made.numbers | {"rule": RULE}

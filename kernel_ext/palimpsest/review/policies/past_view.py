@@ -1,9 +1,14 @@
 """What a person's own policy sees: the items up to this request, and nothing that comes later."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 from palimpsest.review.policies.policy import PolicyView, Since
 from palimpsest.transcript.timeline import ItemState, TimelineItem, TimelineRequest
+
+KNOWN_BEFORE = ("index", "id", "turn", "started", "model", "effort", "window", "reserve", "price")
+"""What is known of a request before it is sent."""
 
 
 class PastView:
@@ -11,36 +16,26 @@ class PastView:
 
     def __init__(self, view: PolicyView) -> None:
         self._view = view
-        self._outputs: tuple[int, ...] | None = None
+        self.count = view.count
+        """Items so far."""
+        self.turn = view.turn
+        """The turn to which this moment belongs, from 1."""
+        self.gap_seconds = view.gap_seconds
+        """Seconds since the request before; None where that is not known."""
+        self.changes = view.changes
+        """How often items were shown otherwise so far; None where that is not known."""
 
     @property
     def request(self) -> TimelineRequest:
         """The request that is about to be sent; what it was answered is left out."""
         known = self._view.request
-        return TimelineRequest(
-            index=known.index,
-            id=known.id,
-            turn=known.turn,
-            items=self._view.count,
-            started=known.started,
-            model=known.model,
-            effort=known.effort,
-            window=known.window,
-            reserve=known.reserve,
-            price=known.price,
-        )
+        told: dict[str, Any] = {name: getattr(known, name) for name in KNOWN_BEFORE}
+        return TimelineRequest(items=self.count, **told)
 
-    @property
-    def count(self) -> int:
-        """Items so far."""
-        return self._view.count
-
-    @property
+    @cached_property
     def outputs(self) -> Sequence[int]:
         """The results of calls, oldest first."""
-        if self._outputs is None:
-            self._outputs = tuple(self._view.outputs)
-        return self._outputs
+        return tuple(self._view.outputs)
 
     @property
     def shown_outputs(self) -> int:
@@ -53,16 +48,6 @@ class PastView:
         return tuple(self._view.shown_items)
 
     @property
-    def turn(self) -> int:
-        """The turn to which this moment belongs, from 1."""
-        return self._view.turn
-
-    @property
-    def gap_seconds(self) -> float | None:
-        """Seconds since the request before; None where that is not known."""
-        return self._view.gap_seconds
-
-    @property
     def total(self) -> int:
         """Tokens of the request as it stands."""
         return self._view.total
@@ -71,11 +56,6 @@ class PastView:
     def raw_total(self) -> int:
         """The same, with every item whole."""
         return self._view.raw_total
-
-    @property
-    def changes(self) -> int | None:
-        """How often items were shown otherwise so far; None where that is not known."""
-        return self._view.changes
 
     def item(self, index: int) -> TimelineItem:
         """Return an item; raises IndexError for one that is not there yet."""

@@ -112,7 +112,9 @@ class Pipeline:
                 for change in decided.changes:
                     over[change.item] = _effective(change.item, layers)
         new = {"states": tuple(states), "layers": tuple(layers)}
-        return Decided(new, tuple(over.values()), _nearest(probes), fired=fired, idle=idle)
+        known = [one for one in probes if one is not None]
+        nearest = max(known, key=lambda one: one.nearness, default=None)
+        return Decided(new, tuple(over.values()), nearest, fired=fired, idle=idle)
 
 
 def _with(layer: Layer, decided: Decided) -> Layer:
@@ -132,16 +134,7 @@ def _effective(item: int, layers: list[Layer]) -> Change:
     for layer in layers:
         told = layer.get(str(item))
         if told is not None:
-            state, shown, chars, tokens, numbers = told
-            found = Change(item, state, shown, chars, tokens, numbers)
-            if state in GONE_STATES:
+            found = Change(item, *told)
+            if found.state in GONE_STATES:
                 break
     return found
-
-
-def _nearest(probes: list[Probe | None]) -> Probe | None:
-    """Return the probe that is nearest to its threshold."""
-    found = [one for one in probes if one is not None]
-    if not found:
-        return None
-    return max(found, key=lambda one: one.nearness)

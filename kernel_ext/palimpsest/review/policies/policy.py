@@ -117,27 +117,22 @@ class PolicyView(Protocol):
     @property
     def timeline(self) -> Timeline:
         """The session; only what lies before this request may be looked at."""
-        ...
 
     @property
     def request(self) -> TimelineRequest:
         """The request that is about to be sent."""
-        ...
 
     @property
     def count(self) -> int:
         """Items so far; a policy looks at those numbered below."""
-        ...
 
     @property
     def outputs(self) -> Sequence[int]:
         """The results of calls among them, oldest first."""
-        ...
 
     @property
     def shown_outputs(self) -> int:
         """How many of these are in the request, whole or in part."""
-        ...
 
     @property
     def shown_items(self) -> Sequence[int]:
@@ -145,60 +140,47 @@ class PolicyView(Protocol):
 
         In a long session most items may be gone, so that a rule which looks at these alone stays quick.
         """
-        ...
 
     @property
     def turn(self) -> int:
         """The turn to which this moment belongs."""
-        ...
 
     @property
     def gap_seconds(self) -> float | None:
         """Seconds since the request before; None where it is the first, or times are not known."""
-        ...
 
     @property
     def changes(self) -> int | None:
         """How often items were shown otherwise so far; None where that is not known, as in a pipeline."""
-        ...
 
     def item(self, index: int) -> TimelineItem:
         """Return an item."""
-        ...
 
     def weight(self, index: int) -> int:
         """Return an item's tokens, whole."""
-        ...
 
     def tokens(self, index: int) -> int:
         """Return the tokens of what is shown of an item now."""
-        ...
 
     def chars(self, index: int) -> int:
         """Return the characters of what is shown of an item now."""
-        ...
 
     def state(self, index: int) -> ItemState:
         """Return what is shown of an item now."""
-        ...
 
     def shows(self, index: int) -> bool:
         """Return whether an item is in the request, whole or in part."""
-        ...
 
     @property
     def total(self) -> int:
         """Tokens of the request as it stands, with what is not seen."""
-        ...
 
     @property
     def raw_total(self) -> int:
         """The same, with every item whole."""
-        ...
 
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
-        ...
 
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.
@@ -207,11 +189,9 @@ class PolicyView(Protocol):
         the first request on that differs from the recorded one, the prompt is what the replay's ruler makes of it. None
         while nothing was reported.
         """
-        ...
 
     def read(self, index: int) -> str:
         """Return the whole text of an item."""
-        ...
 
 
 class ContextPolicy(Protocol):
@@ -220,27 +200,21 @@ class ContextPolicy(Protocol):
     @property
     def name(self) -> str:
         """Its name with the numbers that differ from the preset's: ``sweagent.last_n n=10``."""
-        ...
 
     @property
     def source(self) -> str:
         """Where its rule and numbers come from, with the version."""
-        ...
 
     @property
     def estimator(self) -> str:
         """How it counts tokens: ``chars/4``, or a tokenizer's name."""
-        ...
 
     @property
     def when(self) -> When:
         """When it decides."""
-        ...
 
     def start(self, facts: SessionFacts) -> Any:
         """Return its state before the first request."""
-        ...
 
     def step(self, state: Any, view: PolicyView) -> Decided:
         """Return what it decides at a request."""
-        ...

@@ -95,7 +95,8 @@ def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
                 f"The policy {preset.preset!r} has no number {key!r}{meant(key, [*known, *more])}"
             )
         value = _value(given, field.type)
-        if value is None or not _allowed(preset, key, value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and value < preset.smallest.get(key, 0)):
             raise UnknownPolicy(
                 f"The number {key!r} of {preset.preset!r} takes {_kind(preset, key, field.type)}, not {given!r}."
             )
@@ -121,25 +122,25 @@ def meant(given: str, known: Iterable[str]) -> str:
 
 def _value(given: Any, kind: Any) -> Any:
     """Return a value of a field's type; None where it is none."""
-    if get_origin(kind) in (tuple, frozenset):
-        return _words(given, get_origin(kind))
+    if get_origin(kind) is tuple:
+        return _words(given)
     if get_origin(kind) is Literal:
         return given if given in get_args(kind) else None
     if kind is str:
         return given if isinstance(given, str) else None
     if kind is bool:
-        return WORDS.get(given.casefold()) if isinstance(given, str) else _same(given, bool)
+        given = WORDS.get(given.casefold()) if isinstance(given, str) else given
+        return given if isinstance(given, bool) else None
     return _number(given, kind)
 
 
-def _words(given: Any, kind: Any) -> Any:
-    """Return words as a tuple or a set; None where they are none."""
+def _words(given: Any) -> tuple[str, ...] | None:
+    """Return words; None where they are none."""
     words = given.split(",") if isinstance(given, str) else given
-    if not isinstance(words, list | tuple | set | frozenset):
+    is_many = isinstance(words, list | tuple | set | frozenset)
+    if not is_many or not all(isinstance(word, str) for word in words):
         return None
-    if not all(isinstance(word, str) for word in words):
-        return None
-    return kind(word.strip() for word in words if word.strip())
+    return tuple(word.strip() for word in words if word.strip())
 
 
 def _number(given: Any, kind: Any) -> int | float | None:
@@ -155,19 +156,9 @@ def _number(given: Any, kind: Any) -> int | float | None:
     return float(given)
 
 
-def _same(given: Any, kind: type) -> Any:
-    return given if isinstance(given, kind) else None
-
-
-def _allowed(preset: type[Preset], key: str, value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return True
-    return value >= preset.smallest.get(key, 0)
-
-
 def _kind(preset: type[Preset], key: str, kind: Any) -> str:
     """Return what a field takes, in words."""
-    if get_origin(kind) in (tuple, frozenset):
+    if get_origin(kind) is tuple:
         return "names separated by commas"
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))

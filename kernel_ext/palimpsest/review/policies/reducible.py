@@ -42,12 +42,14 @@ def reopened(view: PolicyView, indexes: Iterable[int], state: ItemState) -> list
 
 
 def shortened(
-    view: PolicyView, index: int, chars: int, state: ItemState = "truncated"
+    view: PolicyView, lengths: Iterable[tuple[int, int]], state: ItemState = "truncated"
 ) -> list[Change]:
-    """Return the change that shows so many characters of an item, if that shortens it."""
-    if not is_reducible(view, index) or chars >= view.chars(index):
-        return []
-    return [Change(index, state, chars=chars)]
+    """Return the changes that show so many characters of items, each where that shortens it."""
+    return [
+        Change(one, state, chars=chars)
+        for one, chars in lengths
+        if is_reducible(view, one) and chars < view.chars(one)
+    ]
 
 
 def decided(state: Any, changes: Sequence[Change], probe: Probe, able: str) -> Decided:
@@ -69,68 +71,52 @@ def border_of_newest(view: PolicyView, count: int) -> int:
     return place
 
 
-def shown_messages(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
-    """Return the first shown item of each message that is shown, oldest first.
-
-    ``gone`` is a range of items that are known to be no longer shown.
-    """
-    messages = _messages(view)
+def shown_messages(view: PolicyView) -> list[int]:
+    """Return the first shown item of each message that is shown, oldest first."""
+    messages = view.timeline.derived("messages of items", _numbered)
     found, block = [], -1
-    for index in shown_outside(view, gone):
-        own = messages[index]
-        if own == block or own < 0:
-            continue
-        block = own
-        found.append(index)
+    for index in view.shown_items:
+        if messages[index] not in (block, -1):
+            block = messages[index]
+            found.append(index)
     return found
 
 
-def shown_chat(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
     """Return the first shown item of each message, oldest first, where each result is a message of its own.
 
-    So the chat completions of OpenAI count, and the libraries that are built on them.
+    So the chat completions of OpenAI count, and the libraries that are built on them. With ``calls`` each call is a
+    message as well, together with what was said before it: so OpenHands counts, whose events are single actions.
     """
     found: list[int] = []
-    block = -1
-    for one in shown_outside(view, gone):
+    block, called = -1, False
+    for one in view.shown_items:
         item = view.item(one)
         if item.kind in BESIDE:
             continue
-        if item.block != block or item.kind == "output":
+        is_call = item.kind == "call"
+        if item.block != block or item.kind == "output" or (calls and is_call and called):
             found.append(one)
-        block = item.block
+            block, called = item.block, False
+        called = called or is_call
     return found
 
 
-def shown_turns(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
+def shown_turns(view: PolicyView) -> list[int]:
     """Return the first shown item of each message, oldest first, results that follow each other being one message.
 
     So Anthropic's and Bedrock's APIs count, and the agents that are built on them.
     """
     found: list[int] = []
-    for one in shown_messages(view, gone):
-        if found and is_result(view, one) and is_result(view, found[-1]):
-            continue
-        found.append(one)
-    return found
-
-
-def shown_events(view: PolicyView, gone: tuple[int, int] = (0, 0)) -> list[int]:
-    """Return the first shown item of each event, oldest first: a message, a call with what was said before it, a result.
-
-    So OpenHands counts, whose events are single actions and observations.
-    """
-    found: list[int] = []
-    block, called = -1, False
-    for one in shown_outside(view, gone):
-        item = view.item(one)
-        if item.kind in BESIDE:
-            continue
-        if item.block != block or item.kind == "output" or (item.kind == "call" and called):
+    for one in shown_messages(view):
+        if not (found and is_result(view, one) and is_result(view, found[-1])):
             found.append(one)
-            block, called = item.block, False
-        called = called or item.kind == "call"
     return found
+
+
+def shown_events(view: PolicyView) -> list[int]:
+    """Return the first shown item of each event of OpenHands, oldest first."""
+    return shown_chat(view, calls=True)
 
 
 def begins_message(view: PolicyView, index: int) -> bool:
@@ -157,20 +143,8 @@ def is_result(view: PolicyView, index: int) -> bool:
     )
 
 
-def shown_outside(view: PolicyView, gone: tuple[int, int]) -> Sequence[int]:
-    """Return the items in the request before and behind a range, oldest first."""
-    shown = view.shown_items
-    if gone[0] >= gone[1]:
-        return shown
-    return [*shown[: bisect_left(shown, gone[0])], *shown[bisect_left(shown, gone[1]) :]]
-
-
-def _messages(view: PolicyView) -> Sequence[int]:
-    """Return of each item the number of its message; -1 of those that no policy reduces."""
-    return view.timeline.derived("messages of items", _numbered)
-
-
 def _numbered(timeline: Timeline) -> tuple[int, ...]:
+    """Return of each item the number of its message; -1 of those that no policy reduces."""
     return tuple(-1 if item.kind in BESIDE else item.block for item in timeline.items)
 
 
@@ -264,17 +238,6 @@ def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
             if call is not None and call not in leaving and is_shown(view, call):
                 leaving.discard(one)
     return sorted(leaving)
-
-
-def gone_range(view: PolicyView, known: tuple[int, int], leaving: Sequence[int]) -> tuple[int, int]:
-    """Return the range of items of which none is shown any more, after some have left."""
-    if not leaving:
-        return known
-    left = {*leaving}
-    first, end = known if known[1] else (leaving[0], leaving[0])
-    while end < view.count and (end in left or not is_shown(view, end)):
-        end += 1
-    return first, end
 
 
 def dropped(view: PolicyView, chosen: Iterable[int]) -> list[Change]:

@@ -77,7 +77,11 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
     'opencode.prune protect=20000'
     """
     if not isinstance(policy, str):
-        return _changed(policy, numbers)
+        if not numbers:
+            return policy
+        if not isinstance(policy, Preset):
+            raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
+        return policy.taking(built(type(policy), numbers), numbers)
     stages = split(policy)
     if len(stages) > 1 and numbers:
         raise UnknownPolicy(
@@ -86,14 +90,6 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
         )
     found = [built(chosen(name, presets()), written | numbers) for name, written in stages]
     return found[0] if len(found) == 1 else Pipeline.of(*found)
-
-
-def _changed(policy: ContextPolicy, numbers: dict[str, Any]) -> ContextPolicy:
-    if not numbers:
-        return policy
-    if not isinstance(policy, Preset):
-        raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
-    return policy.taking(built(type(policy), numbers), numbers)
 
 
 def number_of(text: str) -> tuple[str, str]:

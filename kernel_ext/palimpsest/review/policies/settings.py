@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy, Decided, PolicyView, SessionFacts, When
@@ -15,9 +15,13 @@ A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
 """A number with points, a commit or a date, as sources are written."""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A policy of the field with its own numbers; they are its fields, and have its defaults."""
+    """A policy of the field with its own numbers; they are its fields, and have its defaults.
+
+    Every subclass in this folder is a frozen dataclass by itself; who makes one elsewhere says ``@dataclass``.
+    """
 
     preset: ClassVar[str] = ""
     """Its name: ``project.rule``."""
@@ -38,6 +42,10 @@ class Preset:
     """The smallest value of a number by its name, where it is not 0."""
     estimator: str = CHARS4
     """How it counts tokens: ``chars/4``, or a tokenizer's name."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__.startswith(f"{__package__}."):
+            dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def name(self) -> str:
@@ -102,7 +110,6 @@ def number_text(value: Any) -> str:
     """Return the value of a number or choice as it is written behind a preset's name."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple | frozenset):
-        words = map(str, sorted(value) if isinstance(value, frozenset) else value)
-        return shlex.quote(",".join(words))
+    if isinstance(value, tuple):
+        return shlex.quote(",".join(map(str, value)))
     return shlex.quote(value) if isinstance(value, str) else str(value)

@@ -1,12 +1,11 @@
 """Policies that shorten a single long result or prompt when it comes, or a few turns later, and call no model.
 
-Rules and numbers follow spec/review.md 2.1 and 2.2, read from the projects at the versions named in each
-``source``. What comes with a request is shortened before that request, so that no cached prefix breaks.
+What comes with a request is shortened before that request, so that no cached prefix breaks.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from palimpsest.review.policies.measured import Measure, Measured
@@ -39,7 +38,6 @@ TRIMMED = "[Trimmed: {tool} output \u2014 {chars} chars \u2192 {preview} char pr
 ARGUMENT_CUT = "...(argument truncated)"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShortenedResults(Preset):
     """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
 
@@ -66,7 +64,6 @@ class ShortenedResults(Preset):
         return decided(len(view.outputs), changes, probe, able)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MiniSweAgentOutput(ShortenedResults):
     """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
 
@@ -77,7 +74,6 @@ class MiniSweAgentOutput(ShortenedResults):
     note_chars: int = 564
 
 
-@dataclass(frozen=True, kw_only=True)
 class SmolagentsOutput(ShortenedResults):
     """Smolagents shows 20,000 characters of an output: half of them from its head, half from its tail."""
 
@@ -88,7 +84,6 @@ class SmolagentsOutput(ShortenedResults):
     note_chars: int = 72
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeepAgentsOffload(Preset):
     """Deepagents' offloading: results and prompts over a number of tokens go to a file.
 
@@ -119,7 +114,6 @@ class DeepAgentsOffload(Preset):
     )
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Offload the long ones of the new items."""
         changes: list[Change] = []
         highest = 0.0
         for one in range(state, view.count):
@@ -133,21 +127,17 @@ class DeepAgentsOffload(Preset):
             tokens = view.tokens(one)
             highest = max(highest, tokens * self.result_tokens / limit)
             if tokens > limit:
-                changes += self._offload(view, one)
+                lines = view.read(one).splitlines()
+                few = len(lines) <= 2 * self.lines
+                ends = lines if few else lines[: self.lines] + lines[-self.lines :]
+                size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
+                changes += shortened(view, [(one, size + FILE_NOTE_CHARS)], "offloaded")
         probe = Probe("tokens of a result", highest, self.result_tokens)
         return decided(
             view.count, changes, probe, "results that their first and last lines shorten"
         )
 
-    def _offload(self, view: PolicyView, index: int) -> list[Change]:
-        lines = view.read(index).splitlines()
-        ends = lines if len(lines) <= 2 * self.lines else lines[: self.lines] + lines[-self.lines :]
-        size = sum(min(len(one), self.line_chars) + LINE_NUMBER_CHARS for one in ends)
-        size += FILE_NOTE_CHARS
-        return shortened(view, index, size, "offloaded")
 
-
-@dataclass(frozen=True, kw_only=True)
 class DeepAgentsTruncateArgs(Measured):
     """Deepagents' truncate_args: near the window the long inputs of old calls that write or edit are cut.
 
@@ -178,7 +168,6 @@ class DeepAgentsTruncateArgs(Measured):
         return self.window_of(facts), 0, ()
 
     def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> Decided:
-        """Cut the inputs where the request, with all of them whole, is over the threshold."""
         window, first, cut = state
         mine = [one for one in cut if view.state(one) == "truncated"]
         messages = shown_chat(view)
@@ -193,14 +182,14 @@ class DeepAgentsTruncateArgs(Measured):
         if not until:
             able = "messages older than those that are spared"
             return decided((window, 0, ()), reopened(view, mine, "truncated"), probe, able)
-        changes = [
-            change
+        calls = (
+            one
             for one in range(first, until)
             if view.item(one).kind == "call"
             and view.item(one).tool.lower() in self.tools
             and view.state(one) == "whole"
-            for change in shortened(view, one, self._size(view, one))
-        ]
+        )
+        changes = shortened(view, ((one, self._size(view, one)) for one in calls))
         able = "long inputs of calls that write or edit before the newest messages"
         found = (*cut, *(one.item for one in changes))
         return decided((window, max(first, until), found), changes, probe, able)
@@ -225,7 +214,6 @@ class DeepAgentsTruncateArgs(Measured):
         return view.chars(call) - len(json.dumps(long)) + len(json.dumps(short))
 
 
-@dataclass(frozen=True, kw_only=True)
 class StrandsOffload(Preset):
     """Strands' ContextOffloader: a result over 2,500 tokens shows its first 1,000 and is stored elsewhere."""
 
@@ -237,21 +225,16 @@ class StrandsOffload(Preset):
     kept: int = 1_000
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Offload the long ones of the new results."""
         new = [one for one in view.outputs[state:] if is_reducible(view, one)]
-        changes = [
-            change
-            for one in new
-            if view.tokens(one) > self.longest
-            for change in shortened(view, one, 4 * self.kept + REFERENCE_NOTE_CHARS, "offloaded")
-        ]
+        size = 4 * self.kept + REFERENCE_NOTE_CHARS
+        long = ((one, size) for one in new if view.tokens(one) > self.longest)
+        changes = shortened(view, long, "offloaded")
         highest = max((view.tokens(one) for one in new), default=0)
         probe = Probe("tokens of a result", highest, self.longest)
         able = f"results that {self.kept} tokens and a note would shorten"
         return decided(len(view.outputs), changes, probe, able)
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenAIAgentsTrimmer(Preset):
     """OpenAI Agents' ToolOutputTrimmer: results over 500 characters of older turns show the first 200."""
 
@@ -266,21 +249,18 @@ class OpenAIAgentsTrimmer(Preset):
     preview: int = 200
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Trim the long results of the turns that are no longer among the newest."""
         border, outputs = state, view.outputs
-        changes: list[Change] = []
         while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
-            changes += self._trim(view, outputs[border])
             border += 1
+        long = [one for one in outputs[state:border] if view.item(one).chars > self.longest]
+        changes = shortened(view, ((one, self._size(view, one)) for one in long))
         probe = Probe("turns", view.turn, self.turns, "turns")
         able = f"results of over {self.longest} characters in older turns"
         return decided(border, changes, probe, able)
 
-    def _trim(self, view: PolicyView, index: int) -> list[Change]:
+    def _size(self, view: PolicyView, index: int) -> int:
+        """Return the characters of a trimmed result."""
         item = view.item(index)
-        if item.chars <= self.longest:
-            return []
-        note = TRIMMED.format(
-            tool=item.tool or "unknown_tool", chars=item.chars, preview=self.preview
-        )
-        return shortened(view, index, len(note) + self.preview)
+        tool = item.tool or "unknown_tool"
+        note = TRIMMED.format(tool=tool, chars=item.chars, preview=self.preview)
+        return len(note) + self.preview

@@ -4,14 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from palimpsest.review.policies.policy import Change, PolicyView, Since
-from palimpsest.transcript.timeline import (
-    CHARS4,
-    GONE_STATES,
-    ItemState,
-    Timeline,
-    TimelineItem,
-    TimelineRequest,
-)
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES, ItemState
 
 
 class StageView:
@@ -23,34 +16,18 @@ class StageView:
         self._base = base
         self._over = over
         self._same = estimator == of_base
-        timeline = base.timeline
+        self.timeline = timeline = base.timeline
+        self.request, self.turn, self.gap_seconds = base.request, base.turn, base.gap_seconds
+        self.count, self.outputs = base.count, base.outputs
+        self.item, self.read = base.item, base.read
+        self.changes = None
+        """Not known: the policies before may decide otherwise at every request."""
         self._weights = timeline.weights(estimator)
         exact = estimator != CHARS4 and timeline.count is not None
         self._count = timeline.count(estimator) if exact and timeline.count else None
 
-    @property
-    def timeline(self) -> Timeline:
-        """The session."""
-        return self._base.timeline
-
-    @property
-    def request(self) -> TimelineRequest:
-        """The request that is about to be sent."""
-        return self._base.request
-
-    @property
-    def count(self) -> int:
-        """Items so far."""
-        return self._base.count
-
-    @property
-    def outputs(self) -> Sequence[int]:
-        """The results of calls among them."""
-        return self._base.outputs
-
     @cached_property
     def shown_outputs(self) -> int:
-        """How many of these are in the request."""
         base = self._base
         return base.shown_outputs + sum(
             self.shows(index) - base.shows(index)
@@ -60,7 +37,6 @@ class StageView:
 
     @cached_property
     def shown_items(self) -> Sequence[int]:
-        """The items so far that are in the request, oldest first."""
         base = self._base
         moved = {
             index
@@ -72,35 +48,12 @@ class StageView:
         stay = [index for index in base.shown_items if index not in moved]
         return sorted(stay + [index for index in moved if self.shows(index)])
 
-    @property
-    def turn(self) -> int:
-        """The turn to which this moment belongs."""
-        return self._base.turn
-
-    @property
-    def gap_seconds(self) -> float | None:
-        """Seconds since the request before."""
-        return self._base.gap_seconds
-
-    @property
-    def changes(self) -> None:
-        """Not known: the policies before may decide otherwise at every request."""
-        return None
-
-    def item(self, index: int) -> TimelineItem:
-        """Return an item."""
-        return self._base.item(index)
-
     def weight(self, index: int) -> int:
-        """Return an item's tokens, whole."""
         return self._weights[index]
 
     def tokens(self, index: int) -> int:
-        """Return the tokens of what is shown of an item now."""
         change = self._over.get(index)
-        if change is not None:
-            return self._shown(change)
-        return self._shown_before(index)
+        return self._shown_before(index) if change is None else self._shown(change)
 
     def _shown_before(self, index: int) -> int:
         """Return the tokens of an item as it was shown before the policies of the pipeline."""
@@ -109,25 +62,21 @@ class StageView:
         return self._weights[index] if is_whole and not self._same else known
 
     def chars(self, index: int) -> int:
-        """Return the characters of what is shown of an item now."""
         change = self._over.get(index)
         if change is None:
             return self._base.chars(index)
         return self._base.item(index).chars if change.state == "whole" else change.length
 
     def state(self, index: int) -> ItemState:
-        """Return what is shown of an item now."""
         change = self._over.get(index)
         return self._base.state(index) if change is None else change.state
 
     def shows(self, index: int) -> bool:
-        """Return whether an item is in the request, whole or in part."""
         change = self._over.get(index)
         return self._base.shows(index) if change is None else change.state not in GONE_STATES
 
     @cached_property
     def total(self) -> int:
-        """Tokens of the request as it stands."""
         if self._same:
             more = sum(
                 self.tokens(index) - self._base.tokens(index)
@@ -139,14 +88,15 @@ class StageView:
 
     @cached_property
     def raw_total(self) -> int:
-        """The same, with every item whole."""
         if self._same:
             return self._base.raw_total
         whole = range(self.count)
-        return self._unseen + sum(self._weights[i] for i in whole if self._there(i))
+        state, tokens = self._base.state, self._base.tokens
+        # Recorded summaries, whose texts are whole, are not there.
+        there = (one for one in whole if state(one) != "whole" or tokens(one) > 0)
+        return self._unseen + sum(self._weights[one] for one in there)
 
     def raw_after(self, index: int) -> int:
-        """Return the tokens of the items from this one on, whole."""
         return sum(self._weights[index : self.count])
 
     def reported(self, *, answer: bool, since: Since) -> int | None:
@@ -162,18 +112,10 @@ class StageView:
         before = self.total + taken
         return round(found * self.total / before) if before > 0 else found
 
-    def read(self, index: int) -> str:
-        """Return the whole text of an item."""
-        return self._base.read(index)
-
     @cached_property
     def _unseen(self) -> int:
         """Tokens that no item has: the base's total without its items."""
         return self._base.total - sum(self._base.tokens(index) for index in range(self.count))
-
-    def _there(self, index: int) -> bool:
-        """Return whether an item would be shown: recorded summaries are not, whose texts are whole."""
-        return self._base.state(index) != "whole" or self._base.tokens(index) > 0
 
     def _shown(self, change: Change) -> int:
         if change.state == "whole":

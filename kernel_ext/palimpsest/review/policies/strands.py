@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.review.policies.measured import AtWindow, in_own_tokens
+from palimpsest.review.policies.measured import AtShare, in_own_tokens
 from palimpsest.review.policies.policy import (
     Change,
     Decided,
@@ -32,7 +32,6 @@ LEAST_START = 2
 """So many messages leave where there are not more than the window holds."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class StrandsSlidingWindow(Preset):
     """Strands' sliding window: at the end of a turn only the newest ``messages`` stay.
 
@@ -50,7 +49,6 @@ class StrandsSlidingWindow(Preset):
     """Requests after which it looks within a turn, too; 0: only at the end of turns."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Drop what is older than the newest messages."""
         within = view.turn == view.request.turn
         if within and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
             return Decided(None)
@@ -63,8 +61,7 @@ class StrandsSlidingWindow(Preset):
         return decided(None, changes, probe, DROPPED)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StrandsTruncateResults(AtWindow):
+class StrandsTruncateResults(AtShare):
     """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
 
     Where these are cut already, messages leave from the front: those beyond the newest 40, else two, and more until a
@@ -76,17 +73,10 @@ class StrandsTruncateResults(AtWindow):
     counted = "Strands Agents SDK 1.62: the provider refuses the request as too long"
     since = "counted"
     able = "results that may be shortened and messages that may be dropped"
-    at: float = 1.0
-    """Share of the window over which a request is too large."""
     kept: int = 400
     messages: int = 40
 
-    def trigger(self, window: int) -> float:
-        """Return the share of the window."""
-        return self.at * window
-
     def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        """Shorten results and drop messages until the request fits."""
         most = in_own_tokens(probe.threshold, view, probe)
         work = _Reduction(view, view.total)
         turns = shown_turns(view)

@@ -7,7 +7,6 @@ where a project would summarise them as well.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palimpsest.review.policies.measured import REPORTED, Measure, Measured
@@ -23,12 +22,10 @@ from palimpsest.review.policies.policy import (
 from palimpsest.review.policies.reducible import (
     begins_message,
     call_of_result,
-    gone_range,
     is_reducible,
     is_result,
     newest_that_fit,
     shortened,
-    shown_outside,
     shown_turns,
     tokens_in,
     with_partners,
@@ -52,11 +49,8 @@ class SummaryState(NamedTuple):
     window: int
     place: int = -1
     """The item in whose place the summary stands; -1 where there is none."""
-    gone: tuple[int, int] = (0, 0)
-    """The range of items of which none is shown any more."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Summarise(Measured):
     """Over a threshold a summary replaces what lies before a cut; where that lies, a subclass says.
 
@@ -82,7 +76,7 @@ class Summarise(Measured):
         if not probe.passed:
             return Decided(state, probe=probe)
         cut = self.cut(state, view)
-        leaving = with_partners(view, self.covered(state, view, cut))
+        leaving = with_partners(view, self.covered(view, cut))
         place = state.place
         if place < 0 or view.state(place) != "summarised":
             place = leaving[0] if leaving else -1
@@ -96,32 +90,29 @@ class Summarise(Measured):
         ]
         changes += [Change(one, "summarised", tokens=0) for one in leaving if one != place]
         changes += self.beside(view, cut, leaving)
-        gone = gone_range(view, state.gone, leaving)
-        return Decided(SummaryState(state.window, place, gone), changes, probe, fired=True)
+        return Decided(SummaryState(state.window, place), changes, probe, fired=True)
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return what is looked at, and its threshold."""
-        return self.over(view, self.limit(state, view))
+        return self.over(view, self.limit(state.window))
 
-    def limit(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+    def limit(self, window: int) -> float:
         """Return the tokens above which it acts."""
-        return max(0.0, round((state.window - self.reserve) * self.at, 6))
+        return max(0.0, round((window - self.reserve) * self.at, 6))
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays word for word."""
         raise NotImplementedError
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
         """Return the items that the summary replaces; those alone that may be reduced are."""
-        shown = shown_outside(view, state.gone)
-        return shown[: bisect_left(shown, cut)]
+        return view.shown_items[: bisect_left(view.shown_items, cut)]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
         """Return what else is shown otherwise when it acts."""
         return []
 
 
-@dataclass(frozen=True, kw_only=True)
 class CutAtTokens(Summarise):
     """Over a threshold of tokens a summary replaces all but the newest ``keep`` tokens."""
 
@@ -173,7 +164,6 @@ class CutAtTokens(Summarise):
         return 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class PiCompact(CutAtTokens):
     """pi's compaction: at the end of a turn over the window less 16,384 tokens, the newest 20,000 stay.
 
@@ -198,7 +188,6 @@ class PiCompact(CutAtTokens):
         return Probe(REPORTED, counted, state.window)
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenClawCompact(PiCompact):
     """OpenClaw's compaction: pi's, with at least 20,000 tokens free."""
 
@@ -208,7 +197,6 @@ class OpenClawCompact(PiCompact):
     reserve: int = 20_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenCodeCompact(CutAtTokens):
     """OpenCode's compaction: at the window less the answer and 20,000 tokens, up to a quarter of that stays, within bounds.
 
@@ -229,18 +217,16 @@ class OpenCodeCompact(CutAtTokens):
     keep_share: float = 0.25
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        """Return a share of what can be used, neither less nor more than the bounds."""
         share = int(self.keep_share * max(0, state.window - self.reserve))
         return min(self.keep, max(self.keep_least, share))
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
-        starts = answers_with_results(view, state)
+        starts = answers_with_results(view)
         place = newest_that_fit(view, starts, self.kept(state, view))
         return starts[place] if 0 < place < len(starts) else view.count
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenCodeCompactV2(CutAtTokens):
     """OpenCode's second compaction: over the window less the answer, up to 8,000 of the newest tokens stay.
 
@@ -259,21 +245,17 @@ class OpenCodeCompactV2(CutAtTokens):
     longest: int = 2_000
     """Characters of a result that stay."""
 
-    def cut(self, state: SummaryState, view: PolicyView) -> int:
+    def cut(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
-        starts = answers_with_results(view, state)
+        starts = answers_with_results(view)
         place = newest_that_fit(view, starts, self.keep, self._tokens)
         return starts[place] if place < len(starts) else view.count
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
-        """Return the long results of what stays, cut."""
         gone = {*leaving}
-        return [
-            change
-            for one in view.outputs[bisect_left(view.outputs, cut) :]
-            if one not in gone and view.chars(one) > self.longest
-            for change in shortened(view, one, self.longest + len(OPENCODE_CUT))
-        ]
+        size = self.longest + len(OPENCODE_CUT)
+        stay = (one for one in view.outputs[bisect_left(view.outputs, cut) :] if one not in gone)
+        return shortened(view, ((one, size) for one in stay if view.chars(one) > self.longest))
 
     def _tokens(self, view: PolicyView, first: int, until: int) -> int:
         """Return the tokens of a range of items, as they stay."""
@@ -287,7 +269,6 @@ class OpenCodeCompactV2(CutAtTokens):
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClaudeCodeAuto(CutAtTokens):
     """Claude Code's auto-compaction: nothing stays, and the files that were read or changed last are shown again.
 
@@ -309,13 +290,12 @@ class ClaudeCodeAuto(CutAtTokens):
     file_tokens: int = 5_000
     """Tokens above which such a file is named only."""
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
-        """Return all items but those that show the newest files, and their partners."""
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
         stay: set[int] = set()
         for result in self._shown_files(view):
             call = call_of_result(view, result)
             stay |= {result} if call is None else {result, call}
-        return [one for one in Summarise.covered(self, state, view, cut) if one not in stay]
+        return [one for one in Summarise.covered(self, view, cut) if one not in stay]
 
     def _shown_files(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
@@ -338,7 +318,6 @@ class ClaudeCodeAuto(CutAtTokens):
         return [one for one in reads.values() if view.tokens(one) <= self.file_tokens]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CodexCompact(CutAtTokens):
     """Codex's compaction: at nine tenths of the window only the newest 20,000 tokens of prompts stay.
 
@@ -357,26 +336,20 @@ class CodexCompact(CutAtTokens):
     prompts: int = 20_000
     """Tokens of the newest prompts, which stay."""
 
-    def limit(self, state: SummaryState, view: PolicyView) -> float:
-        """Return the whole tokens of the share."""
-        return int(CutAtTokens.limit(self, state, view))
+    def limit(self, window: int) -> float:
+        return int(CutAtTokens.limit(self, window))
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
-        """Return all items but the newest prompts."""
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
         shown = view.shown_items
         stay = {one for one, _ in self._prompts(view, cut)}
         return [one for one in shown[: bisect_left(shown, cut)] if one not in stay]
 
     def beside(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:  # noqa: ARG002
-        """Return the prompt that exceeds the tokens that stay, cut to what is left of them."""
-        return [
-            change
-            for one, left in self._prompts(view, cut)
-            if view.tokens(one) > left
-            for change in shortened(
-                view, one, 4 * left + len(CODEX_CUT.format(view.tokens(one) - left))
-            )
-        ]
+        over = ((one, left, view.tokens(one) - left) for one, left in self._prompts(view, cut))
+        long = (
+            (one, 4 * left + len(CODEX_CUT.format(more))) for one, left, more in over if more > 0
+        )
+        return shortened(view, long)
 
     def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
         """Return the newest prompts that stay, each with the tokens that are left for it."""
@@ -393,6 +366,6 @@ class CodexCompact(CutAtTokens):
         return found
 
 
-def answers_with_results(view: PolicyView, state: SummaryState) -> list[int]:
+def answers_with_results(view: PolicyView) -> list[int]:
     """Return the first shown item of each message, a result being part of the answer that called it."""
-    return [one for one in shown_turns(view, state.gone) if not is_result(view, one)]
+    return [one for one in shown_turns(view) if not is_result(view, one)]

@@ -1,10 +1,7 @@
-"""Compactors that summarise everything before the newest answer: only the threshold differs.
-
-Rules and numbers follow spec/review.md 2.2, read from the projects at the versions named in each ``source``.
-"""
+"""Compactors that summarise everything before the newest answer: only the threshold differs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from palimpsest.review.policies.cutting import ROO_ANSWER
 from palimpsest.review.policies.measured import Measure
@@ -13,7 +10,6 @@ from palimpsest.review.policies.reducible import after_first_prompt, shown_messa
 from palimpsest.review.policies.summarising import CutAtTokens, SummaryState
 
 
-@dataclass(frozen=True, kw_only=True)
 class SummariseAll(CutAtTokens):
     """Over a share of the window, or a number of tokens, nothing stays word for word."""
 
@@ -29,7 +25,6 @@ class SummariseAll(CutAtTokens):
         return replace(probe, threshold=self.trigger)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AnthropicCompact(SummariseAll):
     """Anthropic's compaction on the server: at 150,000 tokens a summary replaces the conversation.
 
@@ -44,7 +39,6 @@ class AnthropicCompact(SummariseAll):
     trigger: int = 150_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class AnthropicSdkCompaction(SummariseAll):
     """Anthropic's CompactionControl in its SDK, since removed: the same on the client, at 100,000 tokens."""
 
@@ -58,7 +52,6 @@ class AnthropicSdkCompaction(SummariseAll):
     trigger: int = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenAICompact(SummariseAll):
     """OpenAI's compaction: over 240,000 tokens an encrypted item replaces the conversation.
 
@@ -76,7 +69,6 @@ class OpenAICompact(SummariseAll):
     trigger: int = 240_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class LearnClaudeCodeAuto(SummariseAll):
     """Learn-claude-code's auto-compaction: over 50,000 tokens a summary replaces the conversation."""
 
@@ -89,7 +81,6 @@ class LearnClaudeCodeAuto(SummariseAll):
     trigger: int = 50_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class RooCondense(SummariseAll):
     """Roo Code's condensing: over nine tenths of the window less the answer, a summary replaces the conversation.
 
@@ -111,7 +102,6 @@ class RooCondense(SummariseAll):
         return replace(self.over(view, min(share, left)), inclusive=share <= left)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GooseCompact(SummariseAll):
     """Goose's compaction: over 80 per cent of the window a summary replaces all but the newest prompt."""
 
@@ -121,14 +111,12 @@ class GooseCompact(SummariseAll):
     since = "nothing"
     at: float = 0.8
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
-        """Return all items but the newest prompt."""
-        found = SummariseAll.covered(self, state, view, cut)
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+        found = SummariseAll.covered(self, view, cut)
         newest = next((one for one in reversed(found) if view.item(one).kind == "user"), -1)
         return [one for one in found if one != newest]
 
 
-@dataclass(frozen=True, kw_only=True)
 class InspectSummary(SummariseAll):
     """Inspect's CompactionSummary: over nine tenths of the window a summary replaces all but the first prompt."""
 
@@ -138,8 +126,7 @@ class InspectSummary(SummariseAll):
     since = "counted"
     at: float = 0.9
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:  # noqa: ARG002
-        """Return all items after the first prompt."""
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
         starts = shown_messages(view)
         first = after_first_prompt(view, starts)
         return range(starts[first], cut) if len(starts) > first else ()

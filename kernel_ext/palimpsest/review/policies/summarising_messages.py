@@ -1,11 +1,9 @@
 """Where the compactors of the field cut by messages or turns: a summary of stated size replaces the older ones.
 
-Rules and numbers follow spec/review.md 2.2, read from the projects at the versions named in each ``source``. An
-event of a project is counted as a message of the provider.
+An event of a project is counted as a message of the provider.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from palimpsest.review.policies.cutting import SYSTEM_EVENT, first_events, middle
@@ -40,7 +38,6 @@ LEAST_SPLIT = 4
 """Messages before the cut, with which or fewer aider summarises everything."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsLlm(Summarise):
     """OpenHands' LLM condenser: over 100 events a summary replaces the middle, and half of the events stay.
 
@@ -54,27 +51,21 @@ class OpenHandsLlm(Summarise):
     most: int = 100
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        """Return how many events there are, and how many there may be."""
         summary = state.place >= 0 and view.state(state.place) == "summarised"
-        count = SYSTEM_EVENT + summary + len(shown_events(view, state.gone))
+        count = SYSTEM_EVENT + summary + len(shown_events(view))
         return Probe("events", count, self.most, "events")
 
-    def cut(self, state: SummaryState, view: PolicyView) -> int:
+    def cut(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first item of the newest half."""
-        return self._middle(state, view).stop
+        newest = max(1, self.most // 2 - self.first - 1)
+        return middle(shown_events(view), first_events(self.first), newest).stop
 
-    def covered(self, state: SummaryState, view: PolicyView, cut: int) -> Sequence[int]:
-        """Return what lies between the first events and the newest half."""
-        starts = shown_events(view, state.gone)
+    def covered(self, view: PolicyView, cut: int) -> Sequence[int]:
+        starts = shown_events(view)
         first = first_events(self.first)
         return range(starts[first], cut) if len(starts) > first else ()
 
-    def _middle(self, state: SummaryState, view: PolicyView) -> range:
-        starts = shown_events(view, state.gone)
-        return middle(starts, first_events(self.first), max(1, self.most // 2 - self.first - 1))
 
-
-@dataclass(frozen=True, kw_only=True)
 class OpenHandsLlmV1(OpenHandsLlm):
     """OpenHands' condenser in its SDK: over 240 events, with the first two and half of the events staying."""
 
@@ -84,7 +75,6 @@ class OpenHandsLlmV1(OpenHandsLlm):
     most: int = 240
 
 
-@dataclass(frozen=True, kw_only=True)
 class LangChainSummarise(Summarise):
     """LangChain's summarisation: at a number of tokens, the newest 20 messages stay."""
 
@@ -97,16 +87,14 @@ class LangChainSummarise(Summarise):
     messages: int = 20
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:  # noqa: ARG002
-        """Return the tokens of the request, and the threshold."""
         return self.over(view, self.trigger)
 
-    def cut(self, state: SummaryState, view: PolicyView) -> int:
+    def cut(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages; where that is a result, the one with its call."""
-        starts = shown_chat(view, state.gone)
+        starts = shown_chat(view)
         return before_results(view, starts, len(starts) - self.messages)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeepAgentsSummariseMessages(LangChainSummarise):
     """Deepagents' summarisation for a model of unknown window: at 170,000 tokens the newest six messages stay."""
 
@@ -117,7 +105,6 @@ class DeepAgentsSummariseMessages(LangChainSummarise):
     messages: int = 6
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeepAgentsSummarise(CutAtTokens):
     """Deepagents' summarisation: at 85 per cent of the window, a tenth of the window stays."""
 
@@ -129,22 +116,19 @@ class DeepAgentsSummarise(CutAtTokens):
     at: float = 0.85
     keep_share: float = 0.10
 
-    def limit(self, state: SummaryState, view: PolicyView) -> float:
-        """Return the whole tokens of the share."""
-        return int(CutAtTokens.limit(self, state, view))
+    def limit(self, window: int) -> float:
+        return int(CutAtTokens.limit(self, window))
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        """Return a share of the window."""
         return self.keep_share * state.window
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that have not more tokens; it is never a result."""
-        starts = shown_chat(view, state.gone)
+        starts = shown_chat(view)
         place = newest_that_fit(view, starts, int(self.kept(state, view)))
         return before_results(view, starts, min(place, len(starts) - 1))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClineCompact(CutAtTokens):
     """Cline's compaction: at nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
 
@@ -159,9 +143,9 @@ class ClineCompact(CutAtTokens):
     inclusive = True
     at: float = 0.81
 
-    def cut(self, state: SummaryState, view: PolicyView) -> int:
+    def cut(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message with which so many tokens are reached, or the newest prompt if that is older."""
-        starts = shown_turns(view, state.gone)
+        starts = shown_turns(view)
         passed, end, place = 0, view.count, len(starts)
         while place > 0 and passed < self.keep:
             place -= 1
@@ -174,7 +158,6 @@ class ClineCompact(CutAtTokens):
         return starts[place] if place < len(starts) else view.count
 
 
-@dataclass(frozen=True, kw_only=True)
 class StrandsSummarise(Summarise):
     """Strands' summarising manager: at an overflow the oldest 30 per cent of the messages are summarised.
 
@@ -191,10 +174,10 @@ class StrandsSummarise(Summarise):
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item after the oldest share of the messages."""
-        starts = shown_turns(view, state.gone)
+        starts = shown_turns(view)
         share = max(0.1, min(0.8, self.share))
         place, summary, total = 0, int(state.place >= 0), view.total
-        limit = in_own_tokens(self.limit(state, view), view, self.probe(state, view))
+        limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))
         while total > limit:
             messages = summary + len(starts) - place  # the summary is one
             count = min(max(1, int(messages * share)), messages - self.messages) - summary
@@ -209,7 +192,6 @@ class StrandsSummarise(Summarise):
         return starts[place] if place else 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LettaSlidingWindow(Summarise):
     """Letta's sliding window: over the window the oldest 40 per cent of the messages are summarised.
 
@@ -228,7 +210,7 @@ class LettaSlidingWindow(Summarise):
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the newest answer in the share that has to go, which stays; the end of all where there is none."""
-        starts = shown_chat(view, state.gone)
+        starts = shown_chat(view)
         before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
         goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
         share = self.share
@@ -244,7 +226,6 @@ class LettaSlidingWindow(Summarise):
         return view.count
 
 
-@dataclass(frozen=True, kw_only=True)
 class AiderHistory(CutAtTokens):
     """Aider's chat history: over a sixteenth of the window, within bounds, the newest half of it stays.
 
@@ -259,18 +240,16 @@ class AiderHistory(CutAtTokens):
     keep_share: float = 0.5
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        """Return the tokens of the conversation, and the threshold."""
         summary = self.summary if state.place >= 0 else 0
         total = summary + tokens_in(view, 0, view.count)
         return Probe("tokens of the conversation", total, self._limit(state))
 
     def kept(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
-        """Return half of the limit."""
         return self.keep_share * self._limit(state)
 
     def cut(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that have fewer tokens, moved back behind an answer."""
-        starts = shown_messages(view, state.gone)
+        starts = shown_messages(view)
         before = int(state.place >= 0)  # the summary is a message, too
         place = newest_that_fit(view, starts, ceil(self.kept(state, view)) - 1)
         while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
@@ -283,7 +262,6 @@ class AiderHistory(CutAtTokens):
         return max(self.least_tokens, min(self.most_tokens, state.window // 16))
 
 
-@dataclass(frozen=True, kw_only=True)
 class GoogleAdkCompaction(Preset):
     """Google ADK's compaction: after every three invocations a summary of its own replaces their events.
 
@@ -300,7 +278,6 @@ class GoogleAdkCompaction(Preset):
     summary: int = SUMMARY_TOKENS
 
     def step(self, state: int, view: PolicyView) -> Decided:
-        """Summarise the turns since the last time where there are enough of them."""
         turns = view.turn - state
         probe = Probe("turns since the last summary", turns, self.interval, "turns", inclusive=True)
         if not probe.passed:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.growing_references import GrowingReferences
 from palimpsest.review.comparison.prices import PriceOf
+from palimpsest.review.comparison.references import GrowingReferences
 from palimpsest.review.comparison.session_review import GetPolicy, session_ruler
 from palimpsest.review.recordings.recording_review import RecordingReview
 from palimpsest.review.replay.ruler import Ruler
