@@ -32,17 +32,12 @@ def register_scenario(name: str, steps: Sequence[Any]) -> None:
     _scenarios[name] = tuple(_answer(step) for step in steps)
 
 
-def scenario_names() -> tuple[str, ...]:
-    """Return the names of the registered scenarios."""
-    return tuple(sorted(_scenarios))
-
-
 def scenario(name: str) -> tuple[ModelAnswer, ...] | None:
     """Return a scenario's steps, or None when the name means the rules."""
     if name in RULES:
         return None
     if name not in _scenarios:
-        known = ", ".join(scenario_names()) or "none"
+        known = ", ".join(sorted(_scenarios)) or "none"
         raise UserError(
             f"There is no rehearsal scenario {name!r}. Registered: {known}. For the rules, use rehearsal/rules."
         )

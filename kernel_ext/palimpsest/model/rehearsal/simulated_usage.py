@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from palimpsest.model.rehearsal.parsing.word_matching import shared_length
 from palimpsest.transcript.values import ToolSpec, Usage
 
 SESSIONS_REMEMBERED = 64
@@ -64,11 +65,7 @@ class UsageMeter:
             if one == other:
                 shared += self._tokens(other)
                 continue
-            same = next(
-                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-                min(len(one), len(other)),
-            )
-            return shared + self._count(other[:same])
+            return shared + self._count(other[: shared_length(one, other)])
         return shared
 
 

@@ -199,16 +199,13 @@ def replace_name(cell: CellSource, lines: range, wrong: str, right: str) -> str 
     arguments = cell.tree is not None and any(
         isinstance(node, ast.arg) and node.arg == wrong for node in ast.walk(cell.tree)
     )
-    bound = [node for node in names if isinstance(node.ctx, ast.Store) and not _adds(cell, node)]
+    stored = [node for node in names if isinstance(node.ctx, ast.Store)]
+    bound = [node for node in stored if not isinstance(cell.parents.get(node), ast.AugAssign)]
     if bound or arguments:
         names = [node for node in names if node.lineno in lines and node not in bound]
     if not names or any(cell.segment(node) != wrong for node in names):
         return None
     return cell.edited([(node, right) for node in names])
-
-
-def _adds(cell: CellSource, node: ast.Name) -> bool:
-    return isinstance(cell.parents.get(node), ast.AugAssign)
 
 
 def path_places(cell: CellSource, path: str) -> list[ast.Constant]:

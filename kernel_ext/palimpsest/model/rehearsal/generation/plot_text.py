@@ -7,22 +7,16 @@ from palimpsest.model.rehearsal.generation.result_text import (
     counted,
     extremes,
     grouped_rows,
+    grouped_table,
     merged,
-    table,
+    numbers_text,
     table_text,
+    titled,
     where,
 )
-from palimpsest.model.rehearsal.parsing import tool_outputs
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
-from palimpsest.model.rehearsal.parsing.tool_outputs import (
-    ToolResult,
-    frame,
-    quoted,
-    scalar,
-    series,
-    tidy,
-)
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, scalar, series, tidy
 
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 
@@ -50,40 +44,22 @@ def _behind(
     if not numbers:
         columns = spec.groups or spec.measures
         if not columns:
-            found = frame(result.value, ["count", "mean", "min", "max"], labelled=True)
-            cells = [
-                (row[tool_outputs.INDEX], *(row[h] for h in ("count", "mean", "min", "max")))
-                for row in found or []
-            ]
-            return (
-                table(["column", "count", "mean", "min", "max"], cells)
-                if cells
-                else quoted(result.value)
-            )
+            return numbers_text(result)
         if len(columns) > 1:
-            rows = grouped_rows(spec, result.value, ["count"])
             headers = [*(column.label for column in columns), "rows"]
-            return table(headers, rows, len(columns)) if rows else None
+            return titled("", headers, grouped_rows(spec, result.value, ["count"]), len(columns))
         return counted(spec, result.value, column=columns[0])
     value = scalar(result.value)
     if value is not None:
         return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{tidy(value)}**."
     if not spec.groups:
-        rows = [*series(result.value)]
-        return table(["statistic", numbers[0].label], rows) if rows else None
+        return titled("", ["statistic", numbers[0].label], [*series(result.value)])
     plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
     headers = [c.label for c in numbers] if plain else statistics_of(spec)
     rows = grouped_rows(spec, result.value, headers)
-    if not rows:
-        return None
     what = spec.statistic or "mean"
-    labels = [column.label for column in spec.groups]
     shown = [f"{what} of {header}" for header in headers] if plain else headers
     at = 1 if plain or "mean" not in headers else 1 + headers.index("mean")
     what = what if plain or "mean" in headers else headers[0]
-    return "\n\n".join(
-        [
-            table([*labels, *shown], rows, len(labels)),
-            extremes([merged(row, len(labels)) for row in rows], at, NAMES.get(what, what)),
-        ]
-    ).strip()
+    below = extremes(merged(spec, rows), at, NAMES.get(what, what))
+    return grouped_table(spec, "", shown, rows, below)

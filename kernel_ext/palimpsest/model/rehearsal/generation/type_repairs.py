@@ -8,6 +8,8 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.cell_source import CellSource, Edit, root_name
@@ -42,8 +44,7 @@ class TypeRepair:
     """Text before and after."""
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     """Two operands next to each other."""
 
     left: ast.expr
@@ -76,6 +77,10 @@ def _short(kind: str) -> str:
     return kind.rsplit(".", 1)[-1]
 
 
+def _is_mixed(left: str, right: str) -> bool:
+    return "str" in {left, right} and not NUMBERS.isdisjoint({left, right})
+
+
 def number_kind(text: str | None) -> str:
     """Return ``int`` or ``float`` for a text that is such a number, else nothing."""
     for kind, read in (("int", int), ("float", float)):
@@ -95,11 +100,11 @@ class _Operands:
 
     def added(self, operator: str, left: str, right: str) -> list[Edit]:
         """Mend ``left operator right`` of these kinds, one a text and the other a number."""
-        if {left, right} & NUMBERS == set() or "str" not in {left, right}:
+        if not _is_mixed(left, right):
             return []
         edits: list[Edit] = []
         for pair in self._fitting(self._pairs(operator), left, right):
-            text, number = (pair.left, pair.right) if left == "str" else (pair.right, pair.left)
+            text, number = pair[:2] if left == "str" else pair[1::-1]
             other = left if right == "str" else right
             if operator == "+" and self._builds_words(pair.node):
                 if number is pair.left and isinstance(pair.node, ast.AugAssign):
@@ -115,17 +120,13 @@ class _Operands:
 
     def compared(self, operator: str, left: str, right: str) -> list[Edit]:
         """Mend a comparison of a text with a number."""
-        if {left, right} & NUMBERS == set() or "str" not in {left, right}:
+        if not _is_mixed(left, right):
             return []
         fitting = self._fitting(self._comparisons(operator), left, right)
-        edits: list[Edit] = []
-        for pair in fitting:
-            text, other = (pair.left, right) if left == "str" else (pair.right, left)
-            kind = self._as_number(text, other, operator)
-            if not kind:
-                return []
-            edits.append(self._wrapped(kind, text))
-        return edits
+        other = right if left == "str" else left
+        texts = [pair.left if left == "str" else pair.right for pair in fitting]
+        kinds = [self._as_number(text, other, operator) for text in texts]
+        return list(map(self._wrapped, kinds, texts)) if all(kinds) else []
 
     def repeated(self, kind: str) -> list[Edit]:
         """Mend a product of a text or list with something that is no whole number."""
@@ -204,23 +205,22 @@ class _Operands:
         return found
 
     def _comparisons(self, operator: str) -> list[_Pair]:
-        found: list[_Pair] = []
-        for node in self.cell.nodes(self.lines):
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-                for at, one in enumerate(node.ops):
-                    if isinstance(one, OPERATORS[operator]):
-                        found.append(_Pair(sides[at], sides[at + 1], node))
-        return found
+        return [
+            _Pair(left, right, node)
+            for node in self.cell.nodes(self.lines)
+            if isinstance(node, ast.Compare)
+            for one, (left, right) in zip(
+                node.ops, pairwise([node.left, *node.comparators]), strict=True
+            )
+            if isinstance(one, OPERATORS[operator])
+        ]
 
     def _fitting(self, pairs: list[_Pair], left: str, right: str) -> list[_Pair]:
         """Return the pairs that are certainly of these kinds, else the only one that may be."""
         kinds = [(pair, self._kind(pair.left), self._kind(pair.right)) for pair in pairs]
         sure = [pair for pair, one, other in kinds if (one, other) == (left, right)]
         may = [pair for pair, one, other in kinds if one in {left, ""} and other in {right, ""}]
-        if sure:
-            return sure
-        return may if len(may) == 1 else []
+        return sure or (may if len(may) == 1 else [])
 
     def _builds_words(self, node: ast.AST) -> bool:
         """Tell whether a sum has a part that is certainly words."""
@@ -298,9 +298,8 @@ class _Operands:
         left, right = self._kind(node.left), self._kind(node.right)
         if "table" in {left, right} or {left, right} & TABLES:
             return "table"
-        if isinstance(node.op, ast.Add) and "str" in {left, right}:
-            return "str"
-        if isinstance(node.op, ast.Mod) and left == "str":
+        joins = isinstance(node.op, ast.Add) and "str" in {left, right}
+        if joins or (isinstance(node.op, ast.Mod) and left == "str"):
             return "str"
         if left in {"int", "float"} and right in {"int", "float"}:
             floats = isinstance(node.op, ast.Div) or "float" in {left, right}

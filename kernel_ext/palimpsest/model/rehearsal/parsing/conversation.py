@@ -171,7 +171,7 @@ class _OpenTurn:
             self.said.append(text)
         for call in message.get("tool_calls") or ():
             function = call.get("function") or {}
-            arguments = _arguments(function.get("arguments"))
+            arguments = json_object(function.get("arguments"))
             self.calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
 
     def close(self) -> PastTurn:
@@ -181,7 +181,8 @@ class _OpenTurn:
         return PastTurn(self.prompt, exchanges, tuple(self.said), self.error_note)
 
 
-def _arguments(raw: Any) -> dict[str, Any]:
+def json_object(raw: Any) -> dict[str, Any]:
+    """Return an object, or the one that a text of JSON holds; an empty one for anything else."""
     if isinstance(raw, dict):
         return raw
     try:

@@ -18,19 +18,12 @@ def write_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             f"What shall stand in {span(path)}? Put it in quotes or in a block of code."
         )
-    if not runner.can("write"):
-        return PlanAnswer(
-            f"I would need the `write` tool to create {span(path)}, and it is not offered in this step."
-        )
+    runner.need("write", f"to create {span(path)}")
     if runner.can("glob") and not runner.prompt.matches(r"\boverwrit|\breplace\b"):
         result = yield runner.act(
             f"Rule: write a file. First I look whether {path} exists already.", "glob", pattern=path
         )
-        if any(
-            line.strip().endswith(path.removeprefix("./"))
-            for line in result.text.splitlines()
-            if not line.startswith("No ")
-        ):
+        if any(line.endswith(path.removeprefix("./")) for line in result.paths):
             return PlanAnswer(
                 f'{span(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it, or "replace A with B in {path}".'
             )
@@ -120,10 +113,7 @@ def edit_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             'I can replace text in a file when you name all three: replace "old" with "new" in notes.txt'
         )
-    if not runner.can("edit"):
-        return PlanAnswer(
-            f"I would need the `edit` tool to change {span(path)}, and it is not offered in this step."
-        )
+    runner.need("edit", f"to change {span(path)}")
     old, new = terms
     inputs: dict[str, object] = {"path": path, "old": old, "new": new}
     if runner.prompt.matches(r"\b(?:all|every|each|everywhere)\b"):

@@ -2,39 +2,20 @@
 
 import difflib
 import re
-from collections.abc import Generator
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
+from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 from palimpsest.model.rehearsal.parsing.word_matching import number_of
-from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
-FOLDER_WORDS = {
-    "show",
-    "list",
-    "what",
-    "display",
-    "see",
-    "open",
-    "print",
-    "view",
-    "me",
-    "new",
-    "full",
-    "entire",
-    "s",
-    "contents",
-    "content",
-    "listing",
-    "tree",
-    "please",
-    "is",
-    "are",
-    "with",
-    "for",
-    "the", "this", "that", "my", "our", "project", "folder", "directory", "current", "here", "working", "it", "a",
-    "there", "root", "workspace", "repository", "repo", "notebook", "same", "all", "files", "file", "which", "every", "any", "each",
-}  # fmt: skip
+FOLDER_WORDS = word_set(
+    """
+    show list what display see open print view me new full entire s contents content listing tree
+    please is are with for the this that my our project folder directory current here working it a
+    there root workspace repository repo notebook same all files file which every any each
+    """
+)
 KINDS = {
     "python": "py", "csv": "csv", "notebook": "ipynb", "markdown": "md", "json": "json", "text": "txt", "image": "png", "toml": "toml",
     "yaml": "yaml", "excel": "xlsx", "parquet": "parquet", "html": "html", "py": "py", "md": "md", "ipynb": "ipynb", "txt": "txt", "tsv": "tsv",
@@ -58,18 +39,16 @@ def list_plan(runner: PlanRunner) -> Plan:
             f"Files that match {span(pattern)}:\n\n{quoted(found, 40)}", "The result lists them."
         )
     folder = _folder(runner.prompt)
+    if not runner.can("glob"):
+        runner.need("list", "to see files")
     if runner.can("list"):
         inputs = {"path": folder} if folder else {}
         result = yield runner.act(
             f"Rule: list files{f' in {folder}' if folder else ''}.", "list", **inputs
         )
-    elif runner.can("glob"):
+    else:
         result = yield runner.act(
             "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
-        )
-    else:
-        return PlanAnswer(
-            "I would need the `list` tool to see files, and it is not offered in this step."
         )
     if result.failed:
         return PlanAnswer(failure(result))
@@ -128,10 +107,7 @@ def _folder(prompt: ParsedPrompt) -> str | None:
 def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
     """Show a file, or the beginning of it; or say what it is about by its headings."""
     path = runner.prompt.paths[0]
-    if not runner.can("read"):
-        return PlanAnswer(
-            f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
-        )
+    runner.need("read", f"to open {span(path)}")
     lines = runner.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
     limit = number_of(lines[1] or lines[2] or "one") if lines else None
     inputs = {"limit": int(limit)} if limit else {}
@@ -164,7 +140,7 @@ def is_missing(result: ToolResult) -> bool:
     )
 
 
-def closest_file(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, str | None]:
+def closest_file(runner: PlanRunner, path: str) -> Steps[str | None]:
     """Find the file whose name is closest to a path that does not exist."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
@@ -173,9 +149,9 @@ def closest_file(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolRe
         f"There is no {path}, so I look for a name like it.", "glob", pattern=pattern
     )
     by_name: dict[str, str] = {}
-    for line in result.text.splitlines():
-        if "." in line and not line.startswith(("No ", "(")):
-            by_name.setdefault(line.strip().rsplit("/", 1)[-1].casefold(), line.strip())
+    for line in result.paths:
+        if "." in line:
+            by_name.setdefault(line.rsplit("/", 1)[-1].casefold(), line)
     close = difflib.get_close_matches(name.casefold(), by_name, n=1, cutoff=0.6)
     return by_name[close[0]] if close else None
 
@@ -208,10 +184,7 @@ def search_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
-    if not runner.can("grep"):
-        return PlanAnswer(
-            f"I would need the `grep` tool to search for {span(term)}, and it is not offered in this step."
-        )
+    runner.need("grep", f"to search for {span(term)}")
     inputs: dict[str, str] = {}
     glob = next((g for g in runner.prompt.globs if g != term), None) or _kind_glob(runner.prompt)
     if glob:
@@ -221,7 +194,7 @@ def search_plan(runner: PlanRunner) -> Plan:
         r"(?i)\b(?:search|grep|scan)\s+(?:the\s+)?([\w-]+)\s+(?:folder\s+|directory\s+)?for\b",
         runner.prompt.prose,
     )
-    if not places and folder and folder[1].casefold() not in FOLDER_WORDS | set(KINDS) | NO_TERMS:
+    if not places and folder and folder[1].casefold() not in NO_TERMS | set(KINDS):
         places = [folder[1]]
     if places:
         inputs["path"] = places[0]
@@ -258,21 +231,9 @@ def _kind_glob(prompt: ParsedPrompt) -> str | None:
     return f"*.{KINDS[match[1]]}" if match else None
 
 
-NO_TERMS = {
-    "for",
-    "in",
-    "of",
-    "with",
-    "containing",
-    "that",
-    "contain",
-    "lines",
-    "line",
-    "word",
-    "text",
-    "through",
-    "inside",
-}
+NO_TERMS = FOLDER_WORDS | word_set(
+    "for in of with containing that contain lines line word text through inside"
+)
 _TERM = (
     r"(?i)\b(?:search|grep|look|scan|hunt|looking|searching)\b.*?\bfor\s+(?:(?:the|all|any|every)\s+)?(?:(?:word|text|string|term|phrase|name|lines?|occurrences?)\s+)?(?:(?:with|of|containing)\s+)?(\S+)",
     r"(?i)\b(?:search|grep|look|scan|hunt|find)\b(?:\s+(?:through|in|all|the|every|my|project|files?|code|everywhere|lines?|occurrences?|mentions?|uses?|usages?|of|any))*\s+(?:for\s+)?(?:the\s+(?:word|text|string|term|phrase|name)\s+|the\s+|all\s+|lines?\s+(?:with|containing)\s+)?(\S+)",
@@ -290,7 +251,7 @@ def search_term(prompt: ParsedPrompt) -> str | None:
     for pattern in _TERM:
         for match in re.finditer(pattern, prompt.prose):
             term = match[1].strip(".,;:?!\"'`")
-            if term and term.casefold() not in FOLDER_WORDS | NO_TERMS and term not in prompt.paths:
+            if term and term.casefold() not in NO_TERMS and term not in prompt.paths:
                 return term
     return None
 

@@ -31,10 +31,7 @@ def wants_todos(prompt: ParsedPrompt) -> bool:
 
 def question_plan(runner: PlanRunner) -> Plan:
     """Ask what the prompt says, with the options that it names."""
-    if not runner.can("question"):
-        return PlanAnswer(
-            "I would need the `question` tool to ask you, and it is not offered here."
-        )
+    runner.need("question", "to ask you", "here")
     asked, _, options = _ASK.sub("", runner.prompt.text, count=1).partition(":")
     asked = asked.strip().rstrip("?.") or "what I shall do next"
     labels = _pieces(options)
@@ -52,10 +49,7 @@ def question_plan(runner: PlanRunner) -> Plan:
 
 def todo_plan(runner: PlanRunner) -> Plan:
     """Write the list that the prompt gives."""
-    if not runner.can("todowrite"):
-        return PlanAnswer(
-            "I would need the `todowrite` tool to keep a list, and it is not offered here."
-        )
+    runner.need("todowrite", "to keep a list", "here")
     items = _pieces(runner.prompt.text.partition(":")[2])
     if not items:
         return PlanAnswer(

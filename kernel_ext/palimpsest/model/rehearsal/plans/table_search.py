@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.model.rehearsal.generation.load_code import free_name, load_code, variable_name
@@ -20,7 +20,7 @@ from palimpsest.model.rehearsal.parsing.tables import (
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.word_matching import near, words_of
-from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlanRunner, Steps
 
 MOST_TABLES = 6
 MOST_HEADERS = 4
@@ -47,7 +47,7 @@ class PlainVariable:
     variables: tuple[Variable, ...] = ()
 
 
-Finding = Generator[PlannedCall, ToolResult, FoundTable | PlainVariable | PlanAnswer]
+Finding = Steps[FoundTable | PlainVariable | PlanAnswer]
 
 
 def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
@@ -86,15 +86,13 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
     return loaded
 
 
-def list_variables(runner: PlanRunner) -> Generator[PlannedCall, ToolResult, tuple[Variable, ...]]:
+def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
     """Ask which variables there are."""
+    thought = "I look at which variables there are."
     if runner.can("variables"):
-        result = yield runner.act("I look at which variables there are.", "variables")
-    else:
-        code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
-        result = yield runner.act("I look at which variables there are.", "python", code=code)
-        return parse_variables(result.value)
-    return parse_variables(result.text)
+        return parse_variables((yield runner.act(thought, "variables")).text)
+    code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
+    return parse_variables((yield runner.act(thought, "python", code=code)).value)
 
 
 def _thing(variables: Sequence[Variable], named: dict[str, float]) -> Variable | None:
@@ -111,9 +109,7 @@ def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
     return scores[0] >= NAMED and scores[0] > scores[1]
 
 
-def describe_tables(
-    runner: PlanRunner, names: Sequence[str]
-) -> Generator[PlannedCall, ToolResult, list[Table]]:
+def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
     """Ask for the columns of these tables."""
     if len(names) == 1 and runner.can("variables"):
         result = yield runner.act(
@@ -146,27 +142,16 @@ def _choose(
     variables: tuple[Variable, ...],
 ) -> FoundTable | None:
     """Return the table that the words fit best, if they fit any."""
-    scored = [
-        (
-            sum(m.score for m in link_columns(runner.prompt.words, table.columns))
-            + 2 * named.get(table.name, 0.0),
-            -at,
-            table,
-        )
-        for at, table in enumerate(tables)
-    ]
-    if not scored:
+    scores: dict[str, float] = {}
+    for table in tables:
+        links = sum(one.score for one in link_columns(runner.prompt.words, table.columns))
+        scores[table.name] = links + 2 * named.get(table.name, 0.0)
+    best = max(tables, key=lambda table: scores[table.name], default=None)
+    if best is None or scores[best.name] <= 0:
         return None
-    score, _, best = max(scored, key=lambda one: one[:2])
-    if score > 0:
-        ties = [
-            table.name
-            for other, _, table in scored
-            if abs(other - score) < 0.01 and table is not best
-        ]
-        note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
-        return FoundTable(best, variables, note)
-    return None
+    ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
+    note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
+    return FoundTable(best, variables, note)
 
 
 def _best_guess(
@@ -223,9 +208,7 @@ def _from_files(runner: PlanRunner, variables: tuple[Variable, ...], *, must_fit
     return PlanAnswer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
 
 
-def _by_header(
-    runner: PlanRunner, paths: Sequence[str], *, must_fit: bool
-) -> Generator[PlannedCall, ToolResult, str | None]:
+def _by_header(runner: PlanRunner, paths: Sequence[str], *, must_fit: bool) -> Steps[str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
     if len(paths) == 1 and not must_fit and not unlinked(runner.prompt.words, ()):
         return paths[0]
@@ -253,9 +236,7 @@ def _names_file(path: str, stem: str) -> bool:
     return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
 
 
-def data_files(
-    runner: PlanRunner, *, must_fit: bool = False
-) -> Generator[PlannedCall, ToolResult, list[str]]:
+def data_files(runner: PlanRunner, *, must_fit: bool) -> Steps[list[str]]:
     """Return the data files of the project."""
     if runner.can("glob"):
         result = yield runner.act(
@@ -272,25 +253,13 @@ def data_files(
         return paths
     if runner.can("list"):
         result = yield runner.act("No table fits, so I look for a data file in the folder.", "list")
-        return [
-            line.strip()
-            for line in result.text.splitlines()
-            if line.strip().endswith((".csv", ".tsv"))
-        ]
+        return [line for line in result.paths if line.endswith((".csv", ".tsv"))]
     return []
 
 
 def paths_in(text: str) -> list[str]:
     """Return the paths that a glob output lists."""
-    lines = (line.strip().removeprefix("./") for line in text.splitlines())
-    return [
-        line
-        for line in lines
-        if is_data_file(line)
-        and not line.endswith(".")
-        and "(" not in line[:1]
-        and not line.startswith("No ")
-    ]
+    return [line for line in ToolResult(text).paths if is_data_file(line)]
 
 
 def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
@@ -301,7 +270,7 @@ def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) ->
         )
     taken = {variable.name for variable in variables}
     name = free_name(variable_name(path), taken)
-    module = "pd" if not any(v.name == "pd" and v.kind != "module" for v in variables) else "pandas"
+    module = module_name("pd", "pandas", variables)
     result = yield runner.act(
         f"No variable holds {path}, so I read it into {name}.",
         "python",
@@ -317,13 +286,18 @@ def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) ->
                 code=load_code(path, name, module),
             )
     if result.error:
-        return PlanAnswer(f"I could not load {span(path)}: {result.error[0]}: {result.error[1]}")
+        return PlanAnswer(f"I could not load {span(path)}: {': '.join(result.error)}")
     columns = parse_dtypes(result.value)
     if not columns:
         return PlanAnswer(
             f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
         )
     return FoundTable(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
+
+
+def module_name(usual: str, other: str, variables: Sequence[Variable]) -> str:
+    """Return the usual name to import a module under, or another where the user has a variable of that name."""
+    return other if any(v.name == usual and v.kind != "module" for v in variables) else usual
 
 
 def _nothing(variables: tuple[Variable, ...]) -> str:

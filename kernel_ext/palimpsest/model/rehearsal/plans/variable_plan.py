@@ -43,9 +43,7 @@ def answer_variable(runner: PlanRunner, wish: DataRequest, thing: PlainVariable)
     thought = f"{name} is a {kind}, so the rule for {wish.op or 'describe'} asks for its {what}."
     result = yield runner.act(thought, "python", code=code)
     if result.error:
-        return PlanAnswer(
-            f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}. {span(name)} is a {kind}."
-        )
+        return PlanAnswer(f"The code failed with {result.error_words}. {span(name)} is a {kind}.")
     return PlanAnswer(worded(name, what, wish, result), "The result answers the question.")
 
 
@@ -145,20 +143,12 @@ def worded(name: str, what: str, wish: DataRequest, result: ToolResult) -> str:
 def show(runner: PlanRunner, thing: PlainVariable) -> Plan:
     """Show what the variable holds."""
     name = thing.variable.name
+    kind = thing.variable.kind
     if runner.can("variables"):
-        result = yield runner.act(
-            f"{name} is a {thing.variable.kind}, so I look at what it holds.",
-            "variables",
-            name=name,
-        )
-        return PlanAnswer(
-            f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.text, 30)}",
-            "The result shows it.",
-        )
-    result = yield runner.act(
-        f"{name} is a {thing.variable.kind}, so I show it.", "python", code=name
-    )
-    return PlanAnswer(
-        f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.words, 30)}",
-        "The result shows it.",
-    )
+        thought = f"{name} is a {kind}, so I look at what it holds."
+        shown = (yield runner.act(thought, "variables", name=name)).text
+    else:
+        thought = f"{name} is a {kind}, so I show it."
+        shown = (yield runner.act(thought, "python", code=name)).words
+    text = f"{span(name)} is a {span(kind)}:\n\n{quoted(shown, 30)}"
+    return PlanAnswer(text, "The result shows it.")
