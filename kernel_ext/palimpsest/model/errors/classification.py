@@ -8,11 +8,7 @@ writes the message.
 import re
 
 from palimpsest.model.custom_provider import CustomFailure
-from palimpsest.model.errors.connection_failures import (
-    ConnectionFailure,
-    causes_of,
-    connection_failure,
-)
+from palimpsest.model.errors.connection_failures import causes_of, connection_failure
 from palimpsest.model.errors.exception_details import (
     RETRYABLE_STATUS,
     ExceptionDetails,
@@ -115,7 +111,12 @@ def classify(
         None if seen.answered else connection_failure(seen.causes, where, address(api_base), url)
     )
     if reason is not None and not (reason.begun and seen.mid_stream):
-        return _unanswered(reason, seen)
+        return ApiError(
+            message=reason.message,
+            retryable=reason.passing,
+            response_body=seen.message,
+            metadata={"code": reason.code},
+        )
     if _is_overflow(seen, refusals):
         return overflow_error(seen.message, refusals, seen.body)
     if _is_auth(seen):
@@ -200,15 +201,6 @@ def _is_connection(seen: ExceptionDetails) -> bool:
         "DecodingError",
     }
     return seen.answered or seen.streamed or bool(seen.classes & names)
-
-
-def _unanswered(reason: ConnectionFailure, seen: ExceptionDetails) -> ApiError:
-    return ApiError(
-        message=reason.message,
-        retryable=reason.passing,
-        response_body=seen.message,
-        metadata={"code": reason.code},
-    )
 
 
 def _is_retryable(seen: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:

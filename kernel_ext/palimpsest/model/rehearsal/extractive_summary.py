@@ -82,16 +82,14 @@ def shortened_text(text: str) -> str:
 def turn_summary_of(conversation: Conversation) -> str:
     """Return what a turn did, and the session so far: its prompt, its calls and the end of its answer."""
     prompt = conversation.current.prompt
-    blocks = {
-        name: found[1].strip()
+    before, missed, newest = (
+        found[1].strip() if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
         for name in ("before", "not-told-yet", "newest-turn")
-        if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt))
-    }
-    turns = _serialised(blocks.get("newest-turn", ""))
+    )
+    turns = _serialised(newest)
     title = shortened_text(next((one.prompt for one in turns if one.prompt.strip()), ""))
     done = _told(turns)
-    missed = _told(_serialised(blocks.get("not-told-yet", "")))
-    session = " ".join(one for one in (blocks.get("before", ""), missed, done) if one)
+    session = " ".join(one for one in (before, _told(_serialised(missed)), done) if one)
     return (
         f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
     )
@@ -101,7 +99,7 @@ def _told(turns: list[PastTurn]) -> str:
     """Return a few sentences on what was asked, which tools were called, and what was answered at the end."""
     asked = [shortened_text(one.prompt) for one in turns if one.prompt.strip()]
     tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
-    said = [text for one in turns for each in one.said if (text := _without_notice(each))]
+    said = [text for one in turns for each in one.said if (text := without_notice(each))]
     sentences = [f"Asked: {'; '.join(asked)}."] if asked else []
     if tools:
         sentences.append(f"Called {', '.join(tools)}.")
@@ -110,7 +108,8 @@ def _told(turns: list[PastTurn]) -> str:
     return " ".join(sentences)
 
 
-def _without_notice(said: str) -> str:
+def without_notice(said: str) -> str:
+    """Return an answer without the paragraph that says what answered."""
     return "\n\n".join(one for one in said.strip().split("\n\n") if NOTICE_MARK not in one)
 
 

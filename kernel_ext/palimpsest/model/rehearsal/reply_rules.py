@@ -13,6 +13,7 @@ from palimpsest.model.rehearsal.extractive_summary import (
     summary_of,
     title_of,
     turn_summary_of,
+    without_notice,
 )
 from palimpsest.model.rehearsal.parsing.conversation import (
     COMPACTED,
@@ -86,8 +87,7 @@ def reply(
 
 def _in_form(answered: RehearsalReply, form: ToolSpec) -> RehearsalReply:
     """Add a call of ``StructuredOutput`` to an answer, where its text holds what the schema requires."""
-    words = "\n\n".join(one for one in answered.text.split("\n\n") if NOTICE_MARK not in one)
-    given = filled_schema(form.parameters, words)
+    given = filled_schema(form.parameters, without_notice(answered.text))
     if given is None:
         return answered
     return replace(answered, calls=(ToolUse(FORM, given),))

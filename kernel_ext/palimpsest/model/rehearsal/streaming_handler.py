@@ -123,7 +123,8 @@ async def _played(
                 kind = CustomText if isinstance(action, Say) else CustomReasoning
                 for piece in answer.pieces(action.text):
                     yield kind(piece)
-                    await _wait(wait)
+                    # A sleep of zero still lets others run, and a cancelled turn stops here.
+                    await asyncio.sleep(wait)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 calls += 1
                 yield CustomCall(tool, raw, call_id or f"call_{key}_{calls}")
@@ -138,8 +139,3 @@ async def _played(
     told = answer.usage if isinstance(answer.usage, Usage) else usage
     reported = None if answer.usage == "none" else told
     yield CustomFinish(answer.finish or ("tool_calls" if calls else "stop"), reported)
-
-
-async def _wait(seconds: float) -> None:
-    # A sleep of zero still lets others run, and a cancelled turn stops here.
-    await asyncio.sleep(seconds)

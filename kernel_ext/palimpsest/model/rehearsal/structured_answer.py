@@ -51,8 +51,10 @@ class _Filler:
         """Return the value for a schema; nothing where the answer holds none, and, if needed, none fits."""
         if not isinstance(schema, Mapping) or len(path) > _DEEPEST:
             return _NOTHING if schema is not True else _or_nothing(answer if needed else None)
-        if isinstance(schema.get("$ref"), str):
-            return self._referred(schema["$ref"], answer, path, needed=needed)
+        if isinstance(name := schema.get("$ref"), str):
+            if not needed and path.count(name) >= _REPEATS:
+                return _NOTHING
+            return self.value(self._target(name), answer, (*path, name), needed=needed)
         if "const" in schema:
             return schema["const"]
         if isinstance(schema.get("enum"), list):
@@ -67,11 +69,6 @@ class _Filler:
             kinds = [{**schema, "type": one} for one in kind]
             return self._one_of(kinds, answer, path, needed=needed)
         return self._of_type(kind, schema, answer, path, needed=needed)
-
-    def _referred(self, name: str, answer: str, path: tuple[str, ...], *, needed: bool) -> Any:
-        if not needed and path.count(name) >= _REPEATS:
-            return _NOTHING
-        return self.value(self._target(name), answer, (*path, name), needed=needed)
 
     def _of_type(
         self,

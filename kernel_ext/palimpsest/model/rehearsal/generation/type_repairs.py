@@ -69,7 +69,8 @@ def mend_types(
         if found := pattern.match(message):
             edits = rule(found)
             changes = tuple((cell.segment(node), new) for node, new in edits)
-            return TypeRepair(cell.edited(edits), changes) if edits else None
+            text = cell.edited(edits)
+            return None if text is None else TypeRepair(text, changes)
     return None
 
 
@@ -122,7 +123,7 @@ class _Operands:
         """Mend a comparison of a text with a number."""
         if not _is_mixed(left, right):
             return []
-        fitting = self._fitting(self._comparisons(operator), left, right)
+        fitting = self._fitting(self._pairs(operator), left, right)
         other = right if left == "str" else left
         texts = [pair.left if left == "str" else pair.right for pair in fitting]
         kinds = [self._as_number(text, other, operator) for text in texts]
@@ -187,33 +188,18 @@ class _Operands:
         return node, f"{kind}({self.cell.segment(node)})"
 
     def _pairs(self, operator: str) -> list[_Pair]:
-        kind = OPERATORS.get(operator)
-        if kind is None:
-            return []
-        found = [
-            _Pair(node.left, node.right, node)
-            for node in self.cell.nodes(self.lines)
-            if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
-        ]
-        nodes = ast.walk(self.cell.tree) if self.cell.tree else ()
-        found += [
-            _Pair(node.target, node.value, node)
-            for node in nodes
-            if isinstance(node, ast.AugAssign)
-            if isinstance(node.op, kind) and node.lineno in self.lines
-        ]
+        kind, found = OPERATORS.get(operator, ()), list[_Pair]()
+        added = [node for node in self.cell.walk() if isinstance(node, ast.AugAssign)]
+        here = [node for node in added if node.lineno in self.lines]
+        for node in (*self.cell.nodes(self.lines), *here):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, kind):
+                found.append(_Pair(node.left, node.right, node))
+            elif isinstance(node, ast.AugAssign) and isinstance(node.op, kind):
+                found.append(_Pair(node.target, node.value, node))
+            elif isinstance(node, ast.Compare):
+                sides = zip(node.ops, pairwise([node.left, *node.comparators]), strict=True)
+                found += [_Pair(*pair, node) for op, pair in sides if isinstance(op, kind)]
         return found
-
-    def _comparisons(self, operator: str) -> list[_Pair]:
-        return [
-            _Pair(left, right, node)
-            for node in self.cell.nodes(self.lines)
-            if isinstance(node, ast.Compare)
-            for one, (left, right) in zip(
-                node.ops, pairwise([node.left, *node.comparators]), strict=True
-            )
-            if isinstance(one, OPERATORS[operator])
-        ]
 
     def _fitting(self, pairs: list[_Pair], left: str, right: str) -> list[_Pair]:
         """Return the pairs that are certainly of these kinds, else the only one that may be."""
@@ -277,22 +263,15 @@ class _Operands:
                 return self._kind(inner)
             case ast.BinOp():
                 return self._result(node)
-            case ast.Call():
-                return self._returned(node)
+            case ast.Call(func=ast.Name(id=name)):
+                return CALLS.get(name, "")
+            case ast.Call(func=ast.Attribute(attr=method, value=inner)) if (
+                method in TEXT_METHODS and self._kind(inner) == "str"
+            ):
+                return "str"
             case _:
-                return self._table(node)
-
-    def _returned(self, node: ast.Call) -> str:
-        if isinstance(node.func, ast.Name):
-            return CALLS.get(node.func.id, "")
-        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        is_text = inner is not None and self._kind(inner) == "str"
-        method = getattr(node.func, "attr", "")
-        return "str" if is_text and method in TEXT_METHODS else self._table(node)
-
-    def _table(self, node: ast.AST) -> str:
-        told = self.variables.get(root_name(node))
-        return "table" if told and told.kind in TABLES else ""
+                told = self.variables.get(root_name(node))
+                return "table" if told and told.kind in TABLES else ""
 
     def _result(self, node: ast.BinOp) -> str:
         left, right = self._kind(node.left), self._kind(node.right)

@@ -116,14 +116,8 @@ def _operation(prompt: ParsedPrompt) -> tuple[str | None, str]:
 
 def _telling(prompt: ParsedPrompt) -> list[Word]:
     """Return the words without those of *what about*, which asks for nothing in particular."""
-    skipped = (
-        3
-        if prompt.matches(r"^and (?:what|how) about\b")
-        else 2
-        if prompt.matches(r"^(?:what|how) about\b")
-        else 0
-    )
-    return list(prompt.words[skipped:])
+    about = prompt.matches(r"^(?:and )?(?:what|how) about\b")
+    return list(prompt.words[len(about[0].split()) if about else 0 :])
 
 
 TABLE = r"\bas (?:a )?(?:table|numbers)\b|\bin numbers\b|\bjust the numbers\b|\b(?:no|without) (?:a |the )?(?:plot|chart)\b"

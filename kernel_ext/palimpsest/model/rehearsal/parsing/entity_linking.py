@@ -163,11 +163,10 @@ def link_values(
         for value in choices:
             tokens = words_of(str(value))
             for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
-                span = range(start, start + len(tokens))
-                if set(span) <= free and (
-                    rank := _same(words[start : start + len(tokens)], tokens)
-                ):
-                    mention = ValueMention(by_key[key], value, start, start + len(tokens))
+                end = start + len(tokens)
+                rank = _same(words[start:end], tokens) if {*range(start, end)} <= free else 0
+                if rank:
+                    mention = ValueMention(by_key[key], value, start, end)
                     offers.append((rank + 10 * len(tokens), mention))
     chosen: list[ValueMention] = []
     for _, offer in sorted(offers, key=lambda pair: -pair[0]):
@@ -192,7 +191,8 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
     windows = list(_windows(words))
     for variable in variables:
         column = Column(variable.name)
-        common = _is_common(variable.name)
+        # Of a name that is also an everyday word only the place can mean it.
+        common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
         scores = [
             _fit([words[at] for at in window], column)
             for window in windows
@@ -202,11 +202,6 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         if best >= ENOUGH:
             found[variable.name] = best
     return found
-
-
-def _is_common(name: str) -> bool:
-    """Tell whether a name is also an everyday word, so that only its place can mean it."""
-    return (name in KNOWN or len(name) == 1) and name not in DATA
 
 
 def _stands_out(words: Sequence[Word], window: list[int]) -> bool:

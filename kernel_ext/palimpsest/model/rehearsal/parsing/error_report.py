@@ -189,10 +189,6 @@ class ErrorReport:
         cell = f"cell {self.number}" if self.number else "the cell"
         return f"line {self.line} of {cell}" if self.line is not None else cell
 
-    def variable(self, name: str) -> ToldVariable | None:
-        """Return a variable that was told, by its name."""
-        return next((one for one in self.variables if one.name == name), None)
-
 
 def read_error_report(note: str) -> ErrorReport | None:
     """Read the engine's note about a failed cell; None where it holds no cell."""

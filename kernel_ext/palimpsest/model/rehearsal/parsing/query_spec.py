@@ -110,18 +110,14 @@ def _roles(
 
 def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
     """Return the word that gives the column its role: the last one before it that is no filler."""
-    at = mention.start - 1
-    floor = previous.end if previous else 0
-    seen_joiner = ""
-    while at >= floor:
-        text = words[at].text
-        if text in BY:
-            return text
-        if text not in JOINERS:
+    joiner = ""
+    for word in reversed(words[previous.end if previous else 0 : mention.start]):
+        if word.text in BY:
+            return word.text
+        if word.text not in JOINERS:
             return ""
-        seen_joiner = "and" if text in {"and", ",", "or", "&"} else seen_joiner
-        at -= 1
-    return seen_joiner
+        joiner = "and" if word.text in {"and", ",", "or", "&"} else joiner
+    return joiner
 
 
 def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
@@ -143,13 +139,15 @@ def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
         groups, measures = words, numbers
     if wish.add and groups:
         groups = (*before.groups, *(c for c in groups if c not in before.groups))
+    # One number is not split by the earlier groups.
+    is_one_number = new.op == "count" != before.op and new.filters and not new.groups
     filtered = {item.column.key for item in new.filters}
     kept = tuple(item for item in before.filters if item.column.key not in filtered)
     return replace(
         before,
         op=_merged_op(before, new),
         measures=measures or (() if new.op in FRESH else before.measures),
-        groups=groups or (() if new.op in FRESH or _answers_alone(before, new) else before.groups),
+        groups=groups or (() if new.op in FRESH or is_one_number else before.groups),
         filters=(*kept, *new.filters),
         statistic=new.statistic or (None if new.several else before.statistic),
         several=new.several or (() if new.statistic else before.several),
@@ -158,11 +156,6 @@ def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
         order=new.order or before.order,
         against=new.against or before.against,
     )
-
-
-def _answers_alone(before: QuerySpec, new: QuerySpec) -> bool:
-    """Tell whether a follow-up asks for one number, which is not split by the earlier groups."""
-    return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
 
 
 def _merged_op(before: QuerySpec, new: QuerySpec) -> str:

@@ -71,11 +71,6 @@ class ToolResult:
         """The output was interrupted, cleared or never recorded, so it says nothing."""
         return bool(_CLEARED.match(self.text) or _INTERRUPTED.match(self.text))
 
-    @property
-    def interrupted(self) -> bool:
-        """The call was stopped."""
-        return bool(_INTERRUPTED.match(self.text)) or "interrupted" in self.sections
-
     @cached_property
     def error(self) -> tuple[str, str] | None:
         """The type and the message of an error in Python code, if there is one."""

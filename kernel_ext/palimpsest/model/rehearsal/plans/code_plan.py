@@ -74,20 +74,12 @@ def python_code(prompt: ParsedPrompt) -> str | None:
         r"(?is)\b(?:what is|what's|how much is|result of|value of)\s+(.+?)\s*[?.!]*\s*\Z",
         prompt.prose,
     )
-    if (
-        match
-        and re.search(r"\d\s*(?:[-+*/%^]|\*\*)\s*[\d(]|\w\(.*\)", match[1])
-        and is_python(match[1])
-    ):
+    computes = match and re.search(r"\d\s*(?:[-+*/%^]|\*\*)\s*[\d(]|\w\(.*\)", match[1])
+    if match and computes and is_python(match[1]):
         return match[1].strip()
     whole = prompt.prose.rstrip("?=! ")
-    if (
-        re.fullmatch(r"[\d\s.()+*/%-]+", whole)
-        and re.search(r"\d\s*[-+*/%]", whole)
-        and is_python(whole)
-    ):
-        return whole.strip()
-    return None
+    is_sum = re.fullmatch(r"[\d\s.()+*/%-]+", whole) and re.search(r"\d\s*[-+*/%]", whole)
+    return whole.strip() if is_sum and is_python(whole) else None
 
 
 def _is_formula(text: str) -> bool:

@@ -25,7 +25,7 @@ from palimpsest.model.rehearsal.parsing.tables import (
     Column,
     Table,
     Variable,
-    literal_in,
+    dict_in,
     parse_dtypes,
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
@@ -76,7 +76,9 @@ def data_plan(
     runner.need("python", "to compute this")
     table, linked = yield from link(runner, found)
     spec = make_query_spec(wish, linked, table, before)
-    left = _left_over(runner, linked, table)
+    spans = _taken(runner, linked.columns, table)
+    spans += [(value.start, value.end) for value in linked.values]
+    left = [linked.words[at].text for at in sorted(unlinked(linked.words, spans))]
     left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
     if before:
         named = spec.measures or spec.groups or spec.filters
@@ -109,12 +111,10 @@ def link(runner: PlanRunner, found: FoundTable) -> Steps[tuple[Table, LinkedProm
     if not known:
         said = " ".join(words[at].text for at in sorted(free))
         code = values_code(table)
-        result = yield runner.act(
-            f"{said!r} is no column, so I look whether it is a value of one.", "python", code=code
-        )
-        told, keys = literal_in(result.value), {column.key for column in table.columns}
-        listed = told.items() if isinstance(told, dict) else ()
-        known = {k: tuple(v) for k, v in listed if k in keys and isinstance(v, list)}
+        thought = f"{said!r} is no column, so I look whether it is a value of one."
+        result = yield runner.act(thought, "python", code=code)
+        keys, told = {column.key for column in table.columns}, dict_in(result.value).items()
+        known = {k: tuple(v) for k, v in told if k in keys and isinstance(v, list)}
         table = replace(table, values=known)
     return table, LinkedPrompt(
         runner.prompt, columns, link_values(words, free, known, table.columns)
@@ -154,13 +154,6 @@ def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> 
     return said == name and (
         before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
     )
-
-
-def _left_over(runner: PlanRunner, linked: LinkedPrompt, table: Table) -> list[str]:
-    spans = _taken(runner, linked.columns, table) + [
-        (value.start, value.end) for value in linked.values
-    ]
-    return [runner.prompt.words[at].text for at in sorted(unlinked(runner.prompt.words, spans))]
 
 
 def _ignored(left: list[str], spec: QuerySpec) -> str:
@@ -212,11 +205,10 @@ def _columns(found: FoundTable) -> PlanAnswer:
     table = found.table
     listed = "\n".join(f"- {span(column.label)} ({column.dtype})" for column in table.columns[:60])
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
-    text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}"
     note = f"\n\n{found.note}" if found.note else ""
-    return PlanAnswer(
-        text + note, "The list of columns is in the result.", QuerySpec(table, "describe")
-    )
+    text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}{note}"
+    topic = QuerySpec(table, "describe")
+    return PlanAnswer(text, "The list of columns is in the result.", topic)
 
 
 def compute(
@@ -243,25 +235,17 @@ def compute(
         )
     chart = chart_of(spec) if spec.op == "plot" else None
     if result.shortened and not _is_quoted(spec):
-        code = whole_code(spec)
-        again = yield runner.act(
-            "The output was shortened, so I print it whole.", "python", code=code
-        )
+        thought = "The output was shortened, so I print it whole."
+        again = yield runner.act(thought, "python", code=whole_code(spec))
         if again.cut or again.error or again.lost:
-            return PlanAnswer(
-                "\n\n".join([_unseen(spec, result), *notes]),
-                "I cannot see all of it, so I state no numbers.",
-                spec,
-            )
+            said = "\n\n".join([_unseen(spec, result), *notes])
+            return PlanAnswer(said, "I cannot see all of it, so I state no numbers.", spec)
         result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
     text = plot_result_text(spec, result, chart)
     body = text or f"The result for {span(spec.table.name)}:\n\n{quoted(result.words, 40)}"
     rows = [_row_count(spec, result)] if spec.counts_rows else []
-    return PlanAnswer(
-        "\n\n".join([*rows, body, *notes]),
-        "The result answers the question; I read the numbers from it.",
-        spec,
-    )
+    said = "\n\n".join([*rows, body, *notes])
+    return PlanAnswer(said, "The result answers the question; I read the numbers from it.", spec)
 
 
 def code_of(spec: QuerySpec, plt: str = "plt") -> str:
@@ -293,10 +277,7 @@ def _unseen(spec: QuerySpec, result: ToolResult) -> str:
 
 def whole_code(spec: QuerySpec) -> str:
     """Return code that prints a result without shortening it."""
-    expression = (
-        plot_lines(spec, "plt")[1] if spec.op == "plot" else write_code(spec).splitlines()[-1]
-    )
-    return f"print({expression}.to_string())"
+    return f"print({write_code(spec).splitlines()[-1]}.to_string())"
 
 
 def thoughts(spec: QuerySpec) -> str:
@@ -315,32 +296,23 @@ def _repaired(
     """Try one sensible repair."""
     kind, words = error
     if kind in {"ModuleNotFoundError", "ImportError"} and spec.op == "plot":
-        code = plot_lines(spec, "plt")[1]
-        result = yield runner.act(
-            "Plotting is not possible here, so I compute the numbers only.", "python", code=code
-        )
-        numbers = replace(
-            spec, op="count" if not any(c.numeric for c in spec.measures) else "statistic"
-        )
+        thought = "Plotting is not possible here, so I compute the numbers only."
+        result = yield runner.act(thought, "python", code=plot_lines(spec, "plt")[1])
+        is_measured = any(column.numeric for column in spec.measures)
+        numbers = replace(spec, op="statistic" if is_measured else "count")
         return numbers, result, f"I could draw nothing ({words}); install matplotlib for figures."
     if kind not in {"KeyError", "NameError", "AttributeError"}:
         return None
+    thought = f"{kind}: the table may have changed, so I look at its columns again."
     code = f"{spec.table.name}.dtypes.astype(str).to_dict()"
-    result = yield runner.act(
-        f"{kind}: the table may have changed, so I look at its columns again.", "python", code=code
-    )
-    columns = parse_dtypes(result.value)
+    columns = parse_dtypes((yield runner.act(thought, "python", code=code)).value)
     renamed = rename(spec, columns)
     if renamed is None:
         return None
-    result = yield runner.act(
-        "I try again with the columns that are there now.", "python", code=code_of(renamed)
-    )
-    return (
-        renamed,
-        result,
-        f"The first attempt failed ({kind}: {words}); I used the closest columns that exist.",
-    )
+    thought = "I try again with the columns that are there now."
+    result = yield runner.act(thought, "python", code=code_of(renamed))
+    note = f"The first attempt failed ({kind}: {words}); I used the closest columns that exist."
+    return renamed, result, note
 
 
 def rename(spec: QuerySpec, columns: tuple[Column, ...]) -> QuerySpec | None:

@@ -18,7 +18,6 @@ from palimpsest.model.rehearsal.generation.cell_repairs import (
     column_owner,
     import_line,
     path_places,
-    replace_attribute,
     replace_column,
     replace_name,
     replace_path,
@@ -158,11 +157,17 @@ def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: ra
     if not wrong:
         return None
     owner = column_owner(cell, lines, wrong[0])
-    told = report.variable(owner)
-    tables = [told] if told else [one for one in report.variables if one.is_table]
-    if len(tables) != 1 or not tables[0].is_table:
-        return _no_table(wrong[0], tables)
+    tables = [one for one in report.variables if one.name == owner]
+    tables = tables[:1] or [one for one in report.variables if one.is_table]
+    if len(tables) > 1:
+        names = ", ".join(span(one.name) for one in tables)
+        return Finding(f"{span(wrong[0])} is missing, and I cannot tell of which table: {names}")
+    if not tables or not tables[0].kind:
+        return None
     table = tables[0]
+    if not table.is_table:
+        what = f"{span(table.name)}, which is a {span(table.kind)}"
+        return Finding(f"{span(wrong[0])} is not in {what}")
     columns = yield from _columns(runner, table)
     if not columns:
         return Finding(
@@ -174,11 +179,7 @@ def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: ra
         if len(close) != 1:
             return Finding(_no_close(name, table.name, columns, close))
         now = CellSource(text)
-        changed = (
-            replace_attribute(now, lines, name, close[0])
-            if attribute
-            else replace_column(now, lines, name, close[0], owner)
-        )
+        changed = replace_column(now, lines, name, close[0], None if attribute else owner)
         rights.append(
             f"{span(name)} is no column of {span(table.name)}; the closest of its {len(columns)} columns is {span(close[0])}"
         )
@@ -188,16 +189,6 @@ def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: ra
             )
         text = changed
     return Finding(". ".join(rights), text)
-
-
-def _no_table(wrong: str, tables: list[ToldVariable]) -> Finding | None:
-    if len(tables) > 1:
-        names = ", ".join(span(one.name) for one in tables)
-        return Finding(f"{span(wrong)} is missing, and I cannot tell of which table: {names}")
-    if tables and tables[0].kind:
-        one = tables[0]
-        return Finding(f"{span(wrong)} is not in {span(one.name)}, which is a {span(one.kind)}")
-    return None
 
 
 def _missing_keys(report: ErrorReport) -> list[str]:
@@ -270,9 +261,8 @@ def _name(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: rang
     if runner.can("variables"):
         listed = yield from list_variables(runner)
     names = [one for one, first in bound.items() if report.line is None or first <= report.line]
-    own = dict.fromkeys(
-        [*names, *(one.name for one in report.variables), *(one.name for one in listed)]
-    )
+    names += [one.name for one in report.variables]
+    own = dict.fromkeys([*names, *(one.name for one in listed)])
     if len(name) < SHORTEST_NAME:
         return Finding(f"{span(name)} is not defined, and so short a name is close to many others")
     close = _closest(name, own, NAME_CUTOFF)
@@ -429,27 +419,19 @@ def _code(report: ErrorReport, finding: Finding) -> str:
     line = finding.line or "\n".join(one.strip() for one in after if one not in before)
     if REDACTED in line:
         return "The line holds a secret that is not told to me, so I do not write it down."
-    why = (
-        "The cell is too long to be mended here: its middle was left out"
-        if report.is_cut
-        else "The cell holds a secret that is not told to me"
-    )
+    why = "The cell holds a secret that is not told to me"
+    if report.is_cut:
+        why = "The cell is too long to be mended here: its middle was left out"
     what = "the line to put first" if finding.line else "the corrected line"
     return f"{why}. So this is {what} only, which I have not run:\n\n{quoted(line)}"
 
 
 def _explained(report: ErrorReport, finding: Finding | None) -> str:
     meaning = MEANINGS.get(report.exception)
-    words = (
-        f" It means that {meaning}." if meaning else " I have no plain words for this exception."
-    )
-    found = f" {finding.what}." if finding else ""
-    if why := _why_not(report):
-        found = f" {why}."
-    return (
-        f"{span(report.said)} was raised in {report.where}{_quoted_line(report)}.{words}{found} "
-        "I changed nothing."
-    )
+    words = f"It means that {meaning}" if meaning else "I have no plain words for this exception"
+    found = _why_not(report) or (finding.what if finding else "")
+    parts = [f"{span(report.said)} was raised in {report.where}{_quoted_line(report)}", words]
+    return " ".join(f"{one}." for one in (*parts, found, "I changed nothing") if one)
 
 
 def _sentence(what: str, report: ErrorReport) -> str:

@@ -42,21 +42,17 @@ def list_plan(runner: PlanRunner) -> Plan:
     if not runner.can("glob"):
         runner.need("list", "to see files")
     if runner.can("list"):
+        place = f" in {folder}" if folder else ""
         inputs = {"path": folder} if folder else {}
-        result = yield runner.act(
-            f"Rule: list files{f' in {folder}' if folder else ''}.", "list", **inputs
-        )
+        result = yield runner.act(f"Rule: list files{place}.", "list", **inputs)
     else:
-        result = yield runner.act(
-            "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
-        )
+        inside = f"{folder.rstrip('/')}/*" if folder else "*"
+        result = yield runner.act("Rule: list files.", "glob", pattern=inside)
     if result.failed:
         return PlanAnswer(failure(result))
-    shown = quoted(result.text, 60)
-    return PlanAnswer(
-        f"These are the files{f' in {span(folder)}' if folder else ''}:\n\n{shown}",
-        "The result lists them.",
-    )
+    place = f" in {span(folder)}" if folder else ""
+    text = f"These are the files{place}:\n\n{quoted(result.text, 60)}"
+    return PlanAnswer(text, "The result lists them.")
 
 
 def _pattern(prompt: ParsedPrompt) -> str | None:
@@ -80,27 +76,21 @@ def _pattern(prompt: ParsedPrompt) -> str | None:
     return None
 
 
+_FOLDERS = (
+    r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b",
+    r"(?i)\b(?:folder|directory|dir|subfolder)\s+(?:called\s+|named\s+)?[`'\"]?([\w.-]+)",
+    r"(?i)\b(?:in|inside|under|of|within)\s+(?:the\s+|my\s+|our\s+)?[`'\"]?([\w.-]+)[`'\"]?(?:\s+(?:folder|directory|dir|subfolder))?",
+)
+
+
 def _folder(prompt: ParsedPrompt) -> str | None:
     if prompt.folders:
         return prompt.folders[0]
-    match = re.search(
-        r"(?i)\b(?:in|inside|under|of|within)\s+(?:the\s+|my\s+|our\s+)?[`'\"]?([\w.-]+)[`'\"]?(?:\s+(?:folder|directory|dir|subfolder))?",
-        prompt.prose,
-    )
-    before = re.search(
-        r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b", prompt.prose
-    )
-    after = re.search(
-        r"(?i)\b(?:folder|directory|dir|subfolder)\s+(?:called\s+|named\s+)?[`'\"]?([\w.-]+)",
-        prompt.prose,
-    )
-    for found in (before, after, match):
-        if (
-            found
-            and found[1].casefold().rstrip(".") not in FOLDER_WORDS
-            and number_of(found[1]) is None
-        ):
-            return found[1].rstrip(".")
+    for pattern in _FOLDERS:
+        found = re.search(pattern, prompt.prose)
+        name = found[1].rstrip(".") if found else ""
+        if found and name.casefold() not in FOLDER_WORDS and number_of(found[1]) is None:
+            return name
     return None
 
 
@@ -185,10 +175,8 @@ def search_plan(runner: PlanRunner) -> Plan:
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
     runner.need("grep", f"to search for {span(term)}")
-    inputs: dict[str, str] = {}
     glob = next((g for g in runner.prompt.globs if g != term), None) or _kind_glob(runner.prompt)
-    if glob:
-        inputs["include"] = glob
+    inputs = {"include": glob} if glob else {}
     places = [path for path in (*runner.prompt.paths, *runner.prompt.folders) if path != term]
     folder = re.search(
         r"(?i)\b(?:search|grep|scan)\s+(?:the\s+)?([\w-]+)\s+(?:folder\s+|directory\s+)?for\b",
@@ -198,22 +186,14 @@ def search_plan(runner: PlanRunner) -> Plan:
         places = [folder[1]]
     if places:
         inputs["path"] = places[0]
-    result = yield runner.act(
-        f"Rule: search. I look for {term!r} as it is written.",
-        "grep",
-        pattern=re.escape(term),
-        **inputs,
-    )
+    thought, pattern = f"Rule: search. I look for {term!r} as it is written.", re.escape(term)
+    result = yield runner.act(thought, "grep", pattern=pattern, **inputs)
     if result.failed:
         return PlanAnswer(failure(result))
     nothing = result.text.strip().startswith("No line")
     if nothing and term.lower() != term.upper():
-        result = yield runner.act(
-            "Nothing found, so I ignore upper and lower case.",
-            "grep",
-            pattern=f"(?i){re.escape(term)}",
-            **inputs,
-        )
+        thought = "Nothing found, so I ignore upper and lower case."
+        result = yield runner.act(thought, "grep", pattern=f"(?i){pattern}", **inputs)
         nothing = result.text.strip().startswith("No line") or result.failed
     if nothing:
         return PlanAnswer(

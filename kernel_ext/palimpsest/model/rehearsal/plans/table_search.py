@@ -69,9 +69,9 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
         return PlainVariable(thing, variables)
     known: list[Table] = []
     if tables:
-        candidates = (
-            tables[:1] if len(tables) == 1 or _only(tables, named) else tables[:MOST_TABLES]
-        )
+        scores = [named.get(variable.name, 0.0) for variable in tables]
+        is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
+        candidates = tables[:1] if is_named or len(tables) == 1 else tables[:MOST_TABLES]
         known = yield from describe_tables(runner, [variable.name for variable in candidates])
         found = _choose(runner, known, named, variables)
         if found:
@@ -96,17 +96,10 @@ def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
 
 
 def _thing(variables: Sequence[Variable], named: dict[str, float]) -> Variable | None:
-    others = [
-        v for v in variables if not v.is_table and v.kind not in {"module", "function", "type"}
-    ]
+    code = {"DataFrame", "module", "function", "type"}
+    others = [variable for variable in variables if variable.kind not in code]
     best = max(others, key=lambda v: named.get(v.name, 0.0), default=None)
     return best if best and named.get(best.name, 0.0) >= NAMED else None
-
-
-def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
-    """Tell whether the first table was named and no other one was."""
-    scores = [named.get(variable.name, 0.0) for variable in tables]
-    return scores[0] >= NAMED and scores[0] > scores[1]
 
 
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:

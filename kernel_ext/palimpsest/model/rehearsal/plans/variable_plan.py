@@ -59,19 +59,15 @@ def variable_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
     if wish.op in {"distinct", "nunique"} and kind not in {"int", "float", "str"}:
         if kind == "Series":
             return f"{name}.value_counts(dropna=False)", "counts"
-        return (
-            f"len(set({items}{'.ravel().tolist()' if kind == 'ndarray' else ''}))",
-            "number of different values",
-        )
+        values = f"{items}.ravel().tolist()" if kind == "ndarray" else items
+        return f"len(set({values}))", "number of different values"
     if wish.op == "missing" and kind == "Series":
         return f"{name}.isna().sum()", "number of missing values"
     if wish.op == "head" and kind in SEQUENCES | ARRAYS | {"str"}:
-        first = f"{name}[-{wish.number or 5}:]" if wish.tail else f"{name}[:{wish.number or 5}]"
-        return (
-            first
-            if kind != "Series"
-            else f"{name}.{'tail' if wish.tail else 'head'}({wish.number or 5})"
-        ), "part"
+        number = wish.number or 5
+        if kind == "Series":
+            return f"{name}.{'tail' if wish.tail else 'head'}({number})", "part"
+        return f"{name}[-{number}:]" if wish.tail else f"{name}[:{number}]", "part"
     if wish.op == "describe" and kind == "Series":
         return f"{name}.describe()", "statistics"
     return "", ""
@@ -90,20 +86,13 @@ def _size(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
 def _statistic(name: str, kind: str, items: str, wish: DataRequest) -> tuple[str, str]:
     method = wish.statistic or ("min" if wish.order == "least" else "max" if wish.order else "mean")
     what = NAMES.get(method, method)
-    if kind in {"Series", "Index"}:
-        return f"{name}.{method}()", what
-    if kind == "ndarray":
-        return (
-            f"import numpy as np\n\nnp.median({name})"
-            if method == "median"
-            else f"{name}.{method}()"
-        ), what
+    if kind == "ndarray" and method == "median":
+        return f"import numpy as np\n\nnp.median({name})", what
     if kind in MAPPINGS and not wish.statistic and wish.order:
-        pick = "max" if wish.order == "most" else "min"
-        return (
-            f"{pick}({name}.items(), key=lambda item: item[1])",
-            f"{'largest' if pick == 'max' else 'smallest'} entry",
-        )
+        pick, side = ("max", "largest") if wish.order == "most" else ("min", "smallest")
+        return f"{pick}({name}.items(), key=lambda item: item[1])", f"{side} entry"
+    if kind in ARRAYS:
+        return f"{name}.{method}()", what
     if kind in SEQUENCES | MAPPINGS | {"set", "frozenset"}:
         return BUILTIN[method].format(items), what
     return "", ""
