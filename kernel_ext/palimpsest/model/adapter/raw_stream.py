@@ -57,12 +57,6 @@ def with_inputs(chunk: Any) -> None:
                 call["args"] = {}
 
 
-def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
-    """Return a reader of a response's bytes that checks whether they are a stream and have an end."""
-    pieces = response.aiter_bytes
-    return lambda: checked_bytes(pieces(), response, done)
-
-
 def _withheld(parse: Callable[..., Any]) -> Any:
     """Return what stands for a chunk that litellm may not see: it says nothing, but is passed on at once."""
     parsed = parse(chunk={"type": "ping"})
@@ -120,7 +114,8 @@ class StreamTap:
         self._raw = raw
         response = getattr(raw, "response", None)
         if response is not None and hasattr(response, "aiter_bytes"):
-            response.aiter_bytes = _checking(response, self._done)
+            pieces = response.aiter_bytes
+            response.aiter_bytes = lambda: checked_bytes(pieces(), response, self._done)
         if hasattr(getattr(raw, "streaming_response", None), "aclose"):
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):

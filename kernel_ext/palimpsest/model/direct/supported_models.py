@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.model.catalog.model_check import providers
+from palimpsest.model.catalog.model_check import EFFORTS, providers
 from palimpsest.model.interface import ModelRequest
 from palimpsest.transcript.values import ModelRef
 
@@ -101,8 +101,6 @@ WITH_RESPONSES = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 """The names of tools that Anthropic takes."""
-EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
-"""The reasoning efforts that have a meaning for Anthropic's models."""
 DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
 OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"

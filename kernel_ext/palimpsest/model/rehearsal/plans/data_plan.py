@@ -61,14 +61,12 @@ def data_plan(
     """
     before = None if runner.prompt.paths or not continues(runner.prompt) else runner.topic
     if before and not (set(runner.prompt.mentions) - {before.table.name}):
-        found: FoundTable | PlainVariable | PlanAnswer = FoundTable(before.table)
+        found: FoundTable | PlainVariable = FoundTable(before.table)
     elif table:
         found = FoundTable(table, seen or ())
     else:
         before = None
         found = yield from find_data(runner, seen)
-    if isinstance(found, PlanAnswer):
-        return found
     if isinstance(found, PlainVariable):
         return (yield from answer_variable(runner, wish, found))
     if wish.op == "columns":

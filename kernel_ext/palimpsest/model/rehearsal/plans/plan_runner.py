@@ -40,8 +40,8 @@ class PlanAnswer:
 class PlanEnded(Exception):
     """Ends a plan from inside of one of its steps; ``answer`` is what it answers."""
 
-    def __init__(self, answer: PlanAnswer) -> None:
-        self.answer = answer
+    def __init__(self, text: str) -> None:
+        self.answer = PlanAnswer(text)
 
 
 Found = TypeVar("Found")
@@ -84,8 +84,9 @@ class PlanRunner:
     def need(self, tool: str, purpose: str, where: str = "in this step") -> None:
         """End the plan with a sentence that says so where a tool is not offered."""
         if tool not in self.tools:
-            text = f"I would need the `{tool}` tool {purpose}, and it is not offered {where}."
-            raise PlanEnded(PlanAnswer(text))
+            raise PlanEnded(
+                f"I would need the `{tool}` tool {purpose}, and it is not offered {where}."
+            )
 
     def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
         """Make a planned call, with the parameter names that the tool's schema has."""

@@ -20,7 +20,7 @@ from palimpsest.model.rehearsal.parsing.tables import (
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.word_matching import near, words_of
-from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlanRunner, Steps
+from palimpsest.model.rehearsal.plans.plan_runner import PlanEnded, PlanRunner, Steps
 
 MOST_TABLES = 6
 MOST_HEADERS = 4
@@ -47,13 +47,14 @@ class PlainVariable:
     variables: tuple[Variable, ...] = ()
 
 
-Finding = Steps[FoundTable | PlainVariable | PlanAnswer]
+Finding = Steps[FoundTable | PlainVariable]
+"""Ends the plan where nothing is found."""
 
 
 def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
     """Find what the prompt is about; ``seen`` are the variables when they were listed already."""
     if not runner.can("python") and not runner.can("variables"):
-        return PlanAnswer(
+        raise PlanEnded(
             "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
         )
     variables = seen if seen is not None else (yield from list_variables(runner))
@@ -80,10 +81,12 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
         strange = len(unlinked(runner.prompt.words, ()))
         if not strange or (strange == 1 and len(tables) == 1):
             return _best_guess(runner, known, variables)
-    loaded = yield from _from_files(runner, variables, must_fit=bool(tables))
-    if isinstance(loaded, PlanAnswer) and tables:
-        return _best_guess(runner, known, variables)
-    return loaded
+    try:
+        return (yield from _from_files(runner, variables, must_fit=bool(tables)))
+    except PlanEnded:
+        if not tables:
+            raise
+    return _best_guess(runner, known, variables)
 
 
 def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
@@ -120,11 +123,8 @@ def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Tabl
         )
         return [Table(names[0], columns)] if (columns := parse_dtypes(result.value)) else []
     inner = ",\n".join(f"    {quote(name)}: {name}.dtypes.astype(str).to_dict()" for name in names)
-    result = yield runner.act(
-        "Several tables could be meant, so I look at their columns.",
-        "python",
-        code=f"{{\n{inner},\n}}",
-    )
+    thought = "Several tables could be meant, so I look at their columns."
+    result = yield runner.act(thought, "python", code=f"{{\n{inner},\n}}")
     return [Table(name, columns) for name, columns in parse_many_dtypes(result.value).items()]
 
 
@@ -149,18 +149,16 @@ def _choose(
 
 def _best_guess(
     runner: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
-) -> FoundTable | PlanAnswer:
+) -> FoundTable:
     """Choose a table when no words fit one: that of the latest topic, or the only one; else ask."""
-    if runner.topic:
-        for table in tables:
-            if table.name == runner.topic.table.name:
-                return FoundTable(table, variables)
-    if len(tables) == 1:
-        return FoundTable(tables[0], variables)
+    latest = runner.topic.table.name if runner.topic else ""
+    same = [table for table in tables if table.name == latest] or tables
+    if len(same) == 1:
+        return FoundTable(same[0], variables)
     listed = ", ".join(span(variable.name) for variable in variables if variable.is_table)
     if not tables:
-        return PlanAnswer(f"I found these tables but could not read their columns: {listed}.")
-    return PlanAnswer(
+        raise PlanEnded(f"I found these tables but could not read their columns: {listed}.")
+    raise PlanEnded(
         f"Which table do you mean? I see {listed}. Name one, for example with {span('@' + tables[0].name)}."
     )
 
@@ -168,37 +166,36 @@ def _best_guess(
 def _named_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Use the table that holds this file already, else load it."""
     name = variable_name(path)
-    if any(
-        variable.name == name and variable.is_table for variable in variables
-    ) and not runner.prompt.matches(r"\b(load|import|read|reload)\b"):
+    exists = any(variable.name == name and variable.is_table for variable in variables)
+    if exists and not runner.prompt.matches(r"\b(load|import|read|reload)\b"):
         known = yield from describe_tables(runner, [name])
         if known:
-            return FoundTable(
-                known[0], variables, f"I used the variable {span(name)} that exists already."
-            )
+            note = f"I used the variable {span(name)} that exists already."
+            return FoundTable(known[0], variables, note)
     return (yield from load_file(runner, path, variables))
 
 
 def _from_files(runner: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
     """Look for a data file that the words fit."""
     paths = yield from data_files(runner, must_fit=must_fit)
-    if not runner.can("python"):
-        return PlanAnswer(
-            "I would need the `python` tool to load a file, and it is not offered in this step."
-        )
+    runner.need("python", "to load a file")
     words = runner.prompt.words
     by_name = [path for path in paths if any(_names_file(path, word.stem) for word in words)]
     if by_name:
         return (yield from load_file(runner, by_name[0], variables))
     if paths and must_fit and len(paths) > MOST_HEADERS:
-        return PlanAnswer("No file fits.")
+        raise PlanEnded("No file fits.")
     fitting = yield from _by_header(runner, paths[:MOST_HEADERS], must_fit=must_fit)
     if fitting:
         return (yield from load_file(runner, fitting, variables))
-    if not paths:
-        return PlanAnswer(_nothing(variables))
-    listed = "\n".join(f"- {span(path)}" for path in paths[:20])
-    return PlanAnswer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+    if paths:
+        listed = "\n".join(f"- {span(path)}" for path in paths[:20])
+        raise PlanEnded(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+    listed = ", ".join(span(variable.name) for variable in variables[:15])
+    seen = f"The variables I see: {listed}" if listed else "There are no variables yet either"
+    raise PlanEnded(
+        f"I found no table to work on: no DataFrame among the variables, and no data file in the project. {seen}."
+    )
 
 
 def _by_header(runner: PlanRunner, paths: Sequence[str], *, must_fit: bool) -> Steps[str | None]:
@@ -209,15 +206,11 @@ def _by_header(runner: PlanRunner, paths: Sequence[str], *, must_fit: bool) -> S
     for path in paths:
         if not runner.can("read") or not path.endswith((".csv", ".tsv")):
             continue
-        result = yield runner.act(
-            f"I look at the first line of {path} for its columns.", "read", path=path, limit=1
-        )
+        thought = f"I look at the first line of {path} for its columns."
+        result = yield runner.act(thought, "read", path=path, limit=1)
         header = re.search(r"(?m)^\s*1[:\t|] ?(.*)$", result.text)
-        columns = (
-            next(csv.reader([header[1]], delimiter="\t" if path.endswith(".tsv") else ","), [])
-            if header
-            else []
-        )
+        between = "\t" if path.endswith(".tsv") else ","
+        columns = next(csv.reader([header[1]], delimiter=between), []) if header else []
         links = link_columns(runner.prompt.words, [Column(name.strip()) for name in columns])
         scores[path] = sum(mention.score for mention in links)
     best = max(scores, key=lambda path: scores[path], default=None)
@@ -232,17 +225,14 @@ def _names_file(path: str, stem: str) -> bool:
 def data_files(runner: PlanRunner, *, must_fit: bool) -> Steps[list[str]]:
     """Return the data files of the project."""
     if runner.can("glob"):
-        result = yield runner.act(
-            "No table fits, so I look for a data file in the project.", "glob", pattern="**/*.csv"
-        )
-        paths = paths_in(result.text)
+        thought = "No table fits, so I look for a data file in the project."
+        paths = paths_in((yield runner.act(thought, "glob", pattern="**/*.csv")).text)
         if not paths and not must_fit:
-            result = yield runner.act(
+            thought, others = (
                 "There is no csv file, so I look for other tables.",
-                "glob",
-                pattern="**/*.{tsv,parquet,xlsx,feather}",
+                "**/*.{tsv,parquet,xlsx,feather}",
             )
-            paths = paths_in(result.text)
+            paths = paths_in((yield runner.act(thought, "glob", pattern=others)).text)
         return paths
     if runner.can("list"):
         result = yield runner.act("No table fits, so I look for a data file in the folder.", "list")
@@ -257,32 +247,22 @@ def paths_in(text: str) -> list[str]:
 
 def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Read a file into a variable named after it; an existing variable is never overwritten."""
-    if not runner.can("python"):
-        return PlanAnswer(
-            f"I would need the `python` tool to load {span(path)}, and it is not offered in this step."
-        )
+    runner.need("python", f"to load {span(path)}")
     taken = {variable.name for variable in variables}
     name = free_name(variable_name(path), taken)
     module = module_name("pd", "pandas", variables)
-    result = yield runner.act(
-        f"No variable holds {path}, so I read it into {name}.",
-        "python",
-        code=load_code(path, name, module),
-    )
-    if result.error and result.error[0] == "FileNotFoundError":
-        root = re.search(r"Project root: (.+)", runner.conversation.system)
-        if root:
-            path = f"{root[1].strip().rstrip('/')}/{path}"
-            result = yield runner.act(
-                "The path is relative to the project, so I try it from there.",
-                "python",
-                code=load_code(path, name, module),
-            )
+    thought = f"No variable holds {path}, so I read it into {name}."
+    result = yield runner.act(thought, "python", code=load_code(path, name, module))
+    root = re.search(r"Project root: (.+)", runner.conversation.system)
+    if root and result.error and result.error[0] == "FileNotFoundError":
+        path = f"{root[1].strip().rstrip('/')}/{path}"
+        thought = "The path is relative to the project, so I try it from there."
+        result = yield runner.act(thought, "python", code=load_code(path, name, module))
     if result.error:
-        return PlanAnswer(f"I could not load {span(path)}: {': '.join(result.error)}")
+        raise PlanEnded(f"I could not load {span(path)}: {': '.join(result.error)}")
     columns = parse_dtypes(result.value)
     if not columns:
-        return PlanAnswer(
+        raise PlanEnded(
             f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
         )
     return FoundTable(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
@@ -291,9 +271,3 @@ def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) ->
 def module_name(usual: str, other: str, variables: Sequence[Variable]) -> str:
     """Return the usual name to import a module under, or another where the user has a variable of that name."""
     return other if any(v.name == usual and v.kind != "module" for v in variables) else usual
-
-
-def _nothing(variables: tuple[Variable, ...]) -> str:
-    listed = ", ".join(span(variable.name) for variable in variables[:15])
-    seen = f" The variables I see: {listed}." if listed else " There are no variables yet either."
-    return f"I found no table to work on: no DataFrame among the variables, and no data file in the project.{seen}"
