@@ -117,7 +117,9 @@ def classify(
             response_body=seen.message,
             metadata={"code": reason.code},
         )
-    if _is_overflow(seen, refusals):
+    # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
+    guessed = refusals == "union" and "ContextWindowExceededError" in seen.classes
+    if guessed or is_overflow(seen.message, seen.code, seen.status, refusals):
         return overflow_error(seen.message, refusals, seen.body)
     if _is_auth(seen):
         said = auth_sentence(provider, seen.message, address(url))
@@ -169,13 +171,6 @@ def ended_badly(where: str, finish: str, told: str) -> ApiError:
     said = f"{finish!r}: {told}" if told else repr(finish)
     message = f"{sentence(f'{where} ended the answer with {said}')} {WAIT}"
     return ApiError(message=message, retryable=True)
-
-
-def _is_overflow(seen: ExceptionDetails, refusals: Refusals) -> bool:
-    # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
-    if refusals == "union" and "ContextWindowExceededError" in seen.classes:
-        return True
-    return is_overflow(seen.message, seen.code, seen.status, refusals)
 
 
 def _is_auth(seen: ExceptionDetails) -> bool:

@@ -88,7 +88,8 @@ class _Filler:
             case "number" | "integer":
                 return self._number(schema, answer, whole=kind == "integer", needed=needed)
             case "boolean":
-                return _truth(answer, needed=needed)
+                said = True if _YES.search(answer) else _NOTHING
+                return False if said is _NOTHING and (needed or _NO.search(answer)) else said
             case "null":
                 return None if needed else _NOTHING
             case "array":
@@ -206,12 +207,6 @@ def _choice(choices: list[Any], answer: str, *, needed: bool) -> Any:
         if isinstance(one, str) and one and one.lower() in answer.lower():
             return one
     return choices[0] if needed and choices else _NOTHING
-
-
-def _truth(answer: str, *, needed: bool) -> Any:
-    if _YES.search(answer):
-        return True
-    return False if needed or _NO.search(answer) else _NOTHING
 
 
 def _entries(answer: str) -> list[str]:

@@ -205,7 +205,4 @@ WRITERS: dict[str, Callable[[QuerySpec], str]] = {
     "shape": lambda spec: f"{source(spec)}.shape",
 }
 
-
-def write_table_code(spec: QuerySpec) -> str:
-    """Return the code that computes the spec."""
-    return WRITERS[spec.op](spec)
+"""The code that computes a query, by its operation; that of a plot is in ``plot_code``."""

@@ -1,11 +1,11 @@
 """Generate short matplotlib code for a query spec: a plot, and an expression for its numbers."""
 
 from palimpsest.model.rehearsal.generation.pandas_code import (
+    WRITERS,
     keys,
     quote,
     several,
     source,
-    write_table_code,
 )
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
@@ -13,7 +13,7 @@ from palimpsest.model.rehearsal.parsing.tables import Column
 
 def write_code(spec: QuerySpec, plt: str = "plt") -> str:
     """Return the code for a spec; ``plt`` is the name to import matplotlib under."""
-    return write_plot(spec, plt) if spec.op == "plot" else write_table_code(spec)
+    return write_plot(spec, plt) if spec.op == "plot" else WRITERS[spec.op](spec)
 
 
 def chart_of(spec: QuerySpec) -> str:

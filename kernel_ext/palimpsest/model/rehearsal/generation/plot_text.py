@@ -1,4 +1,4 @@
-"""Describe the numbers behind a plot in text; any other result goes to ``result_text``."""
+"""Describe the numbers behind a plot in text; for any other result see ``result_text``."""
 
 from palimpsest.model.rehearsal.generation.pandas_code import statistics_of
 from palimpsest.model.rehearsal.generation.result_text import (
@@ -10,7 +10,6 @@ from palimpsest.model.rehearsal.generation.result_text import (
     grouped_table,
     merged,
     numbers_text,
-    table_text,
     titled,
     where,
 )
@@ -21,13 +20,9 @@ from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, scalar, 
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 
 
-def plot_result_text(spec: QuerySpec, result: ToolResult, chart: str | None = None) -> str | None:
+def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
-    return _plot(spec, result, chart) if spec.op == "plot" else table_text(spec, result)
-
-
-def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:
-    kind = CHART_NAMES.get(chart or "", "plot")
+    kind = CHART_NAMES.get(chart, "plot")
     numbers = tuple(column for column in spec.measures if column.numeric)
     subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
     by = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
@@ -38,7 +33,7 @@ def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:
 
 
 def _behind(
-    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str | None
+    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str
 ) -> str | None:
     """Describe the numbers that the plotting code returned."""
     if not numbers:

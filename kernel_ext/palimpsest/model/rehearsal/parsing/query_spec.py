@@ -52,7 +52,9 @@ def make_query_spec(
     wish: DataRequest, linked: LinkedPrompt, table: Table, before: QuerySpec | None = None
 ) -> QuerySpec:
     """Return what to compute, from the words alone; ``before`` helps where they name no column."""
-    usual = usual_column(before) if before else None
+    # What a bare comparison means: what was compared, else what was measured.
+    compared = (*(one.column for one in before.filters), *before.measures) if before else ()
+    usual = next((column for column in compared if column.numeric), None)
     filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
     groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
     # By a column of which two or more values are compared, to tell them apart.
@@ -76,13 +78,6 @@ def make_query_spec(
         against=bool(against),
         **{**wanted, "statistic": statistic},
     )
-
-
-def usual_column(before: QuerySpec) -> Column | None:
-    """Return the column that a bare comparison means after a spec."""
-    compared = [item.column for item in before.filters if item.column.numeric]
-    measured = [column for column in before.measures if column.numeric]
-    return next(iter(compared + measured), None)
 
 
 def _roles(

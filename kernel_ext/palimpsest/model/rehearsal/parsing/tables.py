@@ -112,10 +112,10 @@ def parse_dtypes(text: str) -> tuple[Column, ...]:
     return _columns(dict_in(text))
 
 
-def parse_many_dtypes(text: str) -> dict[str, tuple[Column, ...]]:
+def parse_tables(text: str) -> list[Table]:
     """Read ``{'table': {'name': 'dtype', ...}, ...}``."""
     told = dict_in(text).items()
-    return {str(name): _columns(inner) for name, inner in told if isinstance(inner, dict)}
+    return [Table(str(name), _columns(each)) for name, each in told if isinstance(each, dict)]
 
 
 def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from palimpsest.model.rehearsal.generation import result_text
 from palimpsest.model.rehearsal.generation.pandas_code import quote, source
 from palimpsest.model.rehearsal.generation.plot_code import chart_of, plot_lines, write_code
-from palimpsest.model.rehearsal.generation.plot_text import plot_result_text
+from palimpsest.model.rehearsal.generation.plot_text import plot_text
 from palimpsest.model.rehearsal.parsing.data_request import DataRequest, continues
 from palimpsest.model.rehearsal.parsing.entity_linking import (
     ColumnMention,
@@ -231,15 +231,18 @@ def compute(
             "The code ran, but no result came back that I could read, so I state no numbers.",
             topic=spec,
         )
-    chart = chart_of(spec) if spec.op == "plot" else None
     if result.shortened and not _is_quoted(spec):
         thought = "The output was shortened, so I print it whole."
-        again = yield runner.act(thought, "python", code=whole_code(spec))
+        code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
+        again = yield runner.act(thought, "python", code=code)
         if again.cut or again.error or again.lost:
             said = "\n\n".join([_unseen(spec, result), *notes])
             return PlanAnswer(said, "I cannot see all of it, so I state no numbers.", spec)
         result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
-    text = plot_result_text(spec, result, chart)
+    if spec.op == "plot":
+        text = plot_text(spec, result, chart_of(spec))
+    else:
+        text = result_text.table_text(spec, result)
     body = text or f"The result for {span(spec.table.name)}:\n\n{quoted(result.words, 40)}"
     rows = [_row_count(spec, result)] if spec.counts_rows else []
     said = "\n\n".join([*rows, body, *notes])
@@ -271,11 +274,6 @@ def _unseen(spec: QuerySpec, result: ToolResult) -> str:
         f"The result for {span(spec.table.name)} is longer than I can see whole, so I name no highest, no lowest and no number "
         f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{quoted(result.words, 40)}"
     )
-
-
-def whole_code(spec: QuerySpec) -> str:
-    """Return code that prints a result without shortening it."""
-    return f"print({write_code(spec).splitlines()[-1]}.to_string())"
 
 
 def thoughts(spec: QuerySpec) -> str:

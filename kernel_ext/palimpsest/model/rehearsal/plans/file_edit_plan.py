@@ -94,15 +94,11 @@ def edit_terms(prompt: ParsedPrompt) -> tuple[str, str] | None:
             groups = match.groupdict()
             old = next((v for k, v in groups.items() if k[0] == "a" and v is not None), "")
             new = next((v for k, v in groups.items() if k[0] == "b" and v is not None), "")
-            return (_without_place(old, path), new) if old else None
+            place = (
+                rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z"
+            )
+            return (re.sub(place, "", old), new) if old else None
     return None
-
-
-def _without_place(old: str, path: str) -> str:
-    """Remove *in notes.txt* from the end of the text to replace."""
-    return re.sub(
-        rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z", "", old
-    )
 
 
 def edit_plan(runner: PlanRunner) -> Plan:

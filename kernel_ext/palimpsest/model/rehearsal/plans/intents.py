@@ -37,12 +37,7 @@ from palimpsest.model.rehearsal.plans.file_plan import (
     search_term,
 )
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
-from palimpsest.model.rehearsal.plans.question_plan import (
-    question_plan,
-    todo_plan,
-    wants_question,
-    wants_todos,
-)
+from palimpsest.model.rehearsal.plans.question_plan import ASK, TODO, question_plan, todo_plan
 from palimpsest.model.rehearsal.plans.small_talk import (
     GREETINGS,
     HELLO,
@@ -79,9 +74,9 @@ def read_intent(prompt: ParsedPrompt, topic: QuerySpec | None = None) -> Intent:
     """Return which rule a prompt fires."""
     if about_error := error_intent(prompt):
         return Intent(about_error)
-    if wants_question(prompt):
+    if ASK.match(prompt.text):
         return Intent("question")
-    if wants_todos(prompt):
+    if TODO.search(prompt.text):
         return Intent("todo")
     return _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
 

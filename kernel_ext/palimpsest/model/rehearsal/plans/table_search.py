@@ -15,7 +15,7 @@ from palimpsest.model.rehearsal.parsing.tables import (
     Variable,
     parse_description,
     parse_dtypes,
-    parse_many_dtypes,
+    parse_tables,
     parse_variables,
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
@@ -125,7 +125,7 @@ def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Tabl
     inner = ",\n".join(f"    {quote(name)}: {name}.dtypes.astype(str).to_dict()" for name in names)
     thought = "Several tables could be meant, so I look at their columns."
     result = yield runner.act(thought, "python", code=f"{{\n{inner},\n}}")
-    return [Table(name, columns) for name, columns in parse_many_dtypes(result.value).items()]
+    return parse_tables(result.value)
 
 
 def _choose(
