@@ -4,7 +4,7 @@ import re
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, span
-from palimpsest.model.rehearsal.plans.file_plan import closest_file, failure, is_missing
+from palimpsest.model.rehearsal.plans.file_plan import check, closest_file, is_missing
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
 
@@ -30,8 +30,7 @@ def write_plan(runner: PlanRunner) -> Plan:
     result = yield runner.act(
         f"Rule: write a file. I create {path}.", "write", path=path, content=content
     )
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     return PlanAnswer(f"I wrote {span(path)}. {_first_line(result)}", "The file is written.")
 
 
@@ -127,8 +126,7 @@ def edit_plan(runner: PlanRunner) -> Plan:
             return PlanAnswer(
                 f"There is no {span(path)}. Did you mean {span(other)}? I changed nothing."
             )
-    if result.failed or "does not occur" in result.text:
-        return PlanAnswer(failure(result))
+    check(result, failed="does not occur" in result.text)
     return PlanAnswer(
         f"I replaced {span(old)} by {span(new)} in {span(path)}. {_first_line(result)}",
         "The file is changed.",

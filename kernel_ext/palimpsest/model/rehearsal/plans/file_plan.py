@@ -7,7 +7,13 @@ from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 from palimpsest.model.rehearsal.parsing.word_matching import number_of
-from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
+from palimpsest.model.rehearsal.plans.plan_runner import (
+    Plan,
+    PlanAnswer,
+    PlanEnded,
+    PlanRunner,
+    Steps,
+)
 
 FOLDER_WORDS = word_set(
     """
@@ -30,8 +36,7 @@ def list_plan(runner: PlanRunner) -> Plan:
         result = yield runner.act(
             f"Rule: find files. The pattern is {pattern}.", "glob", pattern=pattern
         )
-        if result.failed:
-            return PlanAnswer(failure(result))
+        check(result)
         found = result.text.strip()
         if found.startswith("No file"):
             return PlanAnswer(f"No file matches {span(pattern)}.")
@@ -48,8 +53,7 @@ def list_plan(runner: PlanRunner) -> Plan:
     else:
         inside = f"{folder.rstrip('/')}/*" if folder else "*"
         result = yield runner.act("Rule: list files.", "glob", pattern=inside)
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     place = f" in {span(folder)}" if folder else ""
     text = f"These are the files{place}:\n\n{quoted(result.text, 60)}"
     return PlanAnswer(text, "The result lists them.")
@@ -107,13 +111,12 @@ def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
     if is_missing(result) and runner.can("glob"):
         other = yield from closest_file(runner, path)
         if not other:
-            return PlanAnswer(failure(result))
+            check(result)
         result = yield runner.act(
             f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
         )
         path = other
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     if summarise:
         return PlanAnswer(
             _outline(path, result.text), "I can only extract: size, headings and first sentences."
@@ -188,8 +191,7 @@ def search_plan(runner: PlanRunner) -> Plan:
         inputs["path"] = places[0]
     thought, pattern = f"Rule: search. I look for {term!r} as it is written.", re.escape(term)
     result = yield runner.act(thought, "grep", pattern=pattern, **inputs)
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     nothing = result.text.strip().startswith("No line")
     if nothing and term.lower() != term.upper():
         thought = "Nothing found, so I ignore upper and lower case."
@@ -236,6 +238,7 @@ def search_term(prompt: ParsedPrompt) -> str | None:
     return None
 
 
-def failure(result: ToolResult) -> str:
-    """Return the answer to a tool call that failed, with the tool's message."""
-    return f"That did not work: {result.text.strip()[:600]}"
+def check(result: ToolResult, *, failed: bool = False) -> None:
+    """End the plan with the tool's message where a call failed."""
+    if failed or result.failed:
+        raise PlanEnded(f"That did not work: {result.text.strip()[:600]}")
