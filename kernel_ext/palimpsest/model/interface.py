@@ -30,6 +30,12 @@ class ModelRequest:
     refusals: Refusals = "union"
     """Which error messages of a provider mean that the request is too long; set by the session's policy."""
 
+    @property
+    def all_parameters(self) -> dict[str, Any]:
+        """The parameters with those that follow from the model."""
+        model = {"max_tokens": self.model.output_limit, "reasoning_effort": self.model.ref.variant}
+        return model | self.parameters
+
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:

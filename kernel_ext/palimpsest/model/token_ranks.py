@@ -51,7 +51,9 @@ class RankTable:
 
     def count(self, text: str) -> int | None:
         """Return the tokens of a text; None where tiktoken has to count it."""
-        if len(text) > min(self._left, LONGEST_TEXT) or not _is_certain(text):
+        if len(text) > min(self._left, LONGEST_TEXT):
+            return None
+        if not text.isascii() and not UNCERTAIN.isdisjoint(map(category, set(text))):
             return None
         self._left -= len(text)
         tokens = 0
@@ -82,10 +84,6 @@ class RankTable:
             _, at = min(joined)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         return len(parts)
-
-
-def _is_certain(text: str) -> bool:
-    return text.isascii() or UNCERTAIN.isdisjoint(map(category, set(text)))
 
 
 def _read(path: Path) -> dict[bytes, int]:

@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 Request = TypeVar("Request")
@@ -16,28 +17,16 @@ Answer = TypeVar("Answer")
 
 async def asked(function: Callable[[Request], Answer], request: Request) -> Answer:
     """Return what a function of a request returns; raises what it raises. Cancelling does not wait for it."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Answer] = loop.create_future()
+    done: Future[Answer] = Future()
+    # From here on, cancelling who waits leaves the function to itself.
+    done.set_running_or_notify_cancel()
     context = contextvars.copy_context()
 
-    def settle(answer: Answer | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(answer)  # type: ignore[arg-type]
-
     def run() -> None:
-        answer, error = None, None
         try:
-            answer = context.run(function, request)
+            done.set_result(context.run(function, request))
         except BaseException as raised:  # noqa: BLE001 - it is raised where the answer is awaited
-            error = raised
-        try:
-            loop.call_soon_threadsafe(settle, answer, error)
-        except RuntimeError:
-            return  # the loop was closed meanwhile: nobody waits for the answer
+            done.set_exception(raised)
 
     threading.Thread(target=run, name="scripted-answer", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 from palimpsest.model.script import Failure, ModelAnswer, fails
@@ -114,13 +113,7 @@ class FaultServer:
 
     def base(self, dialect: WireFormat) -> str:
         """Return the ``api_base`` of a format."""
-        bases: dict[WireFormat, str] = {
-            "openai": self.openai_base,
-            "anthropic": self.anthropic_base,
-            "gemini": self.gemini_base,
-            "mistral": self.mistral_base,
-        }
-        return bases[dialect]
+        return str(getattr(self, f"{dialect}_base"))
 
     def settings(self, dialect: WireFormat = "openai") -> dict[str, Any]:
         """Return the settings with which a session uses this server, in the provider's format.
@@ -187,24 +180,14 @@ class FaultServer:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     async def __aenter__(self) -> Self:
         await self._listen()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._close()
 
     async def _listen(self) -> None:
@@ -260,7 +243,8 @@ class FaultServer:
         dialect = wire_format_of(request.path)
         if self._check is not None:
             request.problems += self._check(request.path, request.body)
-        answer = _refusal(request.problems) if request.problems else await self._next(request)
+        refusal = fails(REFUSED_STATUS, " ".join(request.problems))
+        answer = refusal if request.problems else await self._next(request)
         if answer.failure is not None:
             body = ERRORS[dialect](answer.failure)
             await send_json(writer, answer.failure.status, body, answer.failure.headers)
@@ -277,7 +261,3 @@ class FaultServer:
             return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
         scripted = self._answers.pop(0)
         return scripted if isinstance(scripted, ModelAnswer) else await asked(scripted, request)
-
-
-def _refusal(found: list[str]) -> ModelAnswer:
-    return fails(REFUSED_STATUS, " ".join(found))

@@ -86,19 +86,15 @@ def isolated_session(
             model=None if model is None else lambda _: model,
         )
         try:
-            _refuse(app.config.problems)
+            # Problems in the passed settings would otherwise only be reported.
+            wrong = [p.removeprefix(OPTION) for p in app.config.problems if p.startswith(OPTION)]
+            if wrong:
+                raise ConfigError(f"Mend the settings of isolated_session: {' '.join(wrong)}")
             for function in tools:
                 app.registry.add(function)
             yield open_session(app)
         finally:
             app.close()
-
-
-def _refuse(problems: Iterable[str]) -> None:
-    """Raise ConfigError for problems in the passed settings, which would otherwise only be reported."""
-    wrong = [one.removeprefix(OPTION) for one in problems if one.startswith(OPTION)]
-    if wrong:
-        raise ConfigError(f"Mend the settings of isolated_session: {' '.join(wrong)}")
 
 
 def _environment(home: Path) -> dict[str, str]:

@@ -5,7 +5,8 @@ stream. A step is complete only when the provider itself said so, which the tap 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -51,17 +52,21 @@ Deltas = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
 """Yields None once a request was accepted, then the deltas of its answer."""
 
 
-async def answer_events(
-    request: ModelRequest, deltas: Deltas, estimator: str
-) -> AsyncGenerator[StreamEvent, None]:
-    """Yield the events of an answer.
+async def breathing(values: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
+    """Yield values, and let other tasks run: a burst never waits, and would keep the event loop from a cancel."""
+    breath = time.monotonic()
+    async for value in values:
+        if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+            await asyncio.sleep(0)
+            breath = time.monotonic()
+        yield value
 
-    ``estimator`` names the tokenizer by which tokens are counted that the provider did not report. Raises ModelFailed
-    for whatever goes wrong, and for an answer without a real end.
-    """
+
+async def answer_events(request: ModelRequest, deltas: Deltas) -> AsyncGenerator[StreamEvent, None]:
+    """Yield the events of an answer; raises ModelFailed for whatever goes wrong, and for one without a real end."""
     tap, model = StreamTap(), request.model
     try:
-        async with aclosing(_events(request, tap, deltas(request, tap), estimator)) as events:
+        async with aclosing(_events(request, tap, deltas(request, tap))) as events:
             async for event in events:
                 yield event
     except (asyncio.CancelledError, GeneratorExit, ModelFailed):
@@ -75,7 +80,7 @@ async def answer_events(
 
 
 async def _events(
-    request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None], estimator: str
+    request: ModelRequest, tap: StreamTap, deltas: AsyncGenerator[Any, None]
 ) -> AsyncGenerator[StreamEvent, None]:
     target = profile(request.model.ref)
     joiner = StreamJoiner(
@@ -101,7 +106,7 @@ async def _events(
     for event in joiner.end(tap.finish):
         yield event
     joiner.refused = joiner.refused or tap.refused
-    used = _usage(request, joiner, tap, estimator)
+    used = _usage(request, joiner, tap)
     yield StepFinished(
         reason=joiner.reason(tap.finish),
         usage=used,
@@ -111,7 +116,7 @@ async def _events(
     )
 
 
-def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap, estimator: str) -> Usage:
+def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
     reported = usage.normalise(tap.usage)
     wrote = joiner.written
     thought = "".join(joiner.reasoning)
@@ -119,4 +124,4 @@ def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap, estimato
     if reported is not None and reported.prompt and not (silent and (wrote or thought)):
         return reported
     prompt = prompt_text(request.messages, request.tools)
-    return usage.estimate(prompt, wrote, thought, counter(estimator), reported)
+    return usage.estimate(prompt, wrote, thought, counter(DEFAULT_ESTIMATOR), reported)

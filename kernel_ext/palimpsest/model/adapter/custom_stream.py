@@ -5,13 +5,13 @@ cache and failures are the same; and a kernel that uses no other model never imp
 """
 
 import itertools
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
 from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.adapter.tool_call_joiner import json_text
 from palimpsest.model.custom_provider import (
     CustomCall,
     CustomChunk,
@@ -30,12 +30,7 @@ async def custom_deltas(
 ) -> AsyncGenerator[Any, None]:
     """Yield None when the handler has begun to answer, then the deltas, as the adapter does."""
     messages = sendable(request.messages, request.model)
-    parameters = {
-        "max_tokens": request.model.output_limit,
-        "reasoning_effort": request.model.ref.variant,
-        **request.parameters,
-        "model": request.model.ref.name,
-    }
+    parameters = request.all_parameters | {"model": request.model.ref.name}
     chunks = numbered(
         handler.stream(messages, request.tools, parameters, request.session_id, request.purpose),
         messages,
@@ -47,16 +42,12 @@ async def custom_deltas(
                 started = True
                 yield None
             tap.look({"finish_reason": finish, "is_finished": finish is not None, "usage": usage})
-            calls = [
-                SimpleNamespace(**{**call, "function": SimpleNamespace(**call["function"])})
-                for call in delta.get("tool_calls", ())
-            ]
-            yield SimpleNamespace(**{**delta, "tool_calls": calls})
+            yield delta
 
 
 async def numbered(
     chunks: AsyncIterator[CustomChunk], messages: tuple[dict[str, Any], ...]
-) -> AsyncGenerator[tuple[dict[str, Any], str | None, dict[str, Any] | None], None]:
+) -> AsyncGenerator[tuple[SimpleNamespace, str | None, dict[str, Any] | None], None]:
     """Yield delta, finish and usage of each chunk; calls without an id are numbered."""
     taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
     numbers = (f"call_{number}" for number in itertools.count(len(taken) + 1))
@@ -65,25 +56,21 @@ async def numbered(
         async for chunk in chunks:
             match chunk:
                 case CustomText():
-                    yield {"content": chunk.text}, None, None
+                    yield SimpleNamespace(content=chunk.text), None, None
                 case CustomReasoning():
-                    yield {"reasoning_content": chunk.text}, None, None
+                    yield SimpleNamespace(reasoning_content=chunk.text), None, None
                 case CustomCall():
                     identifier = chunk.id or next(n for n in numbers if n not in taken)
-                    yield {"tool_calls": [_call(chunk, identifier, next(index))]}, None, None
+                    call = _call(chunk, identifier, next(index))
+                    yield SimpleNamespace(tool_calls=[call]), None, None
                 case CustomFinish():
-                    yield {}, chunk.reason, None if chunk.usage is None else _usage(chunk.usage)
+                    usage = None if chunk.usage is None else _usage(chunk.usage)
+                    yield SimpleNamespace(), chunk.reason, usage
 
 
-def _call(chunk: CustomCall, identifier: str, index: int) -> dict[str, Any]:
-    raw = chunk.arguments
-    text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-    return {
-        "index": index,
-        "id": identifier,
-        "type": "function",
-        "function": {"name": chunk.name, "arguments": text},
-    }
+def _call(chunk: CustomCall, identifier: str, index: int) -> SimpleNamespace:
+    function = SimpleNamespace(name=chunk.name, arguments=json_text(chunk.arguments))
+    return SimpleNamespace(index=index, id=identifier, type="function", function=function)
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

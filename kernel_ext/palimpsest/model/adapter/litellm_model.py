@@ -15,7 +15,6 @@ import logging
 import os
 import sys
 import threading
-import time
 import warnings
 import weakref
 from collections.abc import AsyncGenerator
@@ -24,10 +23,9 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from palimpsest.model.adapter.answer_events import (
-    DEFAULT_ESTIMATOR,
-    LONGEST_BURST_SECONDS,
     PLACEHOLDER_KEY,
     answer_events,
+    breathing,
     read_timeout,
 )
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
@@ -166,28 +164,13 @@ def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
 
 
 LIBRARY = LitellmLoader()
-
-
-def preload() -> None:
-    """Begin to import litellm in the background."""
-    LIBRARY.preload()
-
-
-def wait(timeout: float | None = None) -> None:
-    """Block until litellm is imported."""
-    LIBRARY.wait(timeout)
+preload, wait = LIBRARY.preload, LIBRARY.wait
 
 
 class LitellmModel:
     """Answers requests through litellm; see ``model.interface.Model`` for the contract."""
 
-    def __init__(
-        self,
-        *,
-        estimator: str = DEFAULT_ESTIMATOR,
-        read_timeout_seconds: float | None = None,
-    ) -> None:
-        self._estimator = estimator
+    def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
         self._read_timeout = read_timeout_seconds
         self._custom: dict[str, StreamingHandler] = {}
 
@@ -201,56 +184,43 @@ class LitellmModel:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
-        return answer_events(request, self._deltas, self._estimator)
+        return answer_events(request, self._deltas)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
         handler = self._custom.get(request.model.ref.provider)
         if handler is not None:
-            async with aclosing(custom_deltas(handler, request, tap)) as deltas:
-                breath = time.monotonic()
-                async for delta in deltas:
-                    if time.monotonic() - breath > LONGEST_BURST_SECONDS:
-                        await asyncio.sleep(0)
-                        breath = time.monotonic()
+            deltas = custom_deltas(handler, request, tap)
+            async with aclosing(deltas), aclosing(breathing(deltas)) as paced:
+                async for delta in paced:
                     yield delta
             return
-        litellm = await self._definitions()
+        try:
+            litellm = await LIBRARY.get()
+        except ImportError as error:
+            message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
+            raise ModelFailed(UnknownError(message=message)) from error
         arguments = self.arguments(request, litellm)
-        stream = await self._open(litellm, request, arguments)
+        await LIBRARY.warm(openai=profile(request.model.ref).openai_client)
+        stream = await litellm.acompletion(**arguments)
         try:
             lazy = tap.attach(stream)
             stream.chunks = DiscardingList()
             if not lazy:
                 yield None
-            breath = time.monotonic()
             chunks = _within(stream, arguments["timeout"]) if lazy else stream
-            async for chunk in chunks:
-                if lazy:
-                    lazy = False
-                    yield None
-                # A burst of chunks never waits, and would keep the event loop from a cancel or a timer.
-                if time.monotonic() - breath > LONGEST_BURST_SECONDS:
-                    await asyncio.sleep(0)
-                    breath = time.monotonic()
-                if chunk.choices:
-                    yield chunk.choices[0].delta
-                if tap.exhausted:
-                    break
+            async with aclosing(breathing(chunks)) as paced:
+                async for chunk in paced:
+                    if lazy:
+                        lazy = False
+                        yield None
+                    if chunk.choices:
+                        yield chunk.choices[0].delta
+                    if tap.exhausted:
+                        break
             tap.settle(stream)
         finally:
             await stream.aclose()
-
-    async def _definitions(self) -> Any:
-        try:
-            return await LIBRARY.get()
-        except ImportError as error:
-            message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
-            raise ModelFailed(UnknownError(message=message)) from error
-
-    async def _open(self, litellm: Any, request: ModelRequest, arguments: dict[str, Any]) -> Any:
-        await LIBRARY.warm(openai=profile(request.model.ref).openai_client)
-        return await litellm.acompletion(**arguments)
 
     def arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments of litellm's call for a request."""

@@ -11,7 +11,7 @@ import copy
 import json
 from typing import Any
 
-from palimpsest.model.adapter.usage import field
+from palimpsest.model.adapter.usage import field, objects
 
 TOOL_BLOCK = "tool_use"
 INPUT_DELTA = "input_json_delta"
@@ -28,12 +28,12 @@ class NativeCalls:
 
     def before(self, chunk: Any) -> None:
         """Take out of a chunk of Gemini's what was sent in an earlier one: by id, or at the head of a longer list."""
-        for candidate in _objects(field(chunk, "candidates")):
+        for candidate in objects(field(chunk, "candidates")):
             content = field(candidate, "content")
             parts = field(content, "parts")
             if not isinstance(content, dict) or not isinstance(parts, list):
                 continue
-            calls = [one for one in _objects(parts) if isinstance(one.get("functionCall"), dict)]
+            calls = [one for one in objects(parts) if isinstance(one.get("functionCall"), dict)]
             written = [json.dumps(one["functionCall"], sort_keys=True) for one in calls]
             count = len(self._sent)
             is_longer = 0 < count < len(written) and written[:count] == self._sent
@@ -81,7 +81,3 @@ class NativeCalls:
 def _delta(made: Any) -> Any:
     choices = getattr(made, "choices", None)
     return getattr(choices[0], "delta", None) if choices else None
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -13,7 +13,7 @@ from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesWords
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
-from palimpsest.model.adapter.usage import field
+from palimpsest.model.adapter.usage import field, objects
 
 
 class DiscardingList(list[Any]):
@@ -45,26 +45,16 @@ def native_finish(chunk: Any) -> str | None:
 
 def _of_first(chunk: Any, answers: str, name: str) -> str:
     """Return a field of the first answer in a chunk of a provider's own format; empty where it has none."""
-    return next((str(one.get(name) or "") for one in _objects(field(chunk, answers))), "")
+    return next((str(one.get(name) or "") for one in objects(field(chunk, answers))), "")
 
 
 def with_inputs(chunk: Any) -> None:
     """Add an empty input to Gemini's calls that have none, since litellm requires one."""
-    for candidate in _objects(field(chunk, "candidates")):
-        for part in _objects(field(candidate, "content", "parts")):
+    for candidate in objects(field(chunk, "candidates")):
+        for part in objects(field(candidate, "content", "parts")):
             call = part.get("functionCall")
             if isinstance(call, dict) and call.get("args") is None:
                 call["args"] = {}
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
-    """Return a reader of a response's bytes that checks whether they are a stream and have an end."""
-    pieces = response.aiter_bytes
-    return lambda: checked_bytes(pieces(), response, done)
 
 
 def _withheld(parse: Callable[..., Any]) -> Any:
@@ -124,7 +114,8 @@ class StreamTap:
         self._raw = raw
         response = getattr(raw, "response", None)
         if response is not None and hasattr(response, "aiter_bytes"):
-            response.aiter_bytes = _checking(response, self._done)
+            pieces = response.aiter_bytes
+            response.aiter_bytes = lambda: checked_bytes(pieces(), response, self._done)
         if hasattr(getattr(raw, "streaming_response", None), "aclose"):
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):

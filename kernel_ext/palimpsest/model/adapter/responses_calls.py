@@ -89,7 +89,8 @@ class ResponsesCalls:
         given = item.get(ITEMS[item["type"]])
         if given not in (None, "") or (is_whole and item.get("status") == "completed"):
             # What is announced with its input is whole, too, unless deltas go on with it.
-            self._add(call, given, is_whole=is_whole or _is_object(given))
+            is_object = given is not None and not isinstance(given, str)
+            self._add(call, given, is_whole=is_whole or is_object)
 
     def _known(self, item: Json, index: int | None) -> ResponsesCall | None:
         """Return the call that an item tells again; None for a new one."""
@@ -234,10 +235,6 @@ def event_kind(chunk: Any) -> str:
 
 def _is_call(item: Any) -> bool:
     return isinstance(item, dict) and item.get("type") in ITEMS
-
-
-def _is_object(given: Any) -> bool:
-    return given is not None and not isinstance(given, str)
 
 
 def _text(value: Any) -> str:

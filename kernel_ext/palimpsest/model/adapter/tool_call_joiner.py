@@ -75,7 +75,8 @@ class StreamedCalls:
             self.calls.append(call)
             self._by_index[index] = call
         elif name and not any(call.pieces):
-            call.tool = _joined_name(call.tool, name)
+            # The name is told again, told so far, or goes on.
+            call.tool = name if name.startswith(call.tool) else call.tool + name
         if identifier:
             self._by_id.setdefault(identifier, call)
         if getattr(piece, "is_whole", False):
@@ -101,7 +102,8 @@ class StreamedCalls:
             return at_index or newest
         if at_index is None or identifier:
             return None
-        begins_another = _is_complete(at_index.pieces) and not _repeats(at_index, name, arguments)
+        is_complete = bool(at_index.pieces) and _parses(input_text(at_index.pieces))
+        begins_another = is_complete and not _repeats(at_index, name, arguments)
         return None if begins_another else at_index
 
     def _free_id(self, wanted: str) -> str:
@@ -146,10 +148,6 @@ def _cumulative(pieces: Sequence[str]) -> str | None:
     return told[-1] if told and grows else None
 
 
-def _is_complete(pieces: Sequence[str]) -> bool:
-    return bool(pieces) and _parses(input_text(pieces))
-
-
 def _repeats(call: StreamedCall, name: str, arguments: str) -> bool:
     """Tell whether a piece with a name, but without an id, tells a complete call again."""
     if name != call.tool:
@@ -158,11 +156,6 @@ def _repeats(call: StreamedCall, name: str, arguments: str) -> bool:
     if input_text(call.pieces).strip() in NO_INPUT:
         return True
     return not arguments or arguments == input_text(call.pieces)
-
-
-def _joined_name(known: str, piece: str) -> str:
-    """Return the name that a piece of it makes: told again, told so far, or the rest of it."""
-    return piece if piece.startswith(known) else known + piece
 
 
 def _parses(text: str) -> bool:

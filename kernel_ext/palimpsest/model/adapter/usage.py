@@ -21,6 +21,11 @@ def field(value: Any, *path: str) -> Any:
     return value
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none where it is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 HOUR = ("prompt_tokens_details", "cache_creation_token_details", "ephemeral_1h_input_tokens")
 """What of the tokens written to the cache it keeps for an hour."""
 PATHS = (

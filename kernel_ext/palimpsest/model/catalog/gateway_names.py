@@ -73,7 +73,7 @@ def _meant(ref: ModelRef) -> MeantModel:
         if found is not None and found.key is not None:
             return found
         several = several or found is not None
-    return MeantModel(several=several or _is_sold_elsewhere(ref.name.rpartition("/")[2]))
+    return MeantModel(several=several or _folded(ref.name.rpartition("/")[2]) in _names())
 
 
 def remark(info: ModelInfo) -> str:
@@ -130,7 +130,7 @@ def _named_in_one_word(name: str) -> MeantModel | None:
     for joint in WORD_END.finditer(name):
         word, rest = name[: joint.start()], name[joint.end() :]
         provider = VENDORS.get(word, word)
-        if not rest or not _is_provider(provider):
+        if not rest or (provider not in _providers() and provider not in VENDORS):
             continue
         ref = ModelRef(provider=provider, name=rest)
         found = litellm_table.find_model(ref)
@@ -176,14 +176,6 @@ def _names() -> frozenset[str]:
     return frozenset(_folded(key.rpartition("/")[2]) for key, _ in litellm_table.chat_models())
 
 
-def _is_sold_elsewhere(name: str) -> bool:
-    return _folded(name) in _names()
-
-
 @cache
 def _providers() -> frozenset[str]:
     return frozenset(provider.partition("-")[0] for _, provider in litellm_table.chat_models())
-
-
-def _is_provider(word: str) -> bool:
-    return word in _providers() or word in VENDORS

@@ -74,13 +74,10 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
         return
     if info.api_base is None and ref.provider not in providers():
         raise ConfigError(no_provider(ref))
-    known: Sequence[str]
     if info.api_base is not None:
         known = listed(info)
-        wrong = bool(known) and ref.name not in known and f"{ref.name}:latest" not in known
-        if wrong:
-            hint = _meant(ref.name, known)
-            offered = ", ".join(known[:8])
+        if known and ref.name not in known and f"{ref.name}:latest" not in known:
+            hint, offered = _meant(ref.name, known), ", ".join(known[:8])
             raise ConfigError(
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )

@@ -15,32 +15,18 @@ batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the input 
 def _claude(
     input_: float, output: float, *, write: float, read: float, long: bool = False
 ) -> Price:
-    tiers: tuple[PriceTier, ...] = ()
-    if long:
-        above = Price(
-            input=2 * input_,
-            output=1.5 * output,
-            cache_read=2 * read,
-            cache_write=2 * write,
-            cache_write_hour=4 * input_,
+    def scaled(reads: float, writes: float) -> Price:
+        return Price(
+            input=reads * input_,
+            output=writes * output,
+            cache_read=reads * read,
+            cache_write=reads * write,
+            cache_write_hour=reads * 2 * input_,
         )
-        tiers = (PriceTier(above=200_000, price=above),)
-    half = Price(
-        input=input_ / 2,
-        output=output / 2,
-        cache_read=read / 2,
-        cache_write=write / 2,
-        cache_write_hour=input_,
-    )
-    return Price(
-        input=input_,
-        output=output,
-        cache_read=read,
-        cache_write=write,
-        cache_write_hour=2 * input_,
-        tiers=tiers,
-        services=(ServicePrice(service_tier="batch", price=half),),
-    )
+
+    tiers = (PriceTier(above=200_000, price=scaled(2, 1.5)),) if long else ()
+    services = (ServicePrice(service_tier="batch", price=scaled(0.5, 0.5)),)
+    return scaled(1, 1).model_copy(update={"tiers": tiers, "services": services})
 
 
 _OPUS = _claude(15, 75, write=18.75, read=1.5)

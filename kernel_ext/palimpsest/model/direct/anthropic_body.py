@@ -56,11 +56,7 @@ def anthropic_body(request: ModelRequest) -> Body:
         tools = [UNUSED_TOOL]
     if tools:
         body["tools"] = tools
-    parameters = {
-        "max_tokens": request.model.output_limit,
-        "reasoning_effort": ref.variant,
-        **request.parameters,
-    }
+    parameters = request.all_parameters
     if not can_think(request.messages, request.model):
         parameters.pop("reasoning_effort", None)
     return body | taken_parameters(ref, parameters)

@@ -20,7 +20,6 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from palimpsest.model.adapter.answer_events import (
-    DEFAULT_ESTIMATOR,
     LONGEST_BURST_SECONDS,
     PLACEHOLDER_KEY,
     answer_events,
@@ -99,12 +98,10 @@ class DirectModel:
         litellm: LitellmModel,
         *,
         direct: Callable[[], bool] = lambda: True,
-        estimator: str = DEFAULT_ESTIMATOR,
         read_timeout_seconds: float | None = None,
     ) -> None:
         self._litellm = litellm
         self._direct = direct
-        self._estimator = estimator
         self._read_timeout = read_timeout_seconds
 
     def reason(self, request: ModelRequest) -> str | None:
@@ -119,7 +116,7 @@ class DirectModel:
         """Send the request and yield what comes back."""
         if self.reason(request) is not None:
             return self._litellm.stream(request)
-        return answer_events(request, self._deltas, self._estimator)
+        return answer_events(request, self._deltas)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""

@@ -58,11 +58,7 @@ def openai_body(request: ModelRequest) -> Body:
     ]
     if tools:
         body["tools"] = tools
-    parameters = {
-        "max_tokens": request.model.output_limit,
-        "reasoning_effort": ref.variant,
-        **request.parameters,
-    }
+    parameters = request.all_parameters
     if not can_think(request.messages, request.model) or not row.takes_effort:
         parameters.pop("reasoning_effort", None)
     given = {name: value for name, value in parameters.items() if value is not None}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.model.catalog.model_check import providers
+from palimpsest.model.catalog.model_check import EFFORTS, providers
 from palimpsest.model.interface import ModelRequest
 from palimpsest.transcript.values import ModelRef
 
@@ -38,6 +38,11 @@ class DirectProvider:
     """``stream_options`` asks for the tokens; else the server tells them unasked."""
 
 
+def _other(name: str, base: str | None = None, **options: Any) -> DirectProvider:
+    """Return a provider of OpenAI's format whose address is in the usual variable."""
+    return DirectProvider(base=base, base_variables=(f"{name}_API_BASE",), **options)
+
+
 DIRECT_PROVIDERS: dict[str, DirectProvider] = {
     "openai": DirectProvider(
         base="https://api.openai.com/v1", base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE")
@@ -47,42 +52,18 @@ DIRECT_PROVIDERS: dict[str, DirectProvider] = {
         base="https://api.anthropic.com",
         base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
     ),
-    "openrouter": DirectProvider(
-        base="https://openrouter.ai/api/v1", base_variables=("OPENROUTER_API_BASE",)
+    "openrouter": _other("OPENROUTER", "https://openrouter.ai/api/v1"),
+    "deepseek": _other("DEEPSEEK", "https://api.deepseek.com/beta", effort_by_litellm=True),
+    "groq": _other("GROQ", "https://api.groq.com/openai/v1", effort_by_litellm=True),
+    "cerebras": _other(
+        "CEREBRAS", "https://api.cerebras.ai/v1", effort_by_litellm=True, asks_usage=False
     ),
-    "deepseek": DirectProvider(
-        base="https://api.deepseek.com/beta",
-        base_variables=("DEEPSEEK_API_BASE",),
-        effort_by_litellm=True,
-    ),
-    "groq": DirectProvider(
-        base="https://api.groq.com/openai/v1",
-        base_variables=("GROQ_API_BASE",),
-        effort_by_litellm=True,
-    ),
-    "cerebras": DirectProvider(
-        base="https://api.cerebras.ai/v1",
-        base_variables=("CEREBRAS_API_BASE",),
-        effort_by_litellm=True,
-        asks_usage=False,
-    ),
-    "xai": DirectProvider(
-        base="https://api.x.ai/v1", base_variables=("XAI_API_BASE",), effort_by_litellm=True
-    ),
-    "together_ai": DirectProvider(
-        base="https://api.together.ai/v1",
-        base_variables=("TOGETHER_AI_API_BASE",),
-        effort_by_litellm=True,
-    ),
-    "hosted_vllm": DirectProvider(base_variables=("HOSTED_VLLM_API_BASE",), needs_key=False),
-    "lm_studio": DirectProvider(
-        base_variables=("LM_STUDIO_API_BASE",), needs_key=False, takes_effort=False
-    ),
-    "llamafile": DirectProvider(
-        base="http://127.0.0.1:8080/v1",
-        base_variables=("LLAMAFILE_API_BASE",),
-        needs_key=False,
-        takes_effort=False,
+    "xai": _other("XAI", "https://api.x.ai/v1", effort_by_litellm=True),
+    "together_ai": _other("TOGETHER_AI", "https://api.together.ai/v1", effort_by_litellm=True),
+    "hosted_vllm": _other("HOSTED_VLLM", needs_key=False),
+    "lm_studio": _other("LM_STUDIO", needs_key=False, takes_effort=False),
+    "llamafile": _other(
+        "LLAMAFILE", "http://127.0.0.1:8080/v1", needs_key=False, takes_effort=False
     ),
 }
 """The providers whose servers speak one of the two formats; a provider that litellm does not know is one of OpenAI's
@@ -101,8 +82,6 @@ WITH_RESPONSES = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 """The names of tools that Anthropic takes."""
-EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
-"""The reasoning efforts that have a meaning for Anthropic's models."""
 DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
 OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"

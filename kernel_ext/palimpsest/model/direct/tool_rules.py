@@ -8,16 +8,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from palimpsest.model.wire.schema_repair import LISTS, NAMED, ONE_SCHEMA
+
 Json = dict[str, Any]
 
-NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "$defs", "definitions"}) | {
-    "dependentSchemas"
-}
-SCHEMAS = frozenset(
-    {"items", "additionalItems", "contains", "additionalProperties", "propertyNames", "not"}
-    | {"if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
-    | {"anyOf", "oneOf", "allOf", "prefixItems"}
-)
+NAMED_SCHEMAS = NAMED | {"$defs", "definitions"}
+SCHEMAS = ONE_SCHEMA | LISTS
 """Where a schema holds schemas, one or a list of them."""
 ANTHROPIC_FIELDS = ("type", "properties", "additionalProperties", "required", "$defs", "strict")
 """The fields of the schema of a whole input that Anthropic takes."""

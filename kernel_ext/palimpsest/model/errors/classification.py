@@ -8,11 +8,7 @@ writes the message.
 import re
 
 from palimpsest.model.custom_provider import CustomFailure
-from palimpsest.model.errors.connection_failures import (
-    ConnectionFailure,
-    causes_of,
-    connection_failure,
-)
+from palimpsest.model.errors.connection_failures import causes_of, connection_failure
 from palimpsest.model.errors.exception_details import (
     RETRYABLE_STATUS,
     ExceptionDetails,
@@ -115,8 +111,15 @@ def classify(
         None if seen.answered else connection_failure(seen.causes, where, address(api_base), url)
     )
     if reason is not None and not (reason.begun and seen.mid_stream):
-        return _unanswered(reason, seen)
-    if _is_overflow(seen, refusals):
+        return ApiError(
+            message=reason.message,
+            retryable=reason.passing,
+            response_body=seen.message,
+            metadata={"code": reason.code},
+        )
+    # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
+    guessed = refusals == "union" and "ContextWindowExceededError" in seen.classes
+    if guessed or is_overflow(seen.message, seen.code, seen.status, refusals):
         return overflow_error(seen.message, refusals, seen.body)
     if _is_auth(seen):
         said = auth_sentence(provider, seen.message, address(url))
@@ -170,13 +173,6 @@ def ended_badly(where: str, finish: str, told: str) -> ApiError:
     return ApiError(message=message, retryable=True)
 
 
-def _is_overflow(seen: ExceptionDetails, refusals: Refusals) -> bool:
-    # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
-    if refusals == "union" and "ContextWindowExceededError" in seen.classes:
-        return True
-    return is_overflow(seen.message, seen.code, seen.status, refusals)
-
-
 def _is_auth(seen: ExceptionDetails) -> bool:
     if seen.status in AUTH_STATUS or seen.code in AUTH_CODES:
         return True
@@ -200,15 +196,6 @@ def _is_connection(seen: ExceptionDetails) -> bool:
         "DecodingError",
     }
     return seen.answered or seen.streamed or bool(seen.classes & names)
-
-
-def _unanswered(reason: ConnectionFailure, seen: ExceptionDetails) -> ApiError:
-    return ApiError(
-        message=reason.message,
-        retryable=reason.passing,
-        response_body=seen.message,
-        metadata={"code": reason.code},
-    )
 
 
 def _is_retryable(seen: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:

@@ -141,6 +141,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         status = _status(core)
         status = None if core is not exception and status == INVENTED_STATUS else status
     message = scrub(found.message)
+    history = getattr(response, "history", None)
     nameless = "" if response is not None else type(core).__name__
     return ExceptionDetails(
         classes=frozenset(
@@ -149,7 +150,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         causes=causes,
         answered=response is not None or otherwise is not None,
         url=_url(causes, response),
-        led_from=_first_url(response),
+        led_from=str(history[0].url) if history else None,
         message=message or nameless,
         status=status,
         code=found.code,
@@ -200,11 +201,6 @@ def _url(causes: Sequence[BaseException], response: Any) -> str | None:
             with suppress(RuntimeError):
                 return str(one.request.url)  # type: ignore[attr-defined]
     return None
-
-
-def _first_url(response: Any) -> str | None:
-    history = getattr(response, "history", None)
-    return str(history[0].url) if history else None
 
 
 def _said(exception: BaseException, response: Any, otherwise: NotAStream | None) -> ErrorBody:

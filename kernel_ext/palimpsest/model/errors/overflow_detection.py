@@ -41,7 +41,9 @@ def is_overflow(
         return False
     if status in table.statuses or says_overflow(told, refusals):
         return True
-    return _sounds_so(told, table) and not _holds(told, table.unlike)
+    lines = told[:LONGEST].split("\n")
+    sounds_so = any(_in_order(line, one) for one in table.likely for line in lines)
+    return sounds_so and not _holds(told, table.unlike)
 
 
 def says_overflow(text: str, refusals: Refusals = "union") -> bool:
@@ -115,11 +117,6 @@ def _is_bill(text: str, table: "RefusalPatterns") -> bool:
         return _holds(text, bills.status)
     head = _holds(text, bills.head) and _holds(text, bills.tail)
     return head or _holds(text, bills.words)
-
-
-def _sounds_so(text: str, table: "RefusalPatterns") -> bool:
-    lines = text[:LONGEST].split("\n")
-    return any(_in_order(line, patterns) for patterns in table.likely for line in lines)
 
 
 def _in_order(line: str, patterns: "Words") -> bool:

@@ -9,7 +9,6 @@ import ast
 import html
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,7 +117,7 @@ def unwrapped(text: str) -> str:
 
 def parsed(text: str) -> dict[str, Any] | None:
     """Return the object in a text: JSON, a line of a stream, or the repr of a Python dict."""
-    for start in _starts(text):
+    for start in sorted({place for one in ("{", "[{") if (place := text.find(one)) >= 0}):
         value: Any = None
         try:
             value, _ = json.JSONDecoder().raw_decode(text, start)
@@ -132,11 +131,6 @@ def parsed(text: str) -> dict[str, Any] | None:
         if isinstance(value, dict):
             return value
     return None
-
-
-def _starts(text: str) -> Iterator[int]:
-    places = [place for place in (text.find("{"), text.find("[{")) if place >= 0]
-    yield from sorted(set(places))
 
 
 def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:

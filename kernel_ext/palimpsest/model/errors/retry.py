@@ -172,17 +172,13 @@ def _number(text: str | None) -> float | None:
 
 def _until(text: str, now: float) -> float | None:
     try:
-        moment = _date(text)
+        moment = parsedate_to_datetime(text)
     except ValueError:
-        return None
+        try:
+            moment = datetime.fromisoformat(text.strip())
+        except ValueError:
+            return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
     return max(0.0, seconds)
-
-
-def _date(text: str) -> datetime:
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return datetime.fromisoformat(text.strip())

@@ -1,11 +1,10 @@
 """Answer requests for titles, turn summaries and compactions by extraction: nothing is invented."""
 
 import ast
-import json
 import re
-from dataclasses import dataclass, field
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.model.rehearsal.parsing.cell_source import parsed
 from palimpsest.model.rehearsal.parsing.conversation import (
     COMPACTED,
     ENGINE_TAGS_PATTERN,
@@ -13,6 +12,7 @@ from palimpsest.model.rehearsal.parsing.conversation import (
     Exchange,
     PastTurn,
     ToolUse,
+    json_object,
     without_engine_text,
 )
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
@@ -82,16 +82,14 @@ def shortened_text(text: str) -> str:
 def turn_summary_of(conversation: Conversation) -> str:
     """Return what a turn did, and the session so far: its prompt, its calls and the end of its answer."""
     prompt = conversation.current.prompt
-    blocks = {
-        name: found[1].strip()
+    before, missed, newest = (
+        found[1].strip() if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
         for name in ("before", "not-told-yet", "newest-turn")
-        if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt))
-    }
-    turns = _serialised(blocks.get("newest-turn", ""))
+    )
+    turns = _serialised(newest)
     title = shortened_text(next((one.prompt for one in turns if one.prompt.strip()), ""))
     done = _told(turns)
-    missed = _told(_serialised(blocks.get("not-told-yet", "")))
-    session = " ".join(one for one in (blocks.get("before", ""), missed, done) if one)
+    session = " ".join(one for one in (before, _told(_serialised(missed)), done) if one)
     return (
         f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
     )
@@ -101,7 +99,7 @@ def _told(turns: list[PastTurn]) -> str:
     """Return a few sentences on what was asked, which tools were called, and what was answered at the end."""
     asked = [shortened_text(one.prompt) for one in turns if one.prompt.strip()]
     tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
-    said = [text for one in turns for each in one.said if (text := _without_notice(each))]
+    said = [text for one in turns for each in one.said if (text := without_notice(each))]
     sentences = [f"Asked: {'; '.join(asked)}."] if asked else []
     if tools:
         sentences.append(f"Called {', '.join(tools)}.")
@@ -110,7 +108,8 @@ def _told(turns: list[PastTurn]) -> str:
     return " ".join(sentences)
 
 
-def _without_notice(said: str) -> str:
+def without_notice(said: str) -> str:
+    """Return an answer without the paragraph that says what answered."""
     return "\n\n".join(one for one in said.strip().split("\n\n") if NOTICE_MARK not in one)
 
 
@@ -123,19 +122,8 @@ def _newest_part(text: str) -> str:
     return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
 
 
-@dataclass
-class ConversationFacts:
-    """Facts extracted from a conversation."""
-
-    goal: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
-    numbers: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
-
-
+Facts = dict[str, list[str]]
+"""Facts extracted from a conversation, by the names of ``TITLES``."""
 TITLES = {
     "goal": "Goal",
     "done": "Done",
@@ -161,10 +149,11 @@ def summary_of(conversation: Conversation) -> str:
     """Return a structured summary of a conversation."""
     prompt = conversation.current.prompt
     turns, before = _source(conversation)
-    facts = facts_of(turns)
-    _carry_over(facts, before)
+    facts = _with_earlier(facts_of(turns), before)
     headings = _template(prompt)
-    return _filled(headings, facts) if headings else _plain(facts)
+    if headings:
+        return _filled(headings, facts)
+    return "\n\n".join(_section(kind, facts) for kind in TITLES)
 
 
 def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
@@ -207,67 +196,59 @@ def _call(text: str) -> ToolUse:
     match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", text)
     if not match:
         return ToolUse(text.split("(")[0].strip(), {})
-    try:
-        parsed = json.loads(match[2])
-    except ValueError:
-        parsed = {}
-    return ToolUse(match[1], parsed if isinstance(parsed, dict) else {})
+    return ToolUse(match[1], json_object(match[2]))
 
 
-def facts_of(turns: list[PastTurn]) -> ConversationFacts:
+def facts_of(turns: list[PastTurn]) -> Facts:
     """Extract the facts that a summary needs."""
-    facts = ConversationFacts()
+    facts: Facts = {name: [] for name in TITLES}
     for turn in turns:
         if turn.prompt.strip():
-            facts.goal.append(_one_line(turn.prompt))
-            facts.files += ParsedPrompt(turn.prompt).paths
+            facts["goal"].append(_one_line(turn.prompt))
+            facts["files"] += ParsedPrompt(turn.prompt).paths
         for exchange in turn.exchanges:
             _of_exchange(facts, exchange)
         for said in turn.said:
-            facts.numbers += [
+            facts["numbers"] += [
                 _one_line(line)
                 for line in said.splitlines()
                 if re.search(r"\d", line) and not line.startswith("```")
             ]
             if NOTICE_MARK in said:
-                facts.done.append(f'The user was told: "{NOTICE_MARK}".')
+                facts["done"].append(f'The user was told: "{NOTICE_MARK}".')
     if turns and not turns[-1].said and turns[-1].prompt.strip():
-        facts.open.append(f"Answer the prompt: {_one_line(turns[-1].prompt)}")
+        facts["open"].append(f"Answer the prompt: {_one_line(turns[-1].prompt)}")
     return facts
 
 
-def _of_exchange(facts: ConversationFacts, exchange: Exchange) -> None:
+def _of_exchange(facts: Facts, exchange: Exchange) -> None:
     call, result = exchange.call, ToolResult(exchange.output)
     main = next((str(value) for value in call.input.values()), "")
-    facts.done.append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
+    facts["done"].append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
     for key in ("path", "filePath", "file_path"):
         if isinstance(call.input.get(key), str):
-            facts.files.append(call.input[key])
+            facts["files"].append(call.input[key])
     if call.tool == "variables" and not call.input:
-        facts.variables += [variable.line for variable in parse_variables(exchange.output)]
+        facts["variables"] += [variable.line for variable in parse_variables(exchange.output)]
     if call.tool == "python":
         code = str(call.input.get("code", ""))
-        facts.variables += assigned(code)
-        facts.files += [
+        facts["variables"] += assigned(code)
+        facts["files"] += [
             text
             for text in re.findall(r"[\"']([^\"'\n]+)[\"']", code)
             if ParsedPrompt(f'"{text}"').paths
         ]
     if result.error:
-        facts.errors.append(_one_line(f"{result.error[0]}: {result.error[1]}"))
+        facts["errors"].append(_one_line(f"{result.error[0]}: {result.error[1]}"))
     elif result.failed:
-        facts.errors.append(_one_line(exchange.output))
+        facts["errors"].append(_one_line(exchange.output))
 
 
 def assigned(code: str) -> list[str]:
     """Return the names that code assigns at its top level."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError):
-        return []
-    targets = [
-        target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-    ]
+    tree = parsed(code)
+    nodes = [node for node in (tree.body if tree else ()) if isinstance(node, ast.Assign)]
+    targets = [target for node in nodes for target in node.targets]
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
@@ -276,23 +257,17 @@ def _one_line(text: str) -> str:
     return line if len(line) <= 200 else line[:197] + "..."
 
 
-def _carry_over(facts: ConversationFacts, before: str) -> None:
+def _with_earlier(facts: Facts, before: str) -> Facts:
     """Put the lines of an earlier summary before the new ones, except its open questions, answered since."""
-    if not before.strip():
-        return
+    earlier: Facts = {name: [] for name in TITLES}
     kind = "numbers"
     for line in before.splitlines():
+        item = line.strip().lstrip("-*").strip()
         if line.startswith("#"):
             kind = _kind_of(line) or kind
-        elif (
-            (item := line.strip().lstrip("-*").strip())
-            and item not in {"(none)", "None"}
-            and kind != "open"
-        ):
-            known: list[str] = getattr(facts, kind)
-            known.insert(sum(1 for one in known if one.startswith("\0")), "\0" + item)
-    for name in TITLES:
-        setattr(facts, name, [item.removeprefix("\0") for item in getattr(facts, name)])
+        elif kind != "open" and item not in {"", "(none)", "None"}:
+            earlier[kind].append(item)
+    return {name: earlier[name] + facts[name] for name in TITLES}
 
 
 def _template(prompt: str) -> list[str]:
@@ -310,36 +285,25 @@ def _kind_of(heading: str) -> str | None:
     )
 
 
-def _filled(headings: list[str], facts: ConversationFacts) -> str:
+def _filled(headings: list[str], facts: Facts) -> str:
     parts: list[str] = []
     used: set[str] = set()
     kinds = [_kind_of(heading) for heading in headings]
-    for at, (heading, kind) in enumerate(zip(headings, kinds, strict=True)):
+    for heading, kind, below in zip(headings, kinds, [*headings[1:], ""], strict=True):
         parts.append(heading)
-        has_children = (
-            heading.startswith("## ")
-            and at + 1 < len(headings)
-            and headings[at + 1].startswith("### ")
-        )
-        if has_children:
+        if heading.startswith("## ") and below.startswith("### "):
             continue
-        items = list(getattr(facts, kind)) if kind and kind not in used else []
-        if kind == "numbers":
-            items += [f"Variable {name}" for name in facts.variables if "variables" not in kinds]
-        if kind:
-            used.add(kind)
+        items = facts[kind] if kind and kind not in used else []
+        if kind == "numbers" and "variables" not in kinds:
+            items = items + [f"Variable {name}" for name in facts["variables"]]
+        used |= {kind} if kind else set()
         parts.append(_bullets(items))
-    left = [
-        kind for kind in TITLES if kind not in used and kind != "variables" and getattr(facts, kind)
-    ]
-    parts += [f"## {TITLES[kind]}\n{_bullets(getattr(facts, kind))}" for kind in left]
-    return "\n".join(parts)
+    left = [kind for kind in TITLES if kind not in {*used, "variables"} and facts[kind]]
+    return "\n".join(parts + [_section(kind, facts) for kind in left])
 
 
-def _plain(facts: ConversationFacts) -> str:
-    return "\n\n".join(
-        f"## {title}\n{_bullets(getattr(facts, kind))}" for kind, title in TITLES.items()
-    )
+def _section(kind: str, facts: Facts) -> str:
+    return f"## {TITLES[kind]}\n{_bullets(facts[kind])}"
 
 
 def _bullets(items: list[str]) -> str:

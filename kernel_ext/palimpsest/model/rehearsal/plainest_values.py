@@ -51,12 +51,8 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
     words = answer[: int(longest)] if longest is not None else answer
     candidates = [words, *answer.split()] if "pattern" in schema else [words]
     for one in candidates:
-        if (
-            one
-            and len(one) >= shortest
-            and _matches(schema, one)
-            and (longest is None or len(one) <= int(longest))
-        ):
+        fits = shortest <= len(one) and (longest is None or len(one) <= int(longest))
+        if one and fits and _matches(schema, one):
             return one
     return None
 
@@ -75,10 +71,8 @@ def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
 def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
     """Tell whether a number is within the bounds of a field."""
     least, most = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    above, below = (
-        schema.get("exclusiveMinimum", -math.inf),
-        schema.get("exclusiveMaximum", math.inf),
-    )
+    above = schema.get("exclusiveMinimum", -math.inf)
+    below = schema.get("exclusiveMaximum", math.inf)
     step = schema.get("multipleOf")
     within = least <= number <= most and above < number < below
     return within and (not step or math.isclose(number / step, round(number / step), abs_tol=1e-9))
@@ -86,27 +80,16 @@ def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
 
 def plain_number(schema: Mapping[str, Any], *, whole: bool) -> float | int | None:
     """Return the plainest number within the bounds of a field; None where there is none."""
-    bounds = [
-        schema[one]
-        for one in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
-        if one in schema
-    ]
+    names = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    bounds = [schema[one] for one in names if one in schema]
     step = schema.get("multipleOf") or (1 if whole else None)
     candidates: list[float] = [0, *bounds]
     for bound in bounds:
-        candidates += [
-            bound + 1,
-            bound - 1,
-            math.floor(bound),
-            math.ceil(bound),
-            math.floor(bound) + 1,
-        ]
+        low, high = math.floor(bound), math.ceil(bound)
+        candidates += [bound + 1, bound - 1, low, high, low + 1]
         if step:
-            candidates += [step * math.floor(bound / step), step * math.ceil(bound / step)]
-            candidates += [
-                step * (math.floor(bound / step) + 1),
-                step * (math.ceil(bound / step) - 1),
-            ]
+            low, high = math.floor(bound / step), math.ceil(bound / step)
+            candidates += [step * low, step * high, step * (low + 1), step * (high - 1)]
     if len(bounds) > 1:
         candidates.append((min(bounds) + max(bounds)) / 2)
     for one in candidates:

@@ -13,6 +13,7 @@ from palimpsest.model.rehearsal.extractive_summary import (
     summary_of,
     title_of,
     turn_summary_of,
+    without_notice,
 )
 from palimpsest.model.rehearsal.parsing.conversation import (
     COMPACTED,
@@ -86,8 +87,7 @@ def reply(
 
 def _in_form(answered: RehearsalReply, form: ToolSpec) -> RehearsalReply:
     """Add a call of ``StructuredOutput`` to an answer, where its text holds what the schema requires."""
-    words = "\n\n".join(one for one in answered.text.split("\n\n") if NOTICE_MARK not in one)
-    given = filled_schema(form.parameters, words)
+    given = filled_schema(form.parameters, without_notice(answered.text))
     if given is None:
         return answered
     return replace(answered, calls=(ToolUse(FORM, given),))
@@ -107,11 +107,15 @@ def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> Rehearsal
     runner = PlanRunner(prompt, conversation, tools, topic, names_seen(conversation))
     move = next_step(plan_for(runner, intent), turn.exchanges)
     if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MOST_ACTS):
-        move = _stopped(move)
+        move = PlanAnswer(
+            f"No more tools may be called in this turn, so I stop here. Next I would have called {span(move.call.tool)}:\n\n{shown_input(move.call)}",
+            "A tool is needed, and none is offered in this step.",
+        )
     thoughts = move.thought
     if not turn.exchanges and isinstance(move, PlannedCall):
         thoughts = f"{_reason(intent)} {thoughts}"
-    notice = "" if _was_told(conversation) else NOTICE
+    told = any(NOTICE_MARK in text for past in conversation.turns for text in past.said)
+    notice = "" if told else NOTICE
     if isinstance(move, PlannedCall):
         return RehearsalReply(thoughts, notice, (move.call,))
     return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
@@ -129,23 +133,10 @@ def _with_used(
     return {**used, **offered}
 
 
-def _stopped(act: PlannedCall) -> PlanAnswer:
-    """Return an answer that describes the call that cannot be made any more."""
-    return PlanAnswer(
-        f"No more tools may be called in this turn, so I stop here. Next I would have called {span(act.call.tool)}:\n\n{shown_input(act.call)}",
-        "A tool is needed, and none is offered in this step.",
-    )
-
-
 def _reason(intent: Intent) -> str:
-    wish = intent.wish
-    if wish and wish.op:
-        return f"The words {wish.why!r} fire the rule {wish.op}."
+    if intent.wish.op:
+        return f"The words {intent.wish.why!r} fire the rule {intent.wish.op}."
     return f"The prompt fires the rule {intent.kind}."
-
-
-def _was_told(conversation: Conversation) -> bool:
-    return any(NOTICE_MARK in text for turn in conversation.turns for text in turn.said)
 
 
 def _left_open(conversation: Conversation) -> str | None:

@@ -32,17 +32,12 @@ def register_scenario(name: str, steps: Sequence[Any]) -> None:
     _scenarios[name] = tuple(_answer(step) for step in steps)
 
 
-def scenario_names() -> tuple[str, ...]:
-    """Return the names of the registered scenarios."""
-    return tuple(sorted(_scenarios))
-
-
 def scenario(name: str) -> tuple[ModelAnswer, ...] | None:
     """Return a scenario's steps, or None when the name means the rules."""
     if name in RULES:
         return None
     if name not in _scenarios:
-        known = ", ".join(scenario_names()) or "none"
+        known = ", ".join(sorted(_scenarios)) or "none"
         raise UserError(
             f"There is no rehearsal scenario {name!r}. Registered: {known}. For the rules, use rehearsal/rules."
         )
@@ -83,11 +78,6 @@ def _spread(step: Mapping[str, Any]) -> list[dict[str, Any]]:
         ]
     rest = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
     return parts + [{key: value} for key, value in step.items() if key not in rest]
-
-
-def answers_seen(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many answers the messages hold already."""
-    return sum(message.get("role") == "assistant" for message in messages)
 
 
 def _after_fold(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
@@ -156,18 +146,12 @@ class ScenarioPlayer:
         kept = _after_fold(messages)
         if kept is not None:
             return self._behind_fold(key, steps, kept)
-        left = answers_seen(messages)
+        left = sum(message.get("role") == "assistant" for message in messages)
         failed = self._failed.get(key, 0)
         for at, step in enumerate(steps):
-            if leaves_nothing(step):
-                if at < failed:
-                    continue
-                if left == 0:
-                    return at
-            elif left == 0:
+            if left == 0 and not (at < failed and leaves_nothing(step)):
                 return at
-            else:
-                left -= 1
+            left -= not leaves_nothing(step)
         return len(steps)
 
     def _behind_fold(

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from palimpsest.model.rehearsal.parsing.word_matching import shared_length
 from palimpsest.transcript.values import ToolSpec, Usage
 
 SESSIONS_REMEMBERED = 64
@@ -64,11 +65,7 @@ class UsageMeter:
             if one == other:
                 shared += self._tokens(other)
                 continue
-            same = next(
-                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-                min(len(one), len(other)),
-            )
-            return shared + self._count(other[:same])
+            return shared + self._count(other[: shared_length(one, other)])
         return shared
 
 
@@ -87,14 +84,10 @@ def _unmarked(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
     if isinstance(value, list):
-        return _as_text([_unmarked(item) for item in value])
+        blocks = [_unmarked(item) for item in value]
+        # A cache mark turns plain text into a single block of text.
+        is_text = len(blocks) == 1 and isinstance(blocks[0], dict)
+        return blocks[0]["text"] if is_text and set(blocks[0]) == {"type", "text"} else blocks
     if isinstance(value, str) and value.startswith("data:") and len(value) > 1000:
         return value[:100]
     return value
-
-
-def _as_text(blocks: list[Any]) -> Any:
-    """Write a single block of text as plain text, since a cache mark turns plain text into a block."""
-    if len(blocks) == 1 and isinstance(blocks[0], dict) and set(blocks[0]) == {"type", "text"}:
-        return blocks[0]["text"]
-    return blocks

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import os
-import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -41,7 +40,6 @@ DELAY_VARIABLE = "PALIMPSEST_REHEARSAL_DELAY"
 WORD_SECONDS = 0.005
 """About 200 words a second: pleasant to watch, without a noticeable wait."""
 ESTIMATOR = "tiktoken/o200k_base"
-_WORD = re.compile(r"\s*\S+|\s+")
 
 
 class Rehearsal:
@@ -69,39 +67,21 @@ class Rehearsal:
             steps = scenario(name)
         except UserError as error:
             raise CustomFailure(404, str(error), final=True) from error
-        delay = word_seconds(parameters)
         if steps is None or purpose in {"title", "turn-summary", "compaction"}:
-            answered = reply(messages, tools, purpose, parameters)
-            usage = self._usage(messages, tools, session_id, purpose, answered)
-            async for chunk in _replied(answered, delay, usage, call_key(messages)):
-                yield chunk
-            return
-        answer = self._player.next(name, steps, session_id, messages)
-        usage = self._usage(messages, tools, session_id, purpose, _as_reply(answer))
-        async for chunk in _played(answer, delay, usage, call_key(messages)):
-            yield chunk
-
-    def _usage(
-        self,
-        messages: Messages,
-        tools: tuple[ToolSpec, ...],
-        session_id: str | None,
-        purpose: str,
-        answered: RehearsalReply,
-    ) -> Usage:
+            answer = _scripted(reply(messages, tools, purpose, parameters))
+        else:
+            answer = self._player.next(name, steps, session_id, messages)
         if self._meter is None:
             self._meter = UsageMeter(counter(ESTIMATOR))
-        calls = "".join(
-            call.tool + json.dumps(call.input, ensure_ascii=False) for call in answered.calls
+        actions = answer.actions
+        text = "".join(one.text for one in actions if isinstance(one, Say))
+        calls = "".join(one.tool + one.raw for one in actions if isinstance(one, ScriptedCall))
+        thoughts = "".join(one.text for one in actions if isinstance(one, Think))
+        usage = self._meter.usage(
+            messages, tools, session_id, purpose, text=text + calls, thoughts=thoughts
         )
-        return self._meter.usage(
-            messages,
-            tools,
-            session_id,
-            purpose,
-            text=answered.text + calls,
-            thoughts=answered.thoughts,
-        )
+        async for chunk in _played(answer, word_seconds(parameters), usage, call_key(messages)):
+            yield chunk
 
 
 def word_seconds(parameters: dict[str, Any]) -> float:
@@ -115,29 +95,18 @@ def word_seconds(parameters: dict[str, Any]) -> float:
         return WORD_SECONDS
 
 
-def pieces(text: str) -> list[str]:
-    """Split text into words, each with the space before it; joined they give the text again."""
-    return _WORD.findall(text)
-
-
 def call_key(messages: Messages) -> str:
     """Return a short name for a request, the same for the same messages, to make call ids from."""
     text = json.dumps(messages, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-async def _replied(
-    answered: RehearsalReply, delay: float, usage: Usage, key: str
-) -> AsyncIterator[CustomChunk]:
-    for piece in pieces(answered.thoughts):
-        yield CustomReasoning(piece)
-        await _wait(delay)
-    for piece in pieces(answered.text):
-        yield CustomText(piece)
-        await _wait(delay)
-    for at, call in enumerate(answered.calls):
-        yield CustomCall(call.tool, call.input, f"call_{key}_{at + 1}")
-    yield CustomFinish("tool_calls" if answered.calls else "stop", usage)
+def _scripted(replied: RehearsalReply) -> ModelAnswer:
+    calls = [
+        ScriptedCall(call.tool, json.dumps(call.input, ensure_ascii=False))
+        for call in replied.calls
+    ]
+    return ModelAnswer((Think(replied.thoughts), Say(replied.text), *calls))
 
 
 async def _played(
@@ -154,7 +123,8 @@ async def _played(
                 kind = CustomText if isinstance(action, Say) else CustomReasoning
                 for piece in answer.pieces(action.text):
                     yield kind(piece)
-                    await _wait(wait)
+                    # A sleep of zero still lets others run, and a cancelled turn stops here.
+                    await asyncio.sleep(wait)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 calls += 1
                 yield CustomCall(tool, raw, call_id or f"call_{key}_{calls}")
@@ -166,26 +136,6 @@ async def _played(
                 raise CustomFailure(500, message)
             case Disconnect() | EndEarly() | Malformed():
                 return
-    reported = _reported(answer, usage)
+    told = answer.usage if isinstance(answer.usage, Usage) else usage
+    reported = None if answer.usage == "none" else told
     yield CustomFinish(answer.finish or ("tool_calls" if calls else "stop"), reported)
-
-
-def _reported(answer: ModelAnswer, usage: Usage) -> Usage | None:
-    if isinstance(answer.usage, Usage):
-        return answer.usage
-    return None if answer.usage == "none" else usage
-
-
-def _as_reply(answer: ModelAnswer) -> RehearsalReply:
-    """Return a scripted answer as a reply, to count its tokens."""
-    said = "".join(action.text for action in answer.actions if isinstance(action, Say))
-    raw = "".join(
-        action.tool + action.raw for action in answer.actions if isinstance(action, ScriptedCall)
-    )
-    thought = "".join(action.text for action in answer.actions if isinstance(action, Think))
-    return RehearsalReply(thought, said + raw)
-
-
-async def _wait(seconds: float) -> None:
-    # A sleep of zero still lets others run, and a cancelled turn stops here.
-    await asyncio.sleep(seconds)

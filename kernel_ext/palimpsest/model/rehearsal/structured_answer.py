@@ -20,21 +20,16 @@ from palimpsest.model.rehearsal.plainest_values import (
 
 _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
-_YES, _NO = (
-    re.compile(r"\b(?:yes|true)\b", re.IGNORECASE),
-    re.compile(r"\b(?:no|false)\b", re.IGNORECASE),
-)
+_YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
+_NO = re.compile(r"\b(?:no|false)\b", re.IGNORECASE)
 _DEEPEST = 24
 """Levels of a form; one that refers to itself is filled as deep as it must be, and no deeper than this."""
 _REPEATS = 2
 """How often a schema that refers to itself is entered for what the form does not require."""
 
 
-class _Nothing:
-    """Stands for a value that there is not; None is the value null."""
-
-
-_NOTHING = _Nothing()
+_NOTHING: Any = object()
+"""Stands for a value that there is not; None is the value null."""
 
 
 def filled_schema(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
@@ -56,8 +51,10 @@ class _Filler:
         """Return the value for a schema; nothing where the answer holds none, and, if needed, none fits."""
         if not isinstance(schema, Mapping) or len(path) > _DEEPEST:
             return _NOTHING if schema is not True else _or_nothing(answer if needed else None)
-        if isinstance(schema.get("$ref"), str):
-            return self._referred(schema["$ref"], answer, path, needed=needed)
+        if isinstance(name := schema.get("$ref"), str):
+            if not needed and path.count(name) >= _REPEATS:
+                return _NOTHING
+            return self.value(self._target(name), answer, (*path, name), needed=needed)
         if "const" in schema:
             return schema["const"]
         if isinstance(schema.get("enum"), list):
@@ -69,15 +66,9 @@ class _Filler:
             return self.value(self._merged(schema), answer, (*path, "allOf"), needed=needed)
         kind = schema.get("type")
         if isinstance(kind, list):
-            return self._one_of(
-                [{**schema, "type": one} for one in kind], answer, path, needed=needed
-            )
+            kinds = [{**schema, "type": one} for one in kind]
+            return self._one_of(kinds, answer, path, needed=needed)
         return self._of_type(kind, schema, answer, path, needed=needed)
-
-    def _referred(self, name: str, answer: str, path: tuple[str, ...], *, needed: bool) -> Any:
-        if not needed and path.count(name) >= _REPEATS:
-            return _NOTHING
-        return self.value(self._target(name), answer, (*path, name), needed=needed)
 
     def _of_type(
         self,
@@ -91,15 +82,14 @@ class _Filler:
         match kind:
             case "string":
                 told = fitting_text(schema, answer)
-                return (
-                    told
-                    if told is not None
-                    else _or_nothing(plain_text(schema, answer) if needed else None)
-                )
+                if told is None and needed:
+                    told = plain_text(schema, answer)
+                return _or_nothing(told)
             case "number" | "integer":
                 return self._number(schema, answer, whole=kind == "integer", needed=needed)
             case "boolean":
-                return _truth(answer, needed=needed)
+                said = True if _YES.search(answer) else _NOTHING
+                return False if said is _NOTHING and (needed or _NO.search(answer)) else said
             case "null":
                 return None if needed else _NOTHING
             case "array":
@@ -126,10 +116,8 @@ class _Filler:
         self, options: Sequence[Any], answer: str, path: tuple[str, ...], *, needed: bool
     ) -> Any:
         """Return what the first option takes from the answer, else the plainest: null before all others."""
-        decimal = [one.get("type") for one in options if isinstance(one, Mapping)][:2] == [
-            "number",
-            "string",
-        ]
+        kinds = [one.get("type") for one in options if isinstance(one, Mapping)]
+        decimal = kinds[:2] == ["number", "string"]
         for option in options[:1] if decimal else options:
             # A decimal may be written as text, but not in any words.
             found = self.value(option, answer, (*path, "option"), needed=False)
@@ -137,7 +125,7 @@ class _Filler:
                 return found
         if not needed:
             return _NOTHING
-        if any(isinstance(one, Mapping) and one.get("type") == "null" for one in options):
+        if "null" in kinds:
             return None
         found = (self.value(one, answer, (*path, "option"), needed=True) for one in options)
         return next((one for one in found if one is not _NOTHING), _NOTHING)
@@ -219,12 +207,6 @@ def _choice(choices: list[Any], answer: str, *, needed: bool) -> Any:
         if isinstance(one, str) and one and one.lower() in answer.lower():
             return one
     return choices[0] if needed and choices else _NOTHING
-
-
-def _truth(answer: str, *, needed: bool) -> Any:
-    if _YES.search(answer):
-        return True
-    return False if needed or _NO.search(answer) else _NOTHING
 
 
 def _entries(answer: str) -> list[str]:

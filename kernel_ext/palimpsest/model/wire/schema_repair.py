@@ -174,7 +174,7 @@ def _keyword(key: str, value: Any) -> Any:
     if key == "type":
         return _type(value)
     if key in ONE_SCHEMA:
-        return None if key == "items" and isinstance(value, list) else _inner(value)
+        return _schema(value) if isinstance(value, bool | Mapping) else None
     if key in LISTS:
         return [_branch(one) for one in value] if isinstance(value, list) and value else None
     if key in NAMED:
@@ -185,10 +185,6 @@ def _keyword(key: str, value: Any) -> Any:
     if key == "enum":
         return _distinct(value) or None if isinstance(value, list) else None
     return value if _is_plain(key, value) else None
-
-
-def _inner(value: Any) -> Any:
-    return _schema(value) if isinstance(value, bool | Mapping) else None
 
 
 def _branch(value: Any) -> Any:

@@ -5,6 +5,7 @@ Each function returns the mended source, or None where the source does not show 
 
 import ast
 import posixpath
+import re
 from collections.abc import Sequence
 
 from palimpsest.model.rehearsal.parsing.cell_source import CellSource, Edit, root_name
@@ -41,16 +42,20 @@ CLASS_METHODS = {"now", "today", "utcnow", "strptime", "fromisoformat", "fromtim
 """Methods of the class ``datetime``; the module of that name has none of them."""
 WRITES = {"write_text", "write_bytes", "savefig", "mkdir", "to_csv", "to_excel", "to_json", "dump"}
 
+MODE = re.compile(r"(?=.*[wax])[wabtx+]{1,3}")
+"""With which ``open`` writes."""
+
 
 def replace_column(
-    cell: CellSource, lines: range, wrong: str, right: str, owner: str
+    cell: CellSource, lines: range, wrong: str, right: str, owner: str | None
 ) -> str | None:
-    """Replace a column's name where a table is read, not where the name is printed or a column is made."""
-    attributes = [
-        node
-        for node in cell.nodes(lines)
-        if isinstance(node, ast.Attribute) and node.attr == wrong and root_name(node) == owner
-    ]
+    """Replace a column's name where a table is read, not where the name is printed or a column is made.
+
+    Without an ``owner`` the name is read as an attribute.
+    """
+    named = [n for n in cell.nodes(lines) if isinstance(n, ast.Attribute) and n.attr == wrong]
+    if owner is None:
+        return cell.edited([(node, _read_as(cell, node, right)) for node in named])
     texts = [node for node in cell.nodes() if cell.is_text(node, wrong)]
     made = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
     places = [
@@ -62,21 +67,15 @@ def replace_column(
             or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
         )
     ]
-    if not places and not attributes and len(texts) == 1 and _role(cell, texts[0]) == "":
+    is_read = places or any(root_name(node) == owner for node in named)
+    if not is_read and len(texts) == 1 and _role(cell, texts[0]) == "":
         places = texts
-    edits: list[Edit] = [(node, _quoted(cell.segment(node), right)) for node in places]
-    return cell.edited(edits) if edits else None
+    return cell.edited([(node, _quoted(cell.segment(node), right)) for node in places])
 
 
-def replace_attribute(cell: CellSource, lines: range, wrong: str, right: str) -> str | None:
-    """Replace a column's name that is read as an attribute."""
-    edits: list[Edit] = []
-    for node in cell.nodes(lines):
-        if isinstance(node, ast.Attribute) and node.attr == wrong:
-            table = cell.segment(node.value)
-            plain = right.isidentifier() and not isinstance(node.ctx, ast.Store)
-            edits.append((node, f"{table}.{right}" if plain else f"{table}[{_quoted('', right)}]"))
-    return cell.edited(edits) if edits else None
+def _read_as(cell: CellSource, node: ast.Attribute, right: str) -> str:
+    plain = right.isidentifier() and not isinstance(node.ctx, ast.Store)
+    return cell.segment(node.value) + (f".{right}" if plain else f"[{_quoted('', right)}]")
 
 
 def column_owner(cell: CellSource, lines: range, wrong: str) -> str:
@@ -153,11 +152,8 @@ def with_import(cell: CellSource, line: str) -> str:
             after = at
         elif start:
             break
-    future = [
-        node.end_lineno or 0
-        for node in (cell.tree.body if cell.tree else ())
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    ]
+    imports = [node for node in cell.walk() if isinstance(node, ast.ImportFrom)]
+    future = [node.end_lineno or 0 for node in imports if node.module == "__future__"]
     after = max([after, *future])
     return "\n".join([*lines[:after], line, *lines[after:]])
 
@@ -196,10 +192,9 @@ def _bind(body: Sequence[ast.AST], line: int | None, found: dict[str, int]) -> N
 def replace_name(cell: CellSource, lines: range, wrong: str, right: str) -> str | None:
     """Replace a name as a whole word in code; texts, comments, attributes and keywords stay."""
     names = [node for node in cell.nodes() if isinstance(node, ast.Name) and node.id == wrong]
-    arguments = cell.tree is not None and any(
-        isinstance(node, ast.arg) and node.arg == wrong for node in ast.walk(cell.tree)
-    )
-    bound = [node for node in names if isinstance(node.ctx, ast.Store) and not _adds(cell, node)]
+    arguments = any(isinstance(node, ast.arg) and node.arg == wrong for node in cell.walk())
+    stored = [node for node in names if isinstance(node.ctx, ast.Store)]
+    bound = [node for node in stored if not isinstance(cell.parents.get(node), ast.AugAssign)]
     if bound or arguments:
         names = [node for node in names if node.lineno in lines and node not in bound]
     if not names or any(cell.segment(node) != wrong for node in names):
@@ -207,19 +202,10 @@ def replace_name(cell: CellSource, lines: range, wrong: str, right: str) -> str 
     return cell.edited([(node, right) for node in names])
 
 
-def _adds(cell: CellSource, node: ast.Name) -> bool:
-    return isinstance(cell.parents.get(node), ast.AugAssign)
-
-
 def path_places(cell: CellSource, path: str) -> list[ast.Constant]:
     """Return the literal texts that are a path, else those that are the end of one."""
-    texts = [
-        node
-        for node in cell.nodes()
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and cell.is_text(node, node.value)
-    ]
+    found = [node for node in cell.nodes() if isinstance(node, ast.Constant)]
+    texts = [one for one in found if isinstance(one.value, str) and cell.is_text(one, one.value)]
     whole = [node for node in texts if node.value == path]
     return whole or [node for node in texts if _ends(path, str(node.value))]
 
@@ -248,25 +234,17 @@ def replace_path(cell: CellSource, wrong: str, right: str, absolute: str = "") -
         else:
             return None
         edits.append((node, _quoted(cell.segment(node).lstrip("rRuUbB"), new)))
-    return cell.edited(edits) if edits else None
+    return cell.edited(edits)
 
 
 def writes_file(cell: CellSource, lines: range) -> bool:
     """Tell whether a statement writes: then its folder is missing, not the file."""
-    for node in cell.nodes(lines):
-        if not isinstance(node, ast.Call):
-            continue
+    for node in (one for one in cell.nodes(lines) if isinstance(one, ast.Call)):
         if isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
             return True
         named = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         given = [*node.args[:2], *(word.value for word in node.keywords if word.arg == "mode")]
-        modes = [one.value for one in given if isinstance(one, ast.Constant)]
-        if named == "open" and any(
-            isinstance(mode, str)
-            and len(mode) <= 3
-            and set(mode) & set("wax")
-            and set(mode) <= set("wabtx+")
-            for mode in modes
-        ):
+        modes = [str(one.value) for one in given if isinstance(one, ast.Constant)]
+        if named == "open" and any(map(MODE.fullmatch, modes)):
             return True
     return False

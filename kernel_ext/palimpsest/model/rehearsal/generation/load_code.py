@@ -1,8 +1,11 @@
 """Generate code that loads a data file, and a name for its variable."""
 
 import re
+from itertools import chain, count
+from keyword import iskeyword
 
 from palimpsest.model.rehearsal.generation.pandas_code import quote
+from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 
 READERS = {
     "csv": "read_csv({path})",
@@ -15,6 +18,12 @@ READERS = {
     "json": "read_json({path})",
     "jsonl": "read_json({path}, lines=True)",
 }
+
+
+TAKEN = word_set(
+    "pd plt np list dict set str int float type id input print len sum min max map filter range"
+)
+"""Names that a table is not given."""
 
 
 def load_code(path: str, name: str, module: str) -> str:
@@ -30,44 +39,10 @@ def variable_name(path: str) -> str:
     stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
     name = re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
     name = f"data_{name}" if name[0].isdigit() else name
-    return (
-        f"{name}_data"
-        if name in {"pd", "plt", "np"} or not name.isidentifier() or _is_keyword(name)
-        else name
-    )
-
-
-def _is_keyword(name: str) -> bool:
-    try:
-        compile(f"{name} = 0", "name", "exec")
-    except SyntaxError:
-        return True
-    return name in {
-        "list",
-        "dict",
-        "set",
-        "str",
-        "int",
-        "float",
-        "type",
-        "id",
-        "input",
-        "print",
-        "len",
-        "sum",
-        "min",
-        "max",
-        "map",
-        "filter",
-        "range",
-    }
+    return f"{name}_data" if not name.isidentifier() or iskeyword(name) or name in TAKEN else name
 
 
 def free_name(name: str, taken: set[str]) -> str:
     """Return the name, numbered if it is taken."""
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(one for one in chain((name,), numbered) if one not in taken)

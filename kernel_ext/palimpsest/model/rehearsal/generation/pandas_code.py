@@ -10,25 +10,15 @@ from typing import Any
 from palimpsest.model.rehearsal.parsing.filters import Filter
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
+from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 
 ROWS_SHOWN = 5
 RANKED_SHOWN = 10
 WIDE = 6
 """Tables of more columns do not fit a line; rankings then show the columns that matter."""
-ADDITIVE = {
-    "sale",
-    "revenue",
-    "amount",
-    "quantity",
-    "qty",
-    "population",
-    "cost",
-    "profit",
-    "unit",
-    "order",
-    "volume",
-    "turnover",
-}
+ADDITIVE = word_set(
+    "sale revenue amount quantity qty population cost profit unit order volume turnover"
+)
 """Quantities that one adds up when asking which group has the most."""
 
 
@@ -59,9 +49,7 @@ def _test(name: str, condition: Filter) -> str:
 
 def keys(columns: tuple[Column, ...]) -> str:
     """Return one key, or a list of keys, as source."""
-    if len(columns) == 1:
-        return quote(columns[0].key)
-    return f"[{', '.join(quote(column.key) for column in columns)}]"
+    return quote(columns[0].key) if len(columns) == 1 else list_of(columns)
 
 
 def list_of(columns: tuple[Column, ...]) -> str:
@@ -82,15 +70,11 @@ def _statistic(spec: QuerySpec) -> str:
             last, rising = quote(statistics_of(spec)[-1]), spec.order == "least"
             shown = f"{shown}.sort_values({last}, ascending={rising})"
         return f"{shown}.reset_index()"
-    method = spec.statistic
     if not spec.measures:
-        return f"{grouped}.{method}(numeric_only=True).reset_index()"
-    if one and spec.order:
-        down = spec.order == "least"
-        tail = f".sort_values({quote(spec.measures[0].key)}, ascending={down})"
-    else:
-        tail = ""
-    return f"{grouped}{inner}.{method}().reset_index(){tail}"
+        return f"{grouped}.{spec.statistic}(numeric_only=True).reset_index()"
+    rising, by = spec.order == "least", quote(spec.measures[0].key)
+    tail = f".sort_values({by}, ascending={rising})" if one and spec.order else ""
+    return f"{grouped}{inner}.{spec.statistic}().reset_index(){tail}"
 
 
 def _plain_statistic(spec: QuerySpec, rows: str) -> str:
@@ -119,26 +103,13 @@ def statistics_of(spec: QuerySpec) -> list[str]:
 def _count(spec: QuerySpec) -> str:
     rows = source(spec)
     if spec.groups:
-        counted = f"{rows}[{keys(spec.groups)}].value_counts(dropna=False{_rising(spec)})"
-        return counted if len(spec.groups) == 1 else f"{counted}.reset_index()"
+        one = len(spec.groups) == 1
+        rising = ", ascending=True" if spec.order == "least" and one else ""
+        counted = f"{rows}[{keys(spec.groups)}].value_counts(dropna=False{rising})"
+        return counted if one else f"{counted}.reset_index()"
     if spec.measures:
         return f"{rows}[{keys(spec.measures)}].count()"
     return f"len({rows})"
-
-
-def _rising(spec: QuerySpec) -> str:
-    return ", ascending=True" if spec.order == "least" and len(spec.groups) == 1 else ""
-
-
-def _share(spec: QuerySpec) -> str:
-    columns = spec.groups or spec.measures
-    return (
-        f"{source(spec)}[{keys(columns[:1])}].value_counts(normalize=True, dropna=False).mul(100)"
-    )
-
-
-def _nunique(spec: QuerySpec) -> str:
-    return f"{source(spec)}[{keys((spec.measures + spec.groups)[:1])}].nunique()"
 
 
 def _distinct(spec: QuerySpec) -> str:
@@ -169,9 +140,7 @@ def _top(spec: QuerySpec) -> str:
     number = spec.number or RANKED_SHOWN
     down = spec.order == "least"
     if spec.groups:
-        additive = ADDITIVE & {token.stem for token in measure.tokens}
-        method = spec.statistic or ("sum" if additive else "mean")
-        return f"{rows}.groupby({keys(spec.groups)})[{quote(measure.key)}].{method}().sort_values(ascending={down}).head({number}).reset_index()"
+        return f"{rows}.groupby({keys(spec.groups)})[{quote(measure.key)}].{ranking_method(spec)}().sort_values(ascending={down}).head({number}).reset_index()"
     columns = shown_columns(spec)
     picked = f"[{list_of(columns)}]" if columns else ""
     if measure.numeric:
@@ -179,6 +148,12 @@ def _top(spec: QuerySpec) -> str:
             f"{rows}.{'nsmallest' if down else 'nlargest'}({number}, {quote(measure.key)}){picked}"
         )
     return f"{rows}.sort_values({quote(measure.key)}, ascending={down}).head({number}){picked}"
+
+
+def ranking_method(spec: QuerySpec) -> str:
+    """Return the statistic by which groups are ranked: quantities are added up, all else is averaged."""
+    additive = ADDITIVE & {token.stem for token in spec.measures[0].tokens}
+    return spec.statistic or ("sum" if additive else "mean")
 
 
 def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
@@ -193,10 +168,6 @@ def _head(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
     picked = f"[{list_of(columns)}]" if columns else ""
     return f"{source(spec)}{picked}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
-
-
-def _rows(spec: QuerySpec) -> str:
-    return f'print(len({source(spec)}), "rows")\n{source(spec)}'
 
 
 def _describe(spec: QuerySpec) -> str:
@@ -217,26 +188,21 @@ def _describe(spec: QuerySpec) -> str:
     return "\n".join(lines)
 
 
-def _shape(spec: QuerySpec) -> str:
-    return f"{source(spec)}.shape"
-
-
 WRITERS: dict[str, Callable[[QuerySpec], str]] = {
     "statistic": _statistic,
     "count": _count,
-    "share": _share,
+    "share": lambda spec: (
+        f"{source(spec)}[{keys((spec.groups or spec.measures)[:1])}].value_counts(normalize=True, dropna=False).mul(100)"
+    ),
     "distinct": _distinct,
-    "nunique": _nunique,
+    "nunique": lambda spec: f"{source(spec)}[{keys((spec.measures + spec.groups)[:1])}].nunique()",
     "missing": _missing,
     "correlation": _correlation,
     "top": _top,
     "head": _head,
-    "rows": _rows,
+    "rows": lambda spec: f'print(len({source(spec)}), "rows")\n{source(spec)}',
     "describe": _describe,
-    "shape": _shape,
+    "shape": lambda spec: f"{source(spec)}.shape",
 }
 
-
-def write_table_code(spec: QuerySpec) -> str:
-    """Return the code that computes the spec."""
-    return WRITERS[spec.op](spec)
+"""The code that computes a query, by its operation; that of a plot is in ``plot_code``."""

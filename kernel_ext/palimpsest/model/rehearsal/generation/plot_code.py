@@ -1,11 +1,11 @@
 """Generate short matplotlib code for a query spec: a plot, and an expression for its numbers."""
 
 from palimpsest.model.rehearsal.generation.pandas_code import (
+    WRITERS,
     keys,
     quote,
     several,
     source,
-    write_table_code,
 )
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
@@ -13,23 +13,16 @@ from palimpsest.model.rehearsal.parsing.tables import Column
 
 def write_code(spec: QuerySpec, plt: str = "plt") -> str:
     """Return the code for a spec; ``plt`` is the name to import matplotlib under."""
-    return write_plot(spec, plt) if spec.op == "plot" else write_table_code(spec)
+    return write_plot(spec, plt) if spec.op == "plot" else WRITERS[spec.op](spec)
 
 
 def chart_of(spec: QuerySpec) -> str:
     """Return the kind of chart for a spec: the requested one if the columns allow it."""
     numbers = [column for column in spec.measures if column.numeric]
     if not numbers:
-        counted = bool(spec.groups or spec.measures)
-        return (
-            (
-                spec.chart
-                if spec.chart in {"pie", "line"} and len(spec.groups or spec.measures) == 1
-                else "bar"
-            )
-            if counted
-            else "hist"
-        )
+        columns = spec.groups or spec.measures
+        counted = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
+        return counted if columns else "hist"
     if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return "line" if spec.chart == "line" else "scatter"
     if not spec.groups:
@@ -43,9 +36,7 @@ def chart_of(spec: QuerySpec) -> str:
 def write_plot(spec: QuerySpec, plt: str = "plt") -> str:
     """Return code that draws a plot and ends with an expression for its numbers."""
     drawing, numbers = plot_lines(spec, plt)
-    start = (
-        "import matplotlib.pyplot as plt" if plt == "plt" else f"import matplotlib.pyplot as {plt}"
-    )
+    start = f"import matplotlib.pyplot as {plt}"
     return "\n".join([start, "", *drawing, f"{plt}.show()", numbers])
 
 
@@ -55,10 +46,8 @@ def plot_lines(spec: QuerySpec, plt: str) -> tuple[list[str], str]:
     if not numbers and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures, plt)
     if not numbers:
-        rows = source(spec)
-        return [
-            f"{rows}.hist(figsize=(10, 6))"
-        ], f'{rows}.select_dtypes("number").agg(["count", "mean", "min", "max"]).T'
+        numbers_shown = 'select_dtypes("number").agg(["count", "mean", "min", "max"]).T'
+        return [f"{source(spec)}.hist(figsize=(10, 6))"], f"{source(spec)}.{numbers_shown}"
     if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
         return _plot_scatter(spec, numbers)
     if not spec.groups:
@@ -99,10 +88,8 @@ def _plot_one(spec: QuerySpec, measure: Column, plt: str) -> tuple[list[str], st
         "bar": f"plot.bar(ylabel={label})",
     }
     drawn = call.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
-    return [
-        f"{plt}.figure()",
-        f"{column}.{drawn}",
-    ], f'{column}.agg(["count", "mean", "min", "max"])'
+    drawing = [f"{plt}.figure()", f"{column}.{drawn}"]
+    return drawing, f'{column}.agg(["count", "mean", "min", "max"])'
 
 
 def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
@@ -124,10 +111,7 @@ def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...], plt: str) -> tup
         drawing.append(f"{grouped}{picked}.{method}(){spread}.plot.{kind}(ylabel={label})")
     if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
         return drawing, f"{grouped}[{keys(numbers)}].{method}().reset_index()"
-    return (
-        drawing,
-        f"{grouped}[{quote(measure.key)}].agg({several(spec)}).reset_index()",
-    )
+    return drawing, f"{grouped}[{quote(measure.key)}].agg({several(spec)}).reset_index()"
 
 
 def _usual_chart(spec: QuerySpec) -> str:

@@ -3,9 +3,13 @@
 Every number in an answer is one that the output shows; what cannot be read for certain is quoted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from palimpsest.model.rehearsal.generation.pandas_code import ADDITIVE, shown_columns, statistics_of
+from palimpsest.model.rehearsal.generation.pandas_code import (
+    ranking_method,
+    shown_columns,
+    statistics_of,
+)
 from palimpsest.model.rehearsal.parsing import tool_outputs
 from palimpsest.model.rehearsal.parsing.filters import Filter
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
@@ -32,8 +36,7 @@ def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
         return f"Nothing fits{where(spec)}."
-    writer = _WRITERS.get(spec.op, _quote)
-    return writer(spec, result)
+    return _WRITERS[spec.op](spec, result)
 
 
 def where(spec: QuerySpec) -> str:
@@ -63,6 +66,14 @@ def table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
         lines.append("")
         lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
     return "\n".join(lines)
+
+
+def titled(
+    title: str, headers: Sequence[str], rows: Cells, labels: int = 1, below: str = ""
+) -> str | None:
+    """Return a table under a title, and what stands below it; None without rows."""
+    parts = (title, table(headers, rows, labels), below)
+    return "\n\n".join(part for part in parts if part) if rows else None
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -108,14 +119,14 @@ def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     if len(spec.measures) == 1 and value is not None:
         return f"The {name} of {column_names(spec.measures)}{where(spec)} is **{tidy(value)}**."
     rows: Cells = [*series(result.value)]
-    if not rows:
-        return None
-    if spec.several:
-        if len(spec.measures) != 1:
-            return None
-        title = f"{column_names(spec.measures)}{where(spec)}:"
-        return f"{title}\n\n{table(['statistic', spec.measures[0].label], rows)}"
-    return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
+    if not spec.several:
+        return titled(f"The {name} of each column{where(spec)}:", ["column", name], rows)
+    return _of_one(spec, spec.measures, rows) if len(spec.measures) == 1 else None
+
+
+def _of_one(spec: QuerySpec, columns: Sequence[Column], rows: Cells) -> str | None:
+    headers = ["statistic", columns[0].label]
+    return titled(f"{column_names(columns)}{where(spec)}:", headers, rows)
 
 
 def group_headers(spec: QuerySpec) -> list[str] | None:
@@ -134,22 +145,19 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
             return None
         return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
     rows = grouped_rows(spec, result.value, headers)
-    if not rows:
-        return None
     what, column = _compared(spec, headers)
-    title = (
-        f"{NAMES.get(spec.statistic, spec.statistic).capitalize()} of"
-        if spec.statistic
-        else "Summary of"
-    )
-    labels = [column.label for column in spec.groups]
+    kind = NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
+    title = f"{kind.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{where(spec)}:"
     shown = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
-    parts = [
-        f"{title} {column_names(spec.measures)} by {column_names(spec.groups)}{where(spec)}:",
-        table([*labels, *shown], rows, len(labels)),
-        extremes([merged(row, len(labels)) for row in rows], column + 1, what),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    return grouped_table(spec, title, shown, rows, extremes(merged(spec, rows), column + 1, what))
+
+
+def grouped_table(
+    spec: QuerySpec, title: str, headers: Sequence[str], rows: Cells, below: str = ""
+) -> str | None:
+    """Return a table whose first columns are the groups; None without rows."""
+    labels = [column.label for column in spec.groups]
+    return titled(title, [*labels, *headers], rows, len(labels), below)
 
 
 def _compared(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
@@ -163,9 +171,10 @@ def _compared(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     return headers[at], at
 
 
-def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
-    """Join the labels of a row into its first cell."""
-    return (", ".join(row[:labels]), *row[labels:])
+def merged(spec: QuerySpec, rows: Cells) -> Cells:
+    """Join the groups of each row into its first cell."""
+    labels = len(spec.groups)
+    return [(", ".join(row[:labels]), *row[labels:]) for row in rows]
 
 
 def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
@@ -181,12 +190,8 @@ def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
 def _count(spec: QuerySpec, result: ToolResult) -> str | None:
     if len(spec.groups) > 1:
         rows = grouped_rows(spec, result.value, ["count"])
-        labels = [column.label for column in spec.groups]
-        return (
-            f"Rows by {column_names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows, len(labels))}"
-            if rows
-            else None
-        )
+        title = f"Rows by {column_names(spec.groups)}{where(spec)}:"
+        return grouped_table(spec, title, ["rows"], rows)
     if spec.groups:
         return counted(spec, result.value)
     value = scalar(result.value)
@@ -194,9 +199,8 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
         return None
     if spec.measures:
         return f"There are **{value}** values of {column_names(spec.measures)}{where(spec)} (missing ones are not counted)."
-    subject = f"{span(spec.table.name)} has **{value}** rows"
-    tests = " and ".join(_condition(condition) for condition in spec.filters)
-    return f"{subject} where {tests}." if tests else f"{subject}."
+    tests = where(spec).removeprefix(f" in {span(spec.table.name)}")
+    return f"{span(spec.table.name)} has **{value}** rows{tests}."
 
 
 def counted(
@@ -208,37 +212,22 @@ def counted(
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
         for label, value in series(text)
     ]
-    if not rows:
-        return None
-    title = f"{'Rows' if unit == 'rows' else 'Share of rows, in percent,'} by {span(column.label)}{where(spec)}:"
-    most = extremes(
-        [row for row in rows if row[0] != "(missing)"], 1, "count" if unit == "rows" else "share"
-    )
-    return "\n\n".join(part for part in (title, table([column.label, unit], rows), most) if part)
-
-
-def _share(spec: QuerySpec, result: ToolResult) -> str | None:
-    return counted(spec, result.value, "percent")
+    what, name = ("Rows", "count") if unit == "rows" else ("Share of rows, in percent,", "share")
+    title = f"{what} by {span(column.label)}{where(spec)}:"
+    most = extremes([row for row in rows if row[0] != "(missing)"], 1, name)
+    return titled(title, [column.label, unit], rows, below=most)
 
 
 def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups + spec.measures:
         return counted(spec, result.value, column=(spec.groups + spec.measures)[0])
-    rows: Cells = [(label, number) for label, number in series(result.value)]
-    return (
-        f"Different values of each column{where(spec)}:\n\n{table(['column', 'different values'], rows)}"
-        if rows
-        else None
-    )
+    title = f"Different values of each column{where(spec)}:"
+    return titled(title, ["column", "different values"], [*series(result.value)])
 
 
 def _nunique(spec: QuerySpec, result: ToolResult) -> str | None:
-    value = scalar(result.value)
-    return (
-        f"{column_names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
-        if value
-        else None
-    )
+    value, name = scalar(result.value), column_names((spec.measures + spec.groups)[:1])
+    return f"{name} has **{value}** different values{where(spec)}." if value else None
 
 
 def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
@@ -246,31 +235,23 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if value is not None and len(columns) == 1:
         return f"{column_names(columns)} has **{value}** missing values{where(spec)}."
-    rows: Cells = list(series(result.value))
-    return (
-        f"Missing values of each column{where(spec)}:\n\n{table(['column', 'missing'], rows)}"
-        if rows
-        else None
-    )
+    title = f"Missing values of each column{where(spec)}:"
+    return titled(title, ["column", "missing"], [*series(result.value)])
 
 
 def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
-    value = scalar(result.value)
+    value, of = scalar(result.value), f"(Pearson) of {column_names(numbers)}"
     if len(numbers) == 2:
-        return (
-            f"The correlation (Pearson) of {column_names(numbers)}{where(spec)} is **{tidy(value)}**."
-            if value
-            else None
-        )
+        return f"The correlation {of}{where(spec)} is **{tidy(value)}**." if value else None
     if len(numbers) == 1:
         rows: Cells = [*series(result.value)]
-        text = table(["column", "correlation"], rows)
-        return (
-            f"Correlation (Pearson) of {column_names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
-            if rows
-            else None
+        text = titled(
+            f"Correlation {of} with the other columns{where(spec)}:",
+            ["column", "correlation"],
+            rows,
         )
+        return text and f"{text}\n\n{extremes(rows, 1, 'correlation')}"
     return (
         f"Correlations (Pearson) of all columns of numbers{where(spec)}:\n\n{quoted(result.value)}"
     )
@@ -280,15 +261,9 @@ def _top(spec: QuerySpec, result: ToolResult) -> str | None:
     measure = spec.measures[0]
     side = "smallest" if spec.order == "least" else "largest"
     if spec.groups:
-        rows = grouped_rows(spec, result.value, [measure.label])
-        additive = ADDITIVE & {token.stem for token in measure.tokens}
-        method = spec.statistic or ("sum" if additive else "mean")
-        labels = [column.label for column in spec.groups]
-        return (
-            f"{column_names(spec.groups)} with the {side} {method} of {column_names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows, len(labels))}"
-            if rows
-            else None
-        )
+        rows, method = grouped_rows(spec, result.value, [measure.label]), ranking_method(spec)
+        title = f"{column_names(spec.groups)} with the {side} {method} of {column_names(spec.measures)}{where(spec)}:"
+        return grouped_table(spec, title, [f"{method} of {measure.label}"], rows)
     shown = [column.label for column in (shown_columns(spec) or spec.table.columns)]
     found = frame(result.value, shown) if len(set(shown)) == len(shown) else None
     text = f"Rows{where(spec)} with the {side} {column_names(spec.measures)}:\n\n"
@@ -301,50 +276,37 @@ def _top(spec: QuerySpec, result: ToolResult) -> str | None:
     )
 
 
-def _head(spec: QuerySpec, result: ToolResult) -> str | None:
-    return f"{'Last' if spec.tail else 'First'} rows{where(spec)}:\n\n{quoted(result.value)}"
-
-
 def _rows(spec: QuerySpec, result: ToolResult) -> str | None:
-    count = result.stdout.strip()
-    shown = quoted(result.value, 14)
-    found = (
-        f"**{count}** fit{where(spec)}"
-        if spec.filters
-        else f"{span(spec.table.name)} has **{count}**"
-    )
-    return f"{found}:\n\n{shown}"
+    count, name = result.stdout.strip(), span(spec.table.name)
+    found = f"**{count}** fit{where(spec)}" if spec.filters else f"{name} has **{count}**"
+    return f"{found}:\n\n{quoted(result.value, 14)}"
 
 
 def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
-        rows: Cells = [*series(result.value)]
         if not columns[0].numeric:
             return counted(spec, result.value, column=columns[0])
-        return (
-            f"{column_names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
-            if rows
-            else None
-        )
+        return _of_one(spec, columns, [*series(result.value)])
     first, _, rest = result.stdout.partition("\n")
     parts = [
         f"{span(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
     ]
-    different = series(rest)
+    different = series(rest)[:ROWS_IN_TABLE]
     if different:
-        listed = [
-            f"{span(label)}: {count} different values" for label, count in different[:ROWS_IN_TABLE]
-        ]
-        parts.append("\n".join(f"- {line}" for line in listed))
-    headers = ["count", "mean", "min", "max"]
-    numbers = frame(result.value, headers, labelled=True)
-    if numbers:
-        cells = [(row[tool_outputs.INDEX], *(row[header] for header in headers)) for row in numbers]
-        parts.append(table(["column", *headers], cells))
-    elif result.value.strip():
-        parts.append(quoted(result.value))
+        listed = (f"- {span(label)}: {count} different values" for label, count in different)
+        parts.append("\n".join(listed))
+    if result.value.strip():
+        parts.append(numbers_text(result))
     return "\n\n".join(parts)
+
+
+def numbers_text(result: ToolResult) -> str:
+    """Return the statistics of several columns as a table, or as they were printed."""
+    headers = ["count", "mean", "min", "max"]
+    found = frame(result.value, headers, labelled=True) or []
+    cells = [(row[tool_outputs.INDEX], *(row[header] for header in headers)) for row in found]
+    return table(["column", *headers], cells) if cells else quoted(result.value)
 
 
 def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
@@ -354,20 +316,18 @@ def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
     return f"{span(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
 
 
-def _quote(_spec: QuerySpec, result: ToolResult) -> str | None:
-    return quoted(result.words)
-
-
-_WRITERS = {
+_WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
     "statistic": _statistic,
     "count": _count,
-    "share": _share,
+    "share": lambda spec, result: counted(spec, result.value, "percent"),
     "distinct": _distinct,
     "nunique": _nunique,
     "missing": _missing,
     "correlation": _correlation,
     "top": _top,
-    "head": _head,
+    "head": lambda spec, result: (
+        f"{'Last' if spec.tail else 'First'} rows{where(spec)}:\n\n{quoted(result.value)}"
+    ),
     "rows": _rows,
     "describe": _describe,
     "shape": _shape,

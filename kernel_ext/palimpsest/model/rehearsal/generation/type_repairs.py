@@ -8,6 +8,8 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.rehearsal.parsing.cell_source import CellSource, Edit, root_name
@@ -42,8 +44,7 @@ class TypeRepair:
     """Text before and after."""
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     """Two operands next to each other."""
 
     left: ast.expr
@@ -68,12 +69,17 @@ def mend_types(
         if found := pattern.match(message):
             edits = rule(found)
             changes = tuple((cell.segment(node), new) for node, new in edits)
-            return TypeRepair(cell.edited(edits), changes) if edits else None
+            text = cell.edited(edits)
+            return None if text is None else TypeRepair(text, changes)
     return None
 
 
 def _short(kind: str) -> str:
     return kind.rsplit(".", 1)[-1]
+
+
+def _is_mixed(left: str, right: str) -> bool:
+    return "str" in {left, right} and not NUMBERS.isdisjoint({left, right})
 
 
 def number_kind(text: str | None) -> str:
@@ -95,11 +101,11 @@ class _Operands:
 
     def added(self, operator: str, left: str, right: str) -> list[Edit]:
         """Mend ``left operator right`` of these kinds, one a text and the other a number."""
-        if {left, right} & NUMBERS == set() or "str" not in {left, right}:
+        if not _is_mixed(left, right):
             return []
         edits: list[Edit] = []
         for pair in self._fitting(self._pairs(operator), left, right):
-            text, number = (pair.left, pair.right) if left == "str" else (pair.right, pair.left)
+            text, number = pair[:2] if left == "str" else pair[1::-1]
             other = left if right == "str" else right
             if operator == "+" and self._builds_words(pair.node):
                 if number is pair.left and isinstance(pair.node, ast.AugAssign):
@@ -115,17 +121,13 @@ class _Operands:
 
     def compared(self, operator: str, left: str, right: str) -> list[Edit]:
         """Mend a comparison of a text with a number."""
-        if {left, right} & NUMBERS == set() or "str" not in {left, right}:
+        if not _is_mixed(left, right):
             return []
-        fitting = self._fitting(self._comparisons(operator), left, right)
-        edits: list[Edit] = []
-        for pair in fitting:
-            text, other = (pair.left, right) if left == "str" else (pair.right, left)
-            kind = self._as_number(text, other, operator)
-            if not kind:
-                return []
-            edits.append(self._wrapped(kind, text))
-        return edits
+        fitting = self._fitting(self._pairs(operator), left, right)
+        other = right if left == "str" else left
+        texts = [pair.left if left == "str" else pair.right for pair in fitting]
+        kinds = [self._as_number(text, other, operator) for text in texts]
+        return list(map(self._wrapped, kinds, texts)) if all(kinds) else []
 
     def repeated(self, kind: str) -> list[Edit]:
         """Mend a product of a text or list with something that is no whole number."""
@@ -186,31 +188,17 @@ class _Operands:
         return node, f"{kind}({self.cell.segment(node)})"
 
     def _pairs(self, operator: str) -> list[_Pair]:
-        kind = OPERATORS.get(operator)
-        if kind is None:
-            return []
-        found = [
-            _Pair(node.left, node.right, node)
-            for node in self.cell.nodes(self.lines)
-            if isinstance(node, ast.BinOp) and isinstance(node.op, kind)
-        ]
-        nodes = ast.walk(self.cell.tree) if self.cell.tree else ()
-        found += [
-            _Pair(node.target, node.value, node)
-            for node in nodes
-            if isinstance(node, ast.AugAssign)
-            if isinstance(node.op, kind) and node.lineno in self.lines
-        ]
-        return found
-
-    def _comparisons(self, operator: str) -> list[_Pair]:
-        found: list[_Pair] = []
-        for node in self.cell.nodes(self.lines):
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-                for at, one in enumerate(node.ops):
-                    if isinstance(one, OPERATORS[operator]):
-                        found.append(_Pair(sides[at], sides[at + 1], node))
+        kind, found = OPERATORS.get(operator, ()), list[_Pair]()
+        added = [node for node in self.cell.walk() if isinstance(node, ast.AugAssign)]
+        here = [node for node in added if node.lineno in self.lines]
+        for node in (*self.cell.nodes(self.lines), *here):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, kind):
+                found.append(_Pair(node.left, node.right, node))
+            elif isinstance(node, ast.AugAssign) and isinstance(node.op, kind):
+                found.append(_Pair(node.target, node.value, node))
+            elif isinstance(node, ast.Compare):
+                sides = zip(node.ops, pairwise([node.left, *node.comparators]), strict=True)
+                found += [_Pair(*pair, node) for op, pair in sides if isinstance(op, kind)]
         return found
 
     def _fitting(self, pairs: list[_Pair], left: str, right: str) -> list[_Pair]:
@@ -218,9 +206,7 @@ class _Operands:
         kinds = [(pair, self._kind(pair.left), self._kind(pair.right)) for pair in pairs]
         sure = [pair for pair, one, other in kinds if (one, other) == (left, right)]
         may = [pair for pair, one, other in kinds if one in {left, ""} and other in {right, ""}]
-        if sure:
-            return sure
-        return may if len(may) == 1 else []
+        return sure or (may if len(may) == 1 else [])
 
     def _builds_words(self, node: ast.AST) -> bool:
         """Tell whether a sum has a part that is certainly words."""
@@ -277,30 +263,22 @@ class _Operands:
                 return self._kind(inner)
             case ast.BinOp():
                 return self._result(node)
-            case ast.Call():
-                return self._returned(node)
+            case ast.Call(func=ast.Name(id=name)):
+                return CALLS.get(name, "")
+            case ast.Call(func=ast.Attribute(attr=method, value=inner)) if (
+                method in TEXT_METHODS and self._kind(inner) == "str"
+            ):
+                return "str"
             case _:
-                return self._table(node)
-
-    def _returned(self, node: ast.Call) -> str:
-        if isinstance(node.func, ast.Name):
-            return CALLS.get(node.func.id, "")
-        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
-        is_text = inner is not None and self._kind(inner) == "str"
-        method = getattr(node.func, "attr", "")
-        return "str" if is_text and method in TEXT_METHODS else self._table(node)
-
-    def _table(self, node: ast.AST) -> str:
-        told = self.variables.get(root_name(node))
-        return "table" if told and told.kind in TABLES else ""
+                told = self.variables.get(root_name(node))
+                return "table" if told and told.kind in TABLES else ""
 
     def _result(self, node: ast.BinOp) -> str:
         left, right = self._kind(node.left), self._kind(node.right)
         if "table" in {left, right} or {left, right} & TABLES:
             return "table"
-        if isinstance(node.op, ast.Add) and "str" in {left, right}:
-            return "str"
-        if isinstance(node.op, ast.Mod) and left == "str":
+        joins = isinstance(node.op, ast.Add) and "str" in {left, right}
+        if joins or (isinstance(node.op, ast.Mod) and left == "str"):
             return "str"
         if left in {"int", "float"} and right in {"int", "float"}:
             floats = isinstance(node.op, ast.Div) or "float" in {left, right}

@@ -2,9 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from palimpsest.model.rehearsal.parsing.tool_outputs import literal
 
 PYTHON_MAGICS = {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"}
 """Cell magics whose body is Python in the notebook's namespace."""
@@ -40,8 +42,7 @@ class CellSource:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node above each node."""
-        nodes = ast.walk(self.tree) if self.tree else ()
-        return {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.walk() for child in ast.iter_child_nodes(node)}
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes above one, the nearest first."""
@@ -54,11 +55,8 @@ class CellSource:
         everything = range(1, len(self._lines) + 1)
         if line is None or self.tree is None:
             return everything
-        around = [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line)
-        ]
+        statements = [node for node in self.walk() if isinstance(node, ast.stmt)]
+        around = [one for one in statements if one.lineno <= line <= (one.end_lineno or line)]
         if not around:
             return everything
         inner = min(around, key=lambda node: (node.end_lineno or 0) - node.lineno)
@@ -70,13 +68,13 @@ class CellSource:
 
     def nodes(self, lines: range | None = None) -> list[ast.expr]:
         """Return the expressions that begin in these lines, in the order of the text."""
-        nodes = ast.walk(self.tree) if self.tree else ()
-        found = [
-            node
-            for node in nodes
-            if isinstance(node, ast.expr) and (lines is None or node.lineno in lines)
-        ]
+        found = [node for node in self.walk() if isinstance(node, ast.expr)]
+        found = [node for node in found if lines is None or node.lineno in lines]
         return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+    def walk(self) -> Iterator[ast.AST]:
+        """Yield all nodes; none where the text is no Python."""
+        return ast.walk(self.tree) if self.tree else iter(())
 
     def segment(self, node: ast.expr) -> str:
         """Return the text of a node."""
@@ -87,10 +85,7 @@ class CellSource:
         """Tell whether a node is a literal text of this value, written as such in the source."""
         if not isinstance(node, ast.Constant) or node.value != value:
             return False
-        try:
-            return bool(ast.literal_eval(self.segment(node).strip()) == value)
-        except (ValueError, SyntaxError):
-            return False
+        return literal(self.segment(node)) == value
 
     def _span(self, node: ast.expr) -> tuple[int, int]:
         last = node.end_lineno or node.lineno
@@ -100,8 +95,10 @@ class CellSource:
         before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
         return self._starts[line - 1] + len(before.decode("utf-8", "ignore"))
 
-    def edited(self, edits: Iterable[Edit]) -> str:
-        """Return the text with these nodes replaced."""
+    def edited(self, edits: Sequence[Edit]) -> str | None:
+        """Return the text with these nodes replaced; None without any."""
+        if not edits:
+            return None
         text = self.text
         places = sorted({(*self._span(node), new) for node, new in edits}, reverse=True)
         for start, end, new in places:

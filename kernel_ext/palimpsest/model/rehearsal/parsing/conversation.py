@@ -7,6 +7,7 @@ its own, so that an answer depends on nothing but the request, as with any other
 import json
 import re
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from palimpsest.lazy_patterns import lazy_pattern
@@ -93,22 +94,40 @@ class Conversation:
 def read_conversation(messages: Messages) -> Conversation:
     """Group messages into turns."""
     system: list[str] = []
-    turns: list[_OpenTurn] = []
+    turns: list[tuple[str, str, list[dict[str, Any]]]] = []
     after_tool = False
     for message in messages:
-        role = message.get("role")
-        text = text_of(message.get("content"))
+        role, content = message.get("role"), message.get("content")
         if role in {"system", "developer"}:
-            system.append(text)
+            system.append(text_of(content))
         elif role == "user":
+            text = text_of(content)
             if not _is_engine_text(message, text, after_tool=after_tool) or not turns:
-                turns.append(_OpenTurn(text, _error_note(message.get("content"))))
+                turns.append((text, _error_note(content), []))
         else:
-            if not turns:
-                turns.append(_OpenTurn(""))
-            turns[-1].take(message, text)
+            turns = turns or [("", "", [])]
+            turns[-1][2].append(message)
         after_tool = role == "tool"
-    return Conversation("\n\n".join(system), tuple(turn.close() for turn in turns))
+    return Conversation("\n\n".join(system), tuple(starmap(_turn, turns)))
+
+
+def _turn(prompt: str, error_note: str, answers: list[dict[str, Any]]) -> PastTurn:
+    """Return a turn from what followed its prompt; a call without a result is left out."""
+    calls: dict[str, ToolUse] = {}
+    outputs: dict[str, str] = {}
+    said: list[str] = []
+    for message in answers:
+        text = text_of(message.get("content"))
+        if message.get("role") == "tool":
+            outputs.setdefault(str(message.get("tool_call_id")), text)
+            continue
+        said += [text] if text.strip() else []
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") or {}
+            arguments = json_object(function.get("arguments"))
+            calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
+    exchanges = tuple(Exchange(calls[one], outputs[one]) for one in calls if one in outputs)
+    return PastTurn(prompt, exchanges, tuple(said), error_note)
 
 
 def text_of(content: Any) -> str:
@@ -152,36 +171,8 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
     return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 
-class _OpenTurn:
-    """A turn while its messages are being read."""
-
-    def __init__(self, prompt: str, error_note: str = "") -> None:
-        self.prompt = prompt
-        self.error_note = error_note
-        self.calls: dict[str, ToolUse] = {}
-        self.outputs: dict[str, str] = {}
-        self.said: list[str] = []
-
-    def take(self, message: dict[str, Any], text: str) -> None:
-        """Add an assistant or a tool message."""
-        if message.get("role") == "tool":
-            self.outputs.setdefault(str(message.get("tool_call_id")), text)
-            return
-        if text.strip():
-            self.said.append(text)
-        for call in message.get("tool_calls") or ():
-            function = call.get("function") or {}
-            arguments = _arguments(function.get("arguments"))
-            self.calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
-
-    def close(self) -> PastTurn:
-        """Return the finished turn; a call without a result is left out."""
-        pairs = ((self.calls[id_], self.outputs.get(id_)) for id_ in self.calls)
-        exchanges = tuple(Exchange(call, out) for call, out in pairs if out is not None)
-        return PastTurn(self.prompt, exchanges, tuple(self.said), self.error_note)
-
-
-def _arguments(raw: Any) -> dict[str, Any]:
+def json_object(raw: Any) -> dict[str, Any]:
+    """Return an object, or the one that a text of JSON holds; an empty one for anything else."""
     if isinstance(raw, dict):
         return raw
     try:

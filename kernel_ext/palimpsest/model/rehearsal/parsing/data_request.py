@@ -43,15 +43,10 @@ BACK_REFERENCE = (
 )
 
 
-@dataclass(frozen=True)
-class DataRequest:
-    """What to do with data."""
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """How to compute and show it, as far as the words say so."""
 
-    op: str | None
-    """``plot``, ``statistic``, ``count``, ``share``, ``missing``, ``distinct``, ``correlation``, ``top``,
-    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the words name only data."""
-    why: str
-    """The words that decided it, for the reasoning."""
     statistic: str | None = None
     several: tuple[str, ...] = ()
     """The statistics, when the words name more than one."""
@@ -60,6 +55,17 @@ class DataRequest:
     order: str | None = None
     """``most`` or ``least``."""
     tail: bool = False
+
+
+@dataclass(frozen=True)
+class DataRequest(Wanted):
+    """What to do with data."""
+
+    op: str | None
+    """``plot``, ``statistic``, ``count``, ``share``, ``missing``, ``distinct``, ``correlation``, ``top``,
+    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the words name only data."""
+    why: str
+    """The words that decided it, for the reasoning."""
     add: bool = False
     """Add to the previous grouping instead of replacing it."""
 
@@ -110,14 +116,8 @@ def _operation(prompt: ParsedPrompt) -> tuple[str | None, str]:
 
 def _telling(prompt: ParsedPrompt) -> list[Word]:
     """Return the words without those of *what about*, which asks for nothing in particular."""
-    skipped = (
-        3
-        if prompt.matches(r"^and (?:what|how) about\b")
-        else 2
-        if prompt.matches(r"^(?:what|how) about\b")
-        else 0
-    )
-    return list(prompt.words[skipped:])
+    about = prompt.matches(r"^(?:and )?(?:what|how) about\b")
+    return list(prompt.words[len(about[0].split()) if about else 0 :])
 
 
 TABLE = r"\bas (?:a )?(?:table|numbers)\b|\bin numbers\b|\bjust the numbers\b|\b(?:no|without) (?:a |the )?(?:plot|chart)\b"

@@ -16,32 +16,18 @@ from palimpsest.model.rehearsal.parsing.vocabulary import (
     GLUE,
     KNOWN,
     PLOT,
+    word_set,
 )
 from palimpsest.model.rehearsal.parsing.word_matching import Word, joined, near, words_of
 
-SLIGHT = {
-    "mm", "cm", "m", "km", "g", "kg", "mg", "id", "no", "num", "nr", "usd", "eur", "gbp", "pct", "percent",
-    "c", "f", "k", "s", "ms", "sec", "min", "hr", "avg", "in", "of", "the", "per", "is", "has", "and", "l", "ml",
-    "deg", "lb", "ft", "sqft", "n", "col", "val", "raw", "code", "name", "df", "data", "table",
-}  # fmt: skip
-"""Units and fillers: they matter little when a name is compared."""
-SLIGHT_WEIGHT = 0.25
-NAME_LEADS = frozenset(
-    [
-        "of",
-        "in",
-        "is",
-        "show",
-        "describe",
-        "print",
-        "plot",
-        "inspect",
-        "variable",
-        "s",
-        "by",
-        "display",
-    ]
+SLIGHT = word_set(
+    """
+    mm cm m km g kg mg id no num nr usd eur gbp pct percent c f k s ms sec min hr avg in of the per
+    is has and l ml deg lb ft sqft n col val raw code name df data table
+    """
 )
+SLIGHT_WEIGHT = 0.25
+NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
 NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
 ENOUGH = 0.3
 """The share of a column's name that the prompt must contain, fillers weighing less."""
@@ -125,15 +111,15 @@ def _fit(said: list[Word], column: Column) -> float:
         a.stem == b.stem for a, b in zip(said, tokens, strict=True)
     ):
         return 1.8 + 0.1 * len(tokens)
-    if len(whole) > 4 and near(whole_said, whole) and not _all_known(said):
+    if len(whole) > 4 and near(whole_said, whole) and not all(map(_is_known, said)):
         return 1.5 + 0.1 * len(tokens)
-    if len(said) > len(tokens) or _all_known(said):
+    if len(said) > len(tokens) or all(map(_is_known, said)):
         return 0.0
     return _partial(said, tokens)
 
 
-def _all_known(said: list[Word]) -> bool:
-    return all(word.text in KNOWN or word.stem in KNOWN for word in said)
+def _is_known(word: Word) -> bool:
+    return word.text in KNOWN or word.stem in KNOWN
 
 
 def _partial(said: list[Word], tokens: tuple[Word, ...]) -> float:
@@ -156,8 +142,7 @@ def _weight(token: Word) -> float:
 def _alike(word: Word, token: Word) -> float:
     if word.text == token.text or word.stem == token.stem:
         return 1.0
-    known = word.text in KNOWN or word.stem in KNOWN
-    if known:
+    if _is_known(word):
         return 0.0
     if near(word.stem, token.stem) or near(word.text, token.text):
         return 0.85
@@ -178,11 +163,10 @@ def link_values(
         for value in choices:
             tokens = words_of(str(value))
             for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
-                span = range(start, start + len(tokens))
-                if set(span) <= free and (
-                    rank := _same(words[start : start + len(tokens)], tokens)
-                ):
-                    mention = ValueMention(by_key[key], value, start, start + len(tokens))
+                end = start + len(tokens)
+                rank = _same(words[start:end], tokens) if {*range(start, end)} <= free else 0
+                if rank:
+                    mention = ValueMention(by_key[key], value, start, end)
                     offers.append((rank + 10 * len(tokens), mention))
     chosen: list[ValueMention] = []
     for _, offer in sorted(offers, key=lambda pair: -pair[0]):
@@ -207,7 +191,8 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
     windows = list(_windows(words))
     for variable in variables:
         column = Column(variable.name)
-        common = _is_common(variable.name)
+        # Of a name that is also an everyday word only the place can mean it.
+        common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
         scores = [
             _fit([words[at] for at in window], column)
             for window in windows
@@ -217,11 +202,6 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         if best >= ENOUGH:
             found[variable.name] = best
     return found
-
-
-def _is_common(name: str) -> bool:
-    """Tell whether a name is also an everyday word, so that only its place can mean it."""
-    return (name in KNOWN or len(name) == 1) and name not in DATA
 
 
 def _stands_out(words: Sequence[Word], window: list[int]) -> bool:
@@ -237,8 +217,5 @@ def unlinked(words: Sequence[Word], taken: Iterable[tuple[int, int]]) -> set[int
     return {
         at
         for at, word in enumerate(words)
-        if at not in used
-        and word.text not in KNOWN
-        and word.stem not in KNOWN
-        and len(word.text) > 1
+        if at not in used and not _is_known(word) and len(word.text) > 1
     }

@@ -4,12 +4,12 @@ All of it is data that anybody may have written. It is taken apart by its form a
 is an instruction.
 """
 
-import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.model.rehearsal.parsing.tool_outputs import literal
 
 REDACTED = "[redacted]"
 """What the engine puts in the place of a secret."""
@@ -64,10 +64,7 @@ class ToldVariable:
     @property
     def text_value(self) -> str | None:
         """The value of a text, where it is told as a whole."""
-        try:
-            value = ast.literal_eval(self.rest)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return None
+        value = literal(self.rest)
         return value if isinstance(value, str) else None
 
 
@@ -191,10 +188,6 @@ class ErrorReport:
         """Cell and line in words."""
         cell = f"cell {self.number}" if self.number else "the cell"
         return f"line {self.line} of {cell}" if self.line is not None else cell
-
-    def variable(self, name: str) -> ToldVariable | None:
-        """Return a variable that was told, by its name."""
-        return next((one for one in self.variables if one.name == name), None)
 
 
 def read_error_report(note: str) -> ErrorReport | None:

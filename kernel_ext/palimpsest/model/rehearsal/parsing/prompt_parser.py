@@ -8,68 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
 
-EXTENSIONS = [
-    "py",
-    "ipynb",
-    "md",
-    "txt",
-    "csv",
-    "tsv",
-    "json",
-    "jsonl",
-    "toml",
-    "yaml",
-    "yml",
-    "cfg",
-    "ini",
-    "html",
-    "htm",
-    "css",
-    "js",
-    "jsx",
-    "ts",
-    "tsx",
-    "log",
-    "rst",
-    "xml",
-    "sql",
-    "sh",
-    "parquet",
-    "feather",
-    "xlsx",
-    "xls",
-    "png",
-    "jpg",
-    "jpeg",
-    "gif",
-    "svg",
-    "pdf",
-    "gz",
-    "zip",
-    "lock",
-    "env",
-    "r",
-    "c",
-    "h",
-    "cpp",
-    "hpp",
-    "java",
-    "go",
-    "rs",
-    "rb",
-    "tex",
-    "bib",
-    "dat",
-    "conf",
-    "out",
-    "err",
-    "diff",
-    "patch",
-    "pyi",
-    "text",
-]
+EXTENSIONS = word_set(
+    """
+    py ipynb md txt csv tsv json jsonl toml yaml yml cfg ini html htm css js jsx ts tsx log rst xml
+    sql sh parquet feather xlsx xls png jpg jpeg gif svg pdf gz zip lock env r c h cpp hpp java go
+    rs rb tex bib dat conf out err diff patch pyi text
+    """
+)
 DATA_EXTENSIONS = ("csv", "tsv", "parquet", "feather", "xlsx", "xls", "json", "jsonl", "gz")
 BARE_FILES = ("README", "LICENSE", "NOTICE", "CHANGELOG", "Makefile", "Dockerfile", "AGENTS")
 

@@ -5,19 +5,22 @@ holds (numeric columns are measured, text columns group).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
-from palimpsest.model.rehearsal.parsing.data_request import DataRequest
+from palimpsest.model.rehearsal.parsing.data_request import DataRequest, Wanted
 from palimpsest.model.rehearsal.parsing.entity_linking import ColumnMention, ValueMention
 from palimpsest.model.rehearsal.parsing.filters import Filter, conditions
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import Column, Table
-from palimpsest.model.rehearsal.parsing.vocabulary import BY, JOINERS, QUALITIES
+from palimpsest.model.rehearsal.parsing.vocabulary import BY, JOINERS, QUALITIES, word_set
 from palimpsest.model.rehearsal.parsing.word_matching import Word
+
+FRESH = word_set("describe missing head columns shape distinct correlation")
+"""Operations of a follow-up that take no columns from what was computed before."""
 
 
 @dataclass(frozen=True)
-class QuerySpec:
+class QuerySpec(Wanted):
     """What to compute."""
 
     table: Table
@@ -25,13 +28,6 @@ class QuerySpec:
     measures: tuple[Column, ...] = ()
     groups: tuple[Column, ...] = ()
     filters: tuple[Filter, ...] = ()
-    statistic: str | None = None
-    several: tuple[str, ...] = ()
-    """The statistics, when the words name more than one."""
-    chart: str | None = None
-    number: int | None = None
-    order: str | None = None
-    tail: bool = False
     counts_rows: bool = False
     """The prompt also asks how many rows there are, beside what is computed."""
     against: bool = False
@@ -56,12 +52,14 @@ def make_query_spec(
     wish: DataRequest, linked: LinkedPrompt, table: Table, before: QuerySpec | None = None
 ) -> QuerySpec:
     """Return what to compute, from the words alone; ``before`` helps where they name no column."""
-    usual = usual_column(before) if before else None
+    # What a bare comparison means: what was compared, else what was measured.
+    compared = (*(one.column for one in before.filters), *before.measures) if before else ()
+    usual = next((column for column in compared if column.numeric), None)
     filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
     groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
-    split = _split_values(filters)
-    if split and split not in groups:
-        groups = (*groups, split)
+    # By a column of which two or more values are compared, to tell them apart.
+    split = [one.column for one in filters if one.test == "in" and len(one.value) > 1][:1]
+    groups += tuple(column for column in split if column not in groups)
     statistic = wish.statistic
     if not any(column.numeric or column.temporal for column in (*measures, *groups)):
         meant = _by_quality(linked.words, table)
@@ -69,29 +67,17 @@ def make_query_spec(
             # The heaviest species is the one that is heaviest on average.
             statistic = statistic or "mean"
         measures = (*measures, *meant)
+    against = linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+    wanted = {one.name: getattr(wish, one.name) for one in fields(Wanted)}
     return QuerySpec(
-        table=table,
-        op=wish.op or "",
-        measures=measures,
-        groups=groups,
-        filters=tuple(filters),
-        statistic=statistic,
-        several=wish.several,
-        chart=wish.chart,
-        number=wish.number,
-        order=wish.order,
-        tail=wish.tail,
-        against=bool(
-            linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
-        ),
+        table,
+        wish.op or "",
+        measures,
+        groups,
+        tuple(filters),
+        against=bool(against),
+        **{**wanted, "statistic": statistic},
     )
-
-
-def usual_column(before: QuerySpec) -> Column | None:
-    """Return the column that a bare comparison means after a spec."""
-    compared = [item.column for item in before.filters if item.column.numeric]
-    measured = [column for column in before.measures if column.numeric]
-    return next(iter(compared + measured), None)
 
 
 def _roles(
@@ -109,7 +95,7 @@ def _roles(
         by_word = opener in BY and not (
             opener in {"against", "versus", "vs", "between", "over"} and column.numeric
         )
-        if by_word or (joined_on and not _is_measure(column)):
+        if by_word or (joined_on and not column.dtype.lower().startswith("float")):
             groups.append(column)
         else:
             measures.append(column)
@@ -117,24 +103,16 @@ def _roles(
     return tuple(groups), tuple(measures)
 
 
-def _is_measure(column: Column) -> bool:
-    return column.dtype.lower().startswith("float")
-
-
 def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
     """Return the word that gives the column its role: the last one before it that is no filler."""
-    at = mention.start - 1
-    floor = previous.end if previous else 0
-    seen_joiner = ""
-    while at >= floor:
-        text = words[at].text
-        if text in BY:
-            return text
-        if text not in JOINERS:
+    joiner = ""
+    for word in reversed(words[previous.end if previous else 0 : mention.start]):
+        if word.text in BY:
+            return word.text
+        if word.text not in JOINERS:
             return ""
-        seen_joiner = "and" if text in {"and", ",", "or", "&"} else seen_joiner
-        at -= 1
-    return seen_joiner
+        joiner = "and" if word.text in {"and", ",", "or", "&"} else joiner
+    return joiner
 
 
 def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
@@ -147,14 +125,6 @@ def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
     return ()
 
 
-def _split_values(filters: list[Filter]) -> Column | None:
-    """Return the column of which two or more values are compared, to group by it."""
-    for found in filters:
-        if found.test == "in" and len(found.value) > 1:
-            return found.column
-    return None
-
-
 def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
     """Apply a follow-up prompt to the query that was computed before."""
     groups, measures = new.groups, new.measures
@@ -164,22 +134,15 @@ def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
         groups, measures = words, numbers
     if wish.add and groups:
         groups = (*before.groups, *(c for c in groups if c not in before.groups))
-    fresh = new.op in {
-        "describe",
-        "missing",
-        "head",
-        "columns",
-        "shape",
-        "distinct",
-        "correlation",
-    }
-    fields = {item.column.key for item in new.filters}
-    kept = tuple(item for item in before.filters if item.column.key not in fields)
+    # One number is not split by the earlier groups.
+    is_one_number = new.op == "count" != before.op and new.filters and not new.groups
+    filtered = {item.column.key for item in new.filters}
+    kept = tuple(item for item in before.filters if item.column.key not in filtered)
     return replace(
         before,
         op=_merged_op(before, new),
-        measures=measures or (() if fresh else before.measures),
-        groups=groups or (() if fresh or _answers_alone(before, new) else before.groups),
+        measures=measures or (() if new.op in FRESH else before.measures),
+        groups=groups or (() if new.op in FRESH or is_one_number else before.groups),
         filters=(*kept, *new.filters),
         statistic=new.statistic or (None if new.several else before.statistic),
         several=new.several or (() if new.statistic else before.several),
@@ -188,11 +151,6 @@ def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
         order=new.order or before.order,
         against=new.against or before.against,
     )
-
-
-def _answers_alone(before: QuerySpec, new: QuerySpec) -> bool:
-    """Tell whether a follow-up asks for one number, which is not split by the earlier groups."""
-    return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
 
 
 def _merged_op(before: QuerySpec, new: QuerySpec) -> str:

@@ -1,12 +1,12 @@
 """Values for tables, columns and variables, and how they are parsed from a tool's output."""
 
-import ast
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.model.rehearsal.parsing.tool_outputs import literal
 from palimpsest.model.rehearsal.parsing.word_matching import Word, words_of
 
 NUMERIC = lazy_pattern(r"u?int|float|decimal|complex|double|bigint", re.IGNORECASE)
@@ -92,9 +92,9 @@ DATA_KINDS = {
 def parse_variables(text: str) -> tuple[Variable, ...]:
     """Read a list of variables, one a line as ``name: type - summary``, or a dict of type names."""
     # Only a text that is a dict as a whole: a line may well show a dict of the user.
-    literal = literal_in(text) if text.lstrip().startswith("{") else None
-    if isinstance(literal, dict):
-        pairs = [(str(name), str(kind)) for name, kind in literal.items()]
+    told = literal_in(text) if text.lstrip().startswith("{") else None
+    if isinstance(told, dict):
+        pairs = [(str(name), str(kind)) for name, kind in told.items()]
         return tuple(
             Variable(n, k.rsplit(".", 1)[-1], f"{n}: {k}") for n, k in pairs if n.isidentifier()
         )
@@ -109,18 +109,13 @@ def parse_variables(text: str) -> tuple[Variable, ...]:
 
 def parse_dtypes(text: str) -> tuple[Column, ...]:
     """Read ``{'name': 'dtype', ...}``."""
-    literal = literal_in(text)
-    return _columns(literal) if isinstance(literal, dict) else ()
+    return _columns(dict_in(text))
 
 
-def parse_many_dtypes(text: str) -> dict[str, tuple[Column, ...]]:
+def parse_tables(text: str) -> list[Table]:
     """Read ``{'table': {'name': 'dtype', ...}, ...}``."""
-    literal = literal_in(text)
-    if not isinstance(literal, dict):
-        return {}
-    return {
-        str(name): _columns(inner) for name, inner in literal.items() if isinstance(inner, dict)
-    }
+    told = dict_in(text).items()
+    return [Table(str(name), _columns(each)) for name, each in told if isinstance(each, dict)]
 
 
 def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:
@@ -162,11 +157,16 @@ def literal_in(text: str) -> Any:
         end = text.rfind(closing) + 1
         if end <= start:
             continue
-        try:
-            return ast.literal_eval(_plain(text[start:end]))
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
+        found = literal(_plain(text[start:end]))
+        if found is not None:
+            return found
     return None
+
+
+def dict_in(text: str) -> dict[Any, Any]:
+    """Return the dict in an output, past labels and other lines; an empty one where there is none."""
+    found = literal_in(text)
+    return found if isinstance(found, dict) else {}
 
 
 def _plain(text: str) -> str:

@@ -71,11 +71,6 @@ class ToolResult:
         """The output was interrupted, cleared or never recorded, so it says nothing."""
         return bool(_CLEARED.match(self.text) or _INTERRUPTED.match(self.text))
 
-    @property
-    def interrupted(self) -> bool:
-        """The call was stopped."""
-        return bool(_INTERRUPTED.match(self.text)) or "interrupted" in self.sections
-
     @cached_property
     def error(self) -> tuple[str, str] | None:
         """The type and the message of an error in Python code, if there is one."""
@@ -87,6 +82,17 @@ class ToolResult:
         found = _ERROR_LINE.findall(traced)
         last_line = traced.strip().splitlines()[-1]
         return (found[-1][0], found[-1][1]) if found else ("Error", last_line)
+
+    @property
+    def error_words(self) -> str:
+        """The type and the message of that error as code; nothing without one."""
+        return span(": ".join(self.error)) if self.error else ""
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths that the output lists, without remarks, and without the ``./`` before them."""
+        lines = (line.strip().removeprefix("./") for line in self.text.splitlines())
+        return [line for line in lines if line and not line.startswith(("No ", "("))]
 
     @property
     def failed(self) -> bool:
@@ -280,14 +286,22 @@ def quoted(text: str, most_lines: int = 20) -> str:
     lines = text.strip("\n").splitlines()
     if len(lines) > most_lines:
         lines = [*lines[:most_lines], f"... ({len(lines) - most_lines} more lines)"]
-    body = "\n".join(line[:200] for line in lines)
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
-    return f"{fence}text\n{body}\n{fence}"
+    return fenced("\n".join(line[:200] for line in lines), "text")
+
+
+def fenced(body: str, language: str) -> str:
+    """Return text as a fenced block that nothing in it can close."""
+    fence = "`" * max(3, 1 + _longest_run(body))
+    return f"{fence}{language}\n{body}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)
 
 
 def span(text: object) -> str:
     """Return text as inline code, whatever is in it."""
     body = " ".join(str(text).split()) or " "
-    ticks = "`" * (1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
+    ticks = "`" * (1 + _longest_run(body))
     pad = " " if body.startswith("`") or body.endswith("`") else ""
     return f"{ticks}{pad}{body}{pad}{ticks}"

@@ -5,7 +5,8 @@ with the column's other words, or when it is the column's whole name.
 """
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
@@ -30,14 +31,14 @@ STATISTICS = _table(
     """
 )
 """Words that ask for a statistic, and the pandas method that gives it."""
-MOST = _words(
+MOST = word_set(
     """
     best biggest busiest deepest fastest greatest heaviest high highest hottest largest latest
     leading longest max maximum most newest oldest priciest richest strongest tallest top
     warmest widest
     """
 )
-LEAST = _words(
+LEAST = word_set(
     """
     bottom cheapest coldest coolest earliest fewest least lightest low lowest min minimum
     narrowest poorest shallowest shortest slowest smallest tiniest weakest worst youngest
@@ -71,54 +72,56 @@ CHARTS = _table(
     """
 )
 """Words that name a chart, and the chart."""
-PLOT = _words(
+PLOT = word_set(
     """
     barchart barplot boxplot chart charted diagram draw drawing figure graph graphic graphically
     hist histogram lineplot picture piechart plot plotted plotting scatter scatterplot sketch
     visualisation visualise visualization visualize
     """
 )
-COUNT = _words("amount count counted counting frequency many number often tally")
-ROWS = _words("case datapoint element entry item line observation record row sample")
-MISSING = _words("blank empty gap incomplete missing na nan none null")
-DISTINCT = _words("different distinct distinctive unique")
-DESCRIBE = _words(
+COUNT = word_set("amount count counted counting frequency many number often tally")
+ROWS = word_set("case datapoint element entry item line observation record row sample")
+MISSING = word_set("blank empty gap incomplete missing na nan none null")
+DISTINCT = word_set("different distinct distinctive unique")
+DESCRIBE = word_set(
     """
     analyse analyze characterise characterize describe describing description detail eda examine
     explain explore info information inspect introduce overview profile schema stat statistic
     structure summarise summarize summary understand
     """
 )
-COLUMNS = _words("attribute col column dtype feature field header type variable")
-HEAD = _words("few first glimpse head last peek preview sample snippet tail")
-CORRELATE = _words("association corr correlate correlated correlation relate related relationship")
-COMPARE = _words("compare comparing comparison differ difference versu vs")
-GROUP = _words(
+COLUMNS = word_set("attribute col column dtype feature field header type variable")
+HEAD = word_set("few first glimpse head last peek preview sample snippet tail")
+CORRELATE = word_set(
+    "association corr correlate correlated correlation relate related relationship"
+)
+COMPARE = word_set("compare comparing comparison differ difference versu vs")
+GROUP = word_set(
     """
     across aggregate among break breakdown broken by each every group grouped grouping per split
     within
     """
 )
-DATA = _words("csv data dataframe dataset df frame set spreadsheet table tibble")
-BY = _words(
+DATA = word_set("csv data dataframe dataset df frame set spreadsheet table tibble")
+BY = word_set(
     """
     according across against among between by depending each every grouped over per split versus
     vs within
     """
 )
 """A categorical column after one of these is what to group by."""
-BOUNDARIES = BY | _words("and or , ; with than where against only but")
+BOUNDARIES = BY | word_set("and or , ; with than where against only but")
 """A column's words never stand on both sides of one of these."""
-JOINERS = _words("& , a all also an and both different each every kind of or the then type")
+JOINERS = word_set("& , a all also an and both different each every kind of or the then type")
 """Words that may stand between ``by`` and its columns."""
-ABOVE = _words(
+ABOVE = word_set(
     """
     > >= above after bigger exceed exceeding greater heavier higher larger least longer more
     older over taller
     """
 )
-BELOW = _words("< <= before below fewer less lighter lower most shorter smaller under younger")
-GLUE = _words(
+BELOW = word_set("< <= before below fewer less lighter lower most shorter smaller under younger")
+GLUE = word_set(
     """
     load loaded loading import imported read python pandas file files analyse explore mainly roughly
     ' , ; = == a about above according across actually add again against aggregate aggregated ah
@@ -145,26 +148,8 @@ GLUE = _words(
     """
 )
 """Words that hold a sentence together and name nothing in the data."""
-OPERATIONS = (
-    frozenset(STATISTICS)
-    | frozenset(CHARTS)
-    | frozenset(QUALITIES)
-    | MOST
-    | LEAST
-    | PLOT
-    | COUNT
-    | ROWS
-    | MISSING
-    | DISTINCT
-    | DESCRIBE
-    | COLUMNS
-    | HEAD
-    | CORRELATE
-    | COMPARE
-    | GROUP
-    | DATA
-    | BY
-    | ABOVE
-    | BELOW
+OPERATIONS = frozenset[str]().union(
+    *(STATISTICS, CHARTS, QUALITIES, MOST, LEAST, PLOT, COUNT, ROWS, MISSING, DISTINCT, DESCRIBE),
+    *(COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
 )
 KNOWN = GLUE | OPERATIONS

@@ -5,10 +5,12 @@ words of four letters and more.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 FORGIVING_LENGTH = 4
 """Shorter words must match exactly: with one letter changed they are other words."""
+SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TOKEN = re.compile(
     r"[<>]=?|!=|==?|(?<![\w)])-?\d[\d,]*(?:\.\d+)?(?![^\W_])|\d+(?:\.\d+)?(?![^\W_])|[^\W_]+|[,;]"
 )
@@ -53,7 +55,7 @@ def near(one: str, other: str) -> bool:
         return True
     if min(len(one), len(other)) < FORGIVING_LENGTH or abs(len(one) - len(other)) > 1:
         return False
-    start = _common(one, other)
+    start = shared_length(one, other)
     tail_one, tail_other = one[start:], other[start:]
     if len(one) == len(other):
         swapped = tail_one[:2] == tail_other[:2][::-1] and tail_one[2:] == tail_other[2:]
@@ -62,12 +64,10 @@ def near(one: str, other: str) -> bool:
     return longer[1:] == shorter
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many letters two words share at their beginning."""
-    for at, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return at
-    return min(len(one), len(other))
+def shared_length(one: str, other: str) -> int:
+    """Return how many letters two texts share at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def joined(words: tuple[Word, ...]) -> str:
@@ -77,27 +77,10 @@ def joined(words: tuple[Word, ...]) -> str:
 
 def number_of(word: str) -> float | int | None:
     """Return the number that a word stands for, in digits or as zero to ten."""
-    spelled = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-    ]
-    if word in spelled:
-        return spelled.index(word)
+    if word in SPELLED:
+        return SPELLED.index(word)
     digits = word.replace(",", "")
-    try:
-        return int(digits)
-    except ValueError:
-        pass
-    try:
-        return float(digits) if digits.lstrip("-")[:1].isdigit() else None
-    except ValueError:
-        return None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(digits) if kind is int or digits.lstrip("-")[:1].isdigit() else None
+    return None

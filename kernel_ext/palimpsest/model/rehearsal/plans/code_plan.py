@@ -4,6 +4,7 @@ import ast
 import difflib
 import re
 
+from palimpsest.model.rehearsal.parsing.cell_source import parsed
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import literal_in, parse_variables
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
@@ -73,20 +74,12 @@ def python_code(prompt: ParsedPrompt) -> str | None:
         r"(?is)\b(?:what is|what's|how much is|result of|value of)\s+(.+?)\s*[?.!]*\s*\Z",
         prompt.prose,
     )
-    if (
-        match
-        and re.search(r"\d\s*(?:[-+*/%^]|\*\*)\s*[\d(]|\w\(.*\)", match[1])
-        and is_python(match[1])
-    ):
+    computes = match and re.search(r"\d\s*(?:[-+*/%^]|\*\*)\s*[\d(]|\w\(.*\)", match[1])
+    if match and computes and is_python(match[1]):
         return match[1].strip()
     whole = prompt.prose.rstrip("?=! ")
-    if (
-        re.fullmatch(r"[\d\s.()+*/%-]+", whole)
-        and re.search(r"\d\s*[-+*/%]", whole)
-        and is_python(whole)
-    ):
-        return whole.strip()
-    return None
+    is_sum = re.fullmatch(r"[\d\s.()+*/%-]+", whole) and re.search(r"\d\s*[-+*/%]", whole)
+    return whole.strip() if is_sum and is_python(whole) else None
 
 
 def _is_formula(text: str) -> bool:
@@ -99,27 +92,22 @@ def _is_formula(text: str) -> bool:
 
 def is_python(text: str) -> bool:
     """Return whether text is valid Python with at least one statement."""
-    try:
-        with_warnings = compile(text.strip(), "prompt", "exec", ast.PyCF_ONLY_AST)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return bool(with_warnings.body) if isinstance(with_warnings, ast.Module) else False
+    tree = parsed(text.strip())
+    return tree is not None and bool(tree.body)
 
 
 def python_plan(runner: PlanRunner, code: str) -> Plan:
     """Run the user's code unchanged; if it fails by a misspelt name, try the closest one."""
-    if not runner.can("python"):
-        return PlanAnswer(
-            "I would need the `python` tool to run this, and it is not offered in this step."
-        )
+    runner.need("python", "to run this")
     result = yield runner.act(
         "Rule: run the code that you gave, as it stands.", "python", code=code
     )
     if not result.error:
         return PlanAnswer(ran(result), "The code ran.")
-    said = f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}"
+    said = f"The code failed with {result.error_words}"
     better = None
-    if _is_expression(code):
+    tree = parsed(code.strip())
+    if tree is not None and [type(one) for one in tree.body] == [ast.Expr]:
         names = yield runner.act(
             "It failed, so I look for a name that is close to the one that is missing.",
             "python",
@@ -131,7 +119,7 @@ def python_plan(runner: PlanRunner, code: str) -> Plan:
     again = yield runner.act("A name was misspelt; I try the closest one.", "python", code=better)
     if again.error:
         return PlanAnswer(
-            f"{said}. I also tried {span(better)}; it failed with {span(f'{again.error[0]}: {again.error[1]}')}."
+            f"{said}. I also tried {span(better)}; it failed with {again.error_words}."
         )
     return PlanAnswer(
         f"{said}. With the closest name, {span(better)}, it works.\n\n{ran(again)}",
@@ -149,14 +137,6 @@ def ran(result: ToolResult) -> str:
     return f"The code ran:\n\n{quoted(result.words, 40)}"
 
 
-def _is_expression(code: str) -> bool:
-    try:
-        ast.parse(code.strip(), mode="eval")
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
 def names_code(code: str, error: tuple[str, str]) -> str:
     """Return code that lists the existing names that a misspelt one may stand for."""
     owner = _owner(code)
@@ -169,7 +149,7 @@ def names_code(code: str, error: tuple[str, str]) -> str:
 
 def _owner(code: str) -> str | None:
     """Return the variable whose attribute or item an expression accesses, or None."""
-    for node in ast.walk(ast.parse(code.strip(), mode="eval")):
+    for node in ast.walk(ast.parse(code.strip())):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name):
             return node.value.id
     return None
@@ -194,10 +174,7 @@ def repaired(code: str, error: tuple[str, str], names: ToolResult) -> str | None
 
 def shell_plan(runner: PlanRunner, command: str) -> Plan:
     """Run the user's shell command unchanged."""
-    if not runner.can("bash"):
-        return PlanAnswer(
-            "I would need the `bash` tool to run a command, and it is not offered in this step."
-        )
+    runner.need("bash", "to run a command")
     result = yield runner.act(
         "Rule: run the command that you gave, as it stands.", "bash", command=command
     )

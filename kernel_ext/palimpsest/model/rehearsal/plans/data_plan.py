@@ -1,14 +1,12 @@
 """Answer a prompt about data: find the table, link words to columns, compute, and describe the result."""
 
 import difflib
-from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
 
 from palimpsest.model.rehearsal.generation import result_text
 from palimpsest.model.rehearsal.generation.pandas_code import quote, source
 from palimpsest.model.rehearsal.generation.plot_code import chart_of, plot_lines, write_code
-from palimpsest.model.rehearsal.generation.plot_text import plot_result_text
+from palimpsest.model.rehearsal.generation.plot_text import plot_text
 from palimpsest.model.rehearsal.parsing.data_request import DataRequest, continues
 from palimpsest.model.rehearsal.parsing.entity_linking import (
     ColumnMention,
@@ -27,14 +25,19 @@ from palimpsest.model.rehearsal.parsing.tables import (
     Column,
     Table,
     Variable,
-    literal_in,
+    dict_in,
     parse_dtypes,
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.vocabulary import QUALITIES
 from palimpsest.model.rehearsal.parsing.word_matching import words_of
-from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
-from palimpsest.model.rehearsal.plans.table_search import FoundTable, PlainVariable, find_data
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
+from palimpsest.model.rehearsal.plans.table_search import (
+    FoundTable,
+    PlainVariable,
+    find_data,
+    module_name,
+)
 from palimpsest.model.rehearsal.plans.variable_plan import answer_variable
 
 NUMBER_OF_ROWS = r"\b(?:how many|(?:the |its )?(?:number|count) of(?: the| its)?) (?:rows|lines|records|entries)\b|\brow count\b"
@@ -56,50 +59,34 @@ def data_plan(
 
     ``seen`` are variables that were listed already, ``table`` one that was described already.
     """
-    before = (
-        runner.topic
-        if runner.topic and continues(runner.prompt) and not runner.prompt.paths
-        else None
-    )
+    before = None if runner.prompt.paths or not continues(runner.prompt) else runner.topic
     if before and not (set(runner.prompt.mentions) - {before.table.name}):
-        found: FoundTable | PlainVariable | PlanAnswer = FoundTable(before.table)
+        found: FoundTable | PlainVariable = FoundTable(before.table)
     elif table:
         found = FoundTable(table, seen or ())
     else:
         before = None
         found = yield from find_data(runner, seen)
-    if isinstance(found, PlanAnswer):
-        return found
     if isinstance(found, PlainVariable):
         return (yield from answer_variable(runner, wish, found))
     if wish.op == "columns":
         return _columns(found)
-    if not runner.can("python"):
-        return PlanAnswer(
-            "I would need the `python` tool to compute this, and it is not offered in this step.",
-            topic=None,
-        )
+    runner.need("python", "to compute this")
     table, linked = yield from link(runner, found)
     spec = make_query_spec(wish, linked, table, before)
-    left = _left_over(runner, linked, table)
+    spans = _taken(runner, linked.columns, table)
+    spans += [(value.start, value.end) for value in linked.values]
+    left = [linked.words[at].text for at in sorted(unlinked(linked.words, spans))]
     left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
     if before:
-        if not (
-            spec.measures
-            or spec.groups
-            or spec.filters
-            or wish.op
-            or wish.statistic
-            or wish.chart
-            or wish.number
-        ):
+        named = spec.measures or spec.groups or spec.filters
+        if not (named or wish.op or wish.statistic or wish.chart or wish.number):
             return PlanAnswer(
                 _not_linked(left, table),
                 "None of the words names a column or a value.",
                 runner.topic,
             )
-        spec = merge(before, spec, wish)
-        spec = replace(spec, table=table)
+        spec = replace(merge(before, spec, wish), table=table)
     spec = fill_defaults(spec, runner.prompt.words)
     spec, notes = fit_to_chart(spec)
     asks_rows = bool(runner.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
@@ -110,9 +97,7 @@ def data_plan(
     return (yield from compute(runner, spec, notes, found.variables))
 
 
-def link(
-    runner: PlanRunner, found: FoundTable
-) -> Generator[PlannedCall, ToolResult, tuple[Table, LinkedPrompt]]:
+def link(runner: PlanRunner, found: FoundTable) -> Steps[tuple[Table, LinkedPrompt]]:
     """Link the words to columns, and to values where words are left over."""
     table, words = found.table, runner.prompt.words
     columns = link_columns(words, table.columns)
@@ -124,10 +109,10 @@ def link(
     if not known:
         said = " ".join(words[at].text for at in sorted(free))
         code = values_code(table)
-        result = yield runner.act(
-            f"{said!r} is no column, so I look whether it is a value of one.", "python", code=code
-        )
-        known = _values(literal_in(result.value), table)
+        thought = f"{said!r} is no column, so I look whether it is a value of one."
+        result = yield runner.act(thought, "python", code=code)
+        keys, told = {column.key for column in table.columns}, dict_in(result.value).items()
+        known = {k: tuple(v) for k, v in told if k in keys and isinstance(v, list)}
         table = replace(table, values=known)
     return table, LinkedPrompt(
         runner.prompt, columns, link_values(words, free, known, table.columns)
@@ -141,17 +126,6 @@ def values_code(table: Table) -> str:
         for c in table.categories[:8]
     ]
     return "\n".join(["{", *lines, "}"])
-
-
-def _values(literal: Any, table: Table) -> dict[Any, tuple[Any, ...]]:
-    if not isinstance(literal, dict):
-        return {}
-    known = {column.key for column in table.columns}
-    return {
-        key: tuple(values)
-        for key, values in literal.items()
-        if key in known and isinstance(values, list)
-    }
 
 
 def _taken(
@@ -178,13 +152,6 @@ def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> 
     return said == name and (
         before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
     )
-
-
-def _left_over(runner: PlanRunner, linked: LinkedPrompt, table: Table) -> list[str]:
-    spans = _taken(runner, linked.columns, table) + [
-        (value.start, value.end) for value in linked.values
-    ]
-    return [runner.prompt.words[at].text for at in sorted(unlinked(runner.prompt.words, spans))]
 
 
 def _ignored(left: list[str], spec: QuerySpec) -> str:
@@ -236,55 +203,50 @@ def _columns(found: FoundTable) -> PlanAnswer:
     table = found.table
     listed = "\n".join(f"- {span(column.label)} ({column.dtype})" for column in table.columns[:60])
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
-    text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}"
     note = f"\n\n{found.note}" if found.note else ""
-    return PlanAnswer(
-        text + note, "The list of columns is in the result.", QuerySpec(table, "describe")
-    )
+    text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}{note}"
+    topic = QuerySpec(table, "describe")
+    return PlanAnswer(text, "The list of columns is in the result.", topic)
 
 
 def compute(
     runner: PlanRunner, spec: QuerySpec, notes: list[str], variables: tuple[Variable, ...] = ()
 ) -> Plan:
     """Run the code for a spec, repair it once if it fails, and describe the result."""
-    plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
+    plt = module_name("plt", "pyplot", variables)
     thought = thoughts(spec)
     result = yield runner.act(thought, "python", code=code_of(spec, plt))
     if result.error:
-        first = result.error
-        repaired = yield from _repaired(runner, spec, first)
+        repaired = yield from _repaired(runner, spec, result.error)
         if repaired is None:
-            return PlanAnswer(_failed(first), "The code failed and I know no repair.")
+            said = f"The code failed with {result.error_words}"
+            return PlanAnswer(said, "The code failed and I know no repair.")
         spec, result, note = repaired
         notes = [*notes, note]
         if result.error:
-            return PlanAnswer(f"{_failed(result.error)}\n\n{note}", "The repair failed too.")
+            said = f"The code failed with {result.error_words}\n\n{note}"
+            return PlanAnswer(said, "The repair failed too.")
     if result.lost or not result.words.strip():
         return PlanAnswer(
             "The code ran, but no result came back that I could read, so I state no numbers.",
             topic=spec,
         )
-    chart = chart_of(spec) if spec.op == "plot" else None
     if result.shortened and not _is_quoted(spec):
-        code = whole_code(spec)
-        again = yield runner.act(
-            "The output was shortened, so I print it whole.", "python", code=code
-        )
+        thought = "The output was shortened, so I print it whole."
+        code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
+        again = yield runner.act(thought, "python", code=code)
         if again.cut or again.error or again.lost:
-            return PlanAnswer(
-                "\n\n".join([_unseen(spec, result), *notes]),
-                "I cannot see all of it, so I state no numbers.",
-                spec,
-            )
+            said = "\n\n".join([_unseen(spec, result), *notes])
+            return PlanAnswer(said, "I cannot see all of it, so I state no numbers.", spec)
         result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
-    text = plot_result_text(spec, result, chart)
-    body = text or f"The result{_where(spec)}:\n\n{quoted(result.words, 40)}"
+    if spec.op == "plot":
+        text = plot_text(spec, result, chart_of(spec))
+    else:
+        text = result_text.table_text(spec, result)
+    body = text or f"The result for {span(spec.table.name)}:\n\n{quoted(result.words, 40)}"
     rows = [_row_count(spec, result)] if spec.counts_rows else []
-    return PlanAnswer(
-        "\n\n".join([*rows, body, *notes]),
-        "The result answers the question; I read the numbers from it.",
-        spec,
-    )
+    said = "\n\n".join([*rows, body, *notes])
+    return PlanAnswer(said, "The result answers the question; I read the numbers from it.", spec)
 
 
 def code_of(spec: QuerySpec, plt: str = "plt") -> str:
@@ -309,21 +271,9 @@ def _is_quoted(spec: QuerySpec) -> bool:
 def _unseen(spec: QuerySpec, result: ToolResult) -> str:
     """Return an answer for a result that is longer than what can be seen of it."""
     return (
-        f"The result{_where(spec)} is longer than I can see whole, so I name no highest, no lowest and no number "
+        f"The result for {span(spec.table.name)} is longer than I can see whole, so I name no highest, no lowest and no number "
         f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{quoted(result.words, 40)}"
     )
-
-
-def _where(spec: QuerySpec) -> str:
-    return f" for {span(spec.table.name)}"
-
-
-def whole_code(spec: QuerySpec) -> str:
-    """Return code that prints a result without shortening it."""
-    expression = (
-        plot_lines(spec, "plt")[1] if spec.op == "plot" else write_code(spec).splitlines()[-1]
-    )
-    return f"print({expression}.to_string())"
 
 
 def thoughts(spec: QuerySpec) -> str:
@@ -336,66 +286,46 @@ def thoughts(spec: QuerySpec) -> str:
     return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."
 
 
-def _failed(error: tuple[str, str]) -> str:
-    return f"The code failed with {span(error[0] + ': ' + error[1])}"
-
-
 def _repaired(
     runner: PlanRunner, spec: QuerySpec, error: tuple[str, str]
-) -> Generator[PlannedCall, ToolResult, tuple[QuerySpec, ToolResult, str] | None]:
+) -> Steps[tuple[QuerySpec, ToolResult, str] | None]:
     """Try one sensible repair."""
     kind, words = error
     if kind in {"ModuleNotFoundError", "ImportError"} and spec.op == "plot":
-        code = plot_lines(spec, "plt")[1]
-        result = yield runner.act(
-            "Plotting is not possible here, so I compute the numbers only.", "python", code=code
-        )
-        numbers = replace(
-            spec, op="count" if not any(c.numeric for c in spec.measures) else "statistic"
-        )
+        thought = "Plotting is not possible here, so I compute the numbers only."
+        result = yield runner.act(thought, "python", code=plot_lines(spec, "plt")[1])
+        is_measured = any(column.numeric for column in spec.measures)
+        numbers = replace(spec, op="statistic" if is_measured else "count")
         return numbers, result, f"I could draw nothing ({words}); install matplotlib for figures."
     if kind not in {"KeyError", "NameError", "AttributeError"}:
         return None
+    thought = f"{kind}: the table may have changed, so I look at its columns again."
     code = f"{spec.table.name}.dtypes.astype(str).to_dict()"
-    result = yield runner.act(
-        f"{kind}: the table may have changed, so I look at its columns again.", "python", code=code
-    )
-    columns = parse_dtypes(result.value)
+    columns = parse_dtypes((yield runner.act(thought, "python", code=code)).value)
     renamed = rename(spec, columns)
     if renamed is None:
         return None
-    result = yield runner.act(
-        "I try again with the columns that are there now.", "python", code=code_of(renamed)
-    )
-    return (
-        renamed,
-        result,
-        f"The first attempt failed ({kind}: {words}); I used the closest columns that exist.",
-    )
+    thought = "I try again with the columns that are there now."
+    result = yield runner.act(thought, "python", code=code_of(renamed))
+    note = f"The first attempt failed ({kind}: {words}); I used the closest columns that exist."
+    return renamed, result, note
 
 
 def rename(spec: QuerySpec, columns: tuple[Column, ...]) -> QuerySpec | None:
     """Replace the spec's columns by the closest existing ones, or return None when one is missing."""
     by_label = {column.label: column for column in columns}
-
-    def closest(column: Column) -> Column | None:
+    renamed: dict[Column, Column] = {}
+    for column in (*spec.measures, *spec.groups, *(one.column for one in spec.filters)):
         close = difflib.get_close_matches(column.label, by_label, n=1, cutoff=0.6)
-        return by_label[close[0]] if close else None
-
-    measures = [closest(column) for column in spec.measures]
-    groups = [closest(column) for column in spec.groups]
-    filters = [(item, closest(item.column)) for item in spec.filters]
-    if (
-        not columns
-        or None in measures
-        or None in groups
-        or any(found is None for _, found in filters)
-    ):
+        if not close:
+            return None
+        renamed[column] = by_label[close[0]]
+    if not columns:
         return None
     return replace(
         spec,
         table=Table(spec.table.name, columns),
-        measures=tuple(column for column in measures if column),
-        groups=tuple(column for column in groups if column),
-        filters=tuple(replace(item, column=found) for item, found in filters if found),
+        measures=tuple(renamed[column] for column in spec.measures),
+        groups=tuple(renamed[column] for column in spec.groups),
+        filters=tuple(replace(one, column=renamed[one.column]) for one in spec.filters),
     )

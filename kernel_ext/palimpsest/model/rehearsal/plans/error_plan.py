@@ -9,7 +9,7 @@ import builtins
 import difflib
 import posixpath
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from palimpsest.lazy_patterns import lazy_pattern
@@ -18,7 +18,6 @@ from palimpsest.model.rehearsal.generation.cell_repairs import (
     column_owner,
     import_line,
     path_places,
-    replace_attribute,
     replace_column,
     replace_name,
     replace_path,
@@ -35,8 +34,8 @@ from palimpsest.model.rehearsal.parsing.error_report import (
 )
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import Variable, parse_description
-from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, literal, quoted, span
-from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.parsing.tool_outputs import fenced, literal, quoted, span
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 from palimpsest.model.rehearsal.plans.table_search import list_variables
 
 MEANINGS = {
@@ -95,7 +94,7 @@ class Finding:
     """The line that mends a cell of which not all is told."""
 
 
-Search = Generator[PlannedCall, ToolResult, Finding | None]
+Search = Steps[Finding | None]
 
 
 def error_intent(prompt: ParsedPrompt) -> str:
@@ -142,37 +141,33 @@ def _why_not(report: ErrorReport) -> str:
 
 
 def _find(runner: PlanRunner, report: ErrorReport) -> Search:
-    match report.exception:
-        case "KeyError" | "AttributeError":
-            return (yield from _column(runner, report))
-        case "NameError":
-            return (yield from _name(runner, report))
-        case "FileNotFoundError":
-            return (yield from _file(runner, report))
-        case "TypeError":
-            return _types(report)
-        case _:
-            return None
-
-
-def _cell(report: ErrorReport) -> tuple[CellSource, range]:
-    """Return the source with the lines of the failing statement; of a source that is cut only that line."""
+    """Look for what is wrong in the failing statement, of a source that is cut only in its line."""
     cell = CellSource(report.line_text if report.is_cut else report.source)
-    return cell, cell.region(1 if report.is_cut else report.line)
+    finder = FINDERS.get(report.exception)
+    if finder is None or cell.tree is None:
+        return None
+    return (
+        yield from finder(runner, report, cell, cell.region(1 if report.is_cut else report.line))
+    )
 
 
-def _column(runner: PlanRunner, report: ErrorReport) -> Search:
+def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
     attribute = _NO_ATTRIBUTE.match(report.message)
     wrong = [attribute[1]] if attribute else _missing_keys(report)
-    cell, lines = _cell(report)
-    if not wrong or cell.tree is None:
+    if not wrong:
         return None
     owner = column_owner(cell, lines, wrong[0])
-    told = report.variable(owner)
-    tables = [told] if told else [one for one in report.variables if one.is_table]
-    if len(tables) != 1 or not tables[0].is_table:
-        return _no_table(wrong[0], tables)
+    tables = [one for one in report.variables if one.name == owner]
+    tables = tables[:1] or [one for one in report.variables if one.is_table]
+    if len(tables) > 1:
+        names = ", ".join(span(one.name) for one in tables)
+        return Finding(f"{span(wrong[0])} is missing, and I cannot tell of which table: {names}")
+    if not tables or not tables[0].kind:
+        return None
     table = tables[0]
+    if not table.is_table:
+        what = f"{span(table.name)}, which is a {span(table.kind)}"
+        return Finding(f"{span(wrong[0])} is not in {what}")
     columns = yield from _columns(runner, table)
     if not columns:
         return Finding(
@@ -184,11 +179,7 @@ def _column(runner: PlanRunner, report: ErrorReport) -> Search:
         if len(close) != 1:
             return Finding(_no_close(name, table.name, columns, close))
         now = CellSource(text)
-        changed = (
-            replace_attribute(now, lines, name, close[0])
-            if attribute
-            else replace_column(now, lines, name, close[0], owner)
-        )
+        changed = replace_column(now, lines, name, close[0], None if attribute else owner)
         rights.append(
             f"{span(name)} is no column of {span(table.name)}; the closest of its {len(columns)} columns is {span(close[0])}"
         )
@@ -198,16 +189,6 @@ def _column(runner: PlanRunner, report: ErrorReport) -> Search:
             )
         text = changed
     return Finding(". ".join(rights), text)
-
-
-def _no_table(wrong: str, tables: list[ToldVariable]) -> Finding | None:
-    if len(tables) > 1:
-        names = ", ".join(span(one.name) for one in tables)
-        return Finding(f"{span(wrong)} is missing, and I cannot tell of which table: {names}")
-    if tables and tables[0].kind:
-        one = tables[0]
-        return Finding(f"{span(wrong)} is not in {span(one.name)}, which is a {span(one.kind)}")
-    return None
 
 
 def _missing_keys(report: ErrorReport) -> list[str]:
@@ -227,17 +208,12 @@ def _missing_keys(report: ErrorReport) -> list[str]:
     return [said]
 
 
-def _columns(
-    runner: PlanRunner, table: ToldVariable
-) -> Generator[PlannedCall, ToolResult, tuple[str, ...]]:
+def _columns(runner: PlanRunner, table: ToldVariable) -> Steps[tuple[str, ...]]:
     """Return a table's columns, as told, or from the variables tool where not all are told."""
     if table.tells_all_columns or not runner.can("variables"):
         return table.columns
-    result = yield runner.act(
-        f"Not all columns of {table.name} are told, so I look at them.",
-        "variables",
-        name=table.name,
-    )
+    thought = f"Not all columns of {table.name} are told, so I look at them."
+    result = yield runner.act(thought, "variables", name=table.name)
     seen = tuple(one.label for one in parse_description(result.text))
     return seen or table.columns
 
@@ -255,8 +231,7 @@ def _closest(wrong: str, choices: Iterable[str], cutoff: float) -> list[str]:
     """Return the name that is closest to a wrong one; several where they are equally close."""
     scores: dict[str, float] = {}
     for choice in choices:
-        one, other = _flat(wrong), _flat(choice)
-        score = difflib.SequenceMatcher(None, other, one).ratio()
+        score = difflib.SequenceMatcher(None, _flat(choice), _flat(wrong)).ratio()
         if choice != wrong and score >= cutoff:
             scores[choice] = round(score + (0.01 if choice[:1] == wrong[:1] else 0.0), 6)
     best = max(scores.values(), default=0.0)
@@ -267,10 +242,9 @@ def _flat(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.casefold()) or name
 
 
-def _name(runner: PlanRunner, report: ErrorReport) -> Search:
+def _name(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
     found = _NOT_DEFINED.search(report.message)
-    cell, lines = _cell(report)
-    if found is None or cell.tree is None:
+    if found is None:
         return None
     name = found[1]
     line = import_line(cell, name)
@@ -287,9 +261,8 @@ def _name(runner: PlanRunner, report: ErrorReport) -> Search:
     if runner.can("variables"):
         listed = yield from list_variables(runner)
     names = [one for one, first in bound.items() if report.line is None or first <= report.line]
-    own = dict.fromkeys(
-        [*names, *(one.name for one in report.variables), *(one.name for one in listed)]
-    )
+    names += [one.name for one in report.variables]
+    own = dict.fromkeys([*names, *(one.name for one in listed)])
     if len(name) < SHORTEST_NAME:
         return Finding(f"{span(name)} is not defined, and so short a name is close to many others")
     close = _closest(name, own, NAME_CUTOFF)
@@ -308,17 +281,14 @@ def _name(runner: PlanRunner, report: ErrorReport) -> Search:
     )
 
 
-def _file(runner: PlanRunner, report: ErrorReport) -> Search:
+def _file(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
     path = _missing_path(report.message)
-    cell, lines = _cell(report)
-    if not path or cell.tree is None:
+    if not path:
         return None
     if writes_file(cell, lines):
         folder = posixpath.dirname(path)
-        return Finding(
-            f"{span(path)} cannot be written"
-            + (f", since there is no folder {span(folder)}" if folder else "")
-        )
+        why = f", since there is no folder {span(folder)}" if folder else ""
+        return Finding(f"{span(path)} cannot be written{why}")
     if not path_places(cell, path):
         return Finding(
             f"there is no file {span(path)}, and the cell does not hold this path as a text"
@@ -344,7 +314,7 @@ def _missing_path(message: str) -> str:
     return ""
 
 
-def _files(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, list[str]]:
+def _files(runner: PlanRunner, path: str) -> Steps[list[str]]:
     """Return files of the project that may be meant."""
     stem, ending = posixpath.splitext(posixpath.basename(path.replace("\\", "/")))
     if not runner.can("glob"):
@@ -355,18 +325,10 @@ def _files(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, 
     patterns = [f"**/*{ending}"] if re.fullmatch(r"\.\w+", ending) else []
     patterns += [f"**/{stem}.*"] if re.fullmatch(r"[\w-]+", stem) else []
     for pattern in patterns:
-        result = yield runner.act(
-            f"There is no {path}, so I look for a file with a name like it.",
-            "glob",
-            pattern=pattern,
-        )
-        found = [
-            line.strip().removeprefix("./")
-            for line in result.text.splitlines()
-            if line.strip() and not line.startswith(("No ", "("))
-        ]
-        if not result.failed and _close_paths(path, found):
-            return found
+        thought = f"There is no {path}, so I look for a file with a name like it."
+        result = yield runner.act(thought, "glob", pattern=pattern)
+        if not result.failed and _close_paths(path, result.paths):
+            return result.paths
     return []
 
 
@@ -407,15 +369,13 @@ def _from_here(runner: PlanRunner, path: str) -> tuple[str, str]:
     return posixpath.relpath(absolute, here[1].strip()), absolute
 
 
-def _types(report: ErrorReport) -> Finding | None:
-    cell, lines = _cell(report)
-    if cell.tree is None:
-        return None
+def _types(_: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
+    yield from ()
     variables = {one.name: one for one in report.variables}
     repair = mend_types(cell, lines, report.message, variables)
     names = {node.id for node in cell.nodes(lines) if isinstance(node, ast.Name)}
     told = [
-        f"{span(one.name)} is {_article(one.kind)} {span(one.kind)}"
+        f"{span(one.name)} is {'an' if one.kind[0].lower() in 'aeiou' else 'a'} {span(one.kind)}"
         for one in report.variables
         if one.name in names and one.kind
     ]
@@ -428,8 +388,13 @@ def _types(report: ErrorReport) -> Finding | None:
     return Finding(f"The types do not fit{facts}; {changes} makes them fit", repair.text)
 
 
-def _article(word: str) -> str:
-    return "an" if word[:1].lower() in "aeiou" else "a"
+FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search]] = {
+    "KeyError": _column,
+    "AttributeError": _column,
+    "NameError": _name,
+    "FileNotFoundError": _file,
+    "TypeError": _types,
+}
 
 
 def _fixed(report: ErrorReport, finding: Finding | None) -> str:
@@ -438,7 +403,7 @@ def _fixed(report: ErrorReport, finding: Finding | None) -> str:
         return f"{said} {why}, so I give no corrected cell."
     if finding is None:
         return f"{said} No rule of mine mends this, so I give no corrected cell. I know {KNOWN}."
-    if not finding.mended or not _is_offered(finding.mended):
+    if not finding.mended or CellSource(finding.mended).tree is None:
         return (
             f"{_sentence(finding.what, report)} I give no corrected cell, as it would be a guess."
         )
@@ -448,37 +413,25 @@ def _fixed(report: ErrorReport, finding: Finding | None) -> str:
 def _code(report: ErrorReport, finding: Finding) -> str:
     if not report.is_cut and not report.is_redacted:
         note = " I read `&lt;` before the name of a tag as `<`." if report.escaped else ""
-        return f"I have not run the corrected cell.{note}\n\n{_block(finding.mended)}"
+        return f"I have not run the corrected cell.{note}\n\n{fenced(finding.mended, 'python')}"
     before = (report.line_text if report.is_cut else report.source).split("\n")
     after = finding.mended.split("\n")
     line = finding.line or "\n".join(one.strip() for one in after if one not in before)
     if REDACTED in line:
         return "The line holds a secret that is not told to me, so I do not write it down."
-    why = (
-        "The cell is too long to be mended here: its middle was left out"
-        if report.is_cut
-        else "The cell holds a secret that is not told to me"
-    )
+    why = "The cell holds a secret that is not told to me"
+    if report.is_cut:
+        why = "The cell is too long to be mended here: its middle was left out"
     what = "the line to put first" if finding.line else "the corrected line"
     return f"{why}. So this is {what} only, which I have not run:\n\n{quoted(line)}"
 
 
-def _is_offered(text: str) -> bool:
-    return CellSource(text).tree is not None
-
-
 def _explained(report: ErrorReport, finding: Finding | None) -> str:
     meaning = MEANINGS.get(report.exception)
-    words = (
-        f" It means that {meaning}." if meaning else " I have no plain words for this exception."
-    )
-    found = f" {finding.what}." if finding else ""
-    if why := _why_not(report):
-        found = f" {why}."
-    return (
-        f"{span(report.said)} was raised in {report.where}{_quoted_line(report)}.{words}{found} "
-        "I changed nothing."
-    )
+    words = f"It means that {meaning}" if meaning else "I have no plain words for this exception"
+    found = _why_not(report) or (finding.what if finding else "")
+    parts = [f"{span(report.said)} was raised in {report.where}{_quoted_line(report)}", words]
+    return " ".join(f"{one}." for one in (*parts, found, "I changed nothing") if one)
 
 
 def _sentence(what: str, report: ErrorReport) -> str:
@@ -490,8 +443,3 @@ def _sentence(what: str, report: ErrorReport) -> str:
 def _quoted_line(report: ErrorReport) -> str:
     line = report.line_text
     return f", {span(line if len(line) <= 120 else f'{line[:117]}...')}" if line else ""
-
-
-def _block(code: str) -> str:
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", code)), default=0))
-    return f"{fence}python\n{code}\n{fence}"

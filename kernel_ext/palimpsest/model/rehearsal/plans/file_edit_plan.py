@@ -4,7 +4,7 @@ import re
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, span
-from palimpsest.model.rehearsal.plans.file_plan import closest_file, failure, is_missing
+from palimpsest.model.rehearsal.plans.file_plan import check, closest_file, is_missing
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
 
@@ -18,27 +18,19 @@ def write_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             f"What shall stand in {span(path)}? Put it in quotes or in a block of code."
         )
-    if not runner.can("write"):
-        return PlanAnswer(
-            f"I would need the `write` tool to create {span(path)}, and it is not offered in this step."
-        )
+    runner.need("write", f"to create {span(path)}")
     if runner.can("glob") and not runner.prompt.matches(r"\boverwrit|\breplace\b"):
         result = yield runner.act(
             f"Rule: write a file. First I look whether {path} exists already.", "glob", pattern=path
         )
-        if any(
-            line.strip().endswith(path.removeprefix("./"))
-            for line in result.text.splitlines()
-            if not line.startswith("No ")
-        ):
+        if any(line.endswith(path.removeprefix("./")) for line in result.paths):
             return PlanAnswer(
                 f'{span(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it, or "replace A with B in {path}".'
             )
     result = yield runner.act(
         f"Rule: write a file. I create {path}.", "write", path=path, content=content
     )
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     return PlanAnswer(f"I wrote {span(path)}. {_first_line(result)}", "The file is written.")
 
 
@@ -101,15 +93,11 @@ def edit_terms(prompt: ParsedPrompt) -> tuple[str, str] | None:
             groups = match.groupdict()
             old = next((v for k, v in groups.items() if k[0] == "a" and v is not None), "")
             new = next((v for k, v in groups.items() if k[0] == "b" and v is not None), "")
-            return (_without_place(old, path), new) if old else None
+            place = (
+                rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z"
+            )
+            return (re.sub(place, "", old), new) if old else None
     return None
-
-
-def _without_place(old: str, path: str) -> str:
-    """Remove *in notes.txt* from the end of the text to replace."""
-    return re.sub(
-        rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z", "", old
-    )
 
 
 def edit_plan(runner: PlanRunner) -> Plan:
@@ -120,10 +108,7 @@ def edit_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             'I can replace text in a file when you name all three: replace "old" with "new" in notes.txt'
         )
-    if not runner.can("edit"):
-        return PlanAnswer(
-            f"I would need the `edit` tool to change {span(path)}, and it is not offered in this step."
-        )
+    runner.need("edit", f"to change {span(path)}")
     old, new = terms
     inputs: dict[str, object] = {"path": path, "old": old, "new": new}
     if runner.prompt.matches(r"\b(?:all|every|each|everywhere)\b"):
@@ -141,8 +126,7 @@ def edit_plan(runner: PlanRunner) -> Plan:
             return PlanAnswer(
                 f"There is no {span(path)}. Did you mean {span(other)}? I changed nothing."
             )
-    if result.failed or "does not occur" in result.text:
-        return PlanAnswer(failure(result))
+    check(result, failed="does not occur" in result.text)
     return PlanAnswer(
         f"I replaced {span(old)} by {span(new)} in {span(path)}. {_first_line(result)}",
         "The file is changed.",

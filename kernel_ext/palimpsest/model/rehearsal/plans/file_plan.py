@@ -2,39 +2,26 @@
 
 import difflib
 import re
-from collections.abc import Generator
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
+from palimpsest.model.rehearsal.parsing.vocabulary import word_set
 from palimpsest.model.rehearsal.parsing.word_matching import number_of
-from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import (
+    Plan,
+    PlanAnswer,
+    PlanEnded,
+    PlanRunner,
+    Steps,
+)
 
-FOLDER_WORDS = {
-    "show",
-    "list",
-    "what",
-    "display",
-    "see",
-    "open",
-    "print",
-    "view",
-    "me",
-    "new",
-    "full",
-    "entire",
-    "s",
-    "contents",
-    "content",
-    "listing",
-    "tree",
-    "please",
-    "is",
-    "are",
-    "with",
-    "for",
-    "the", "this", "that", "my", "our", "project", "folder", "directory", "current", "here", "working", "it", "a",
-    "there", "root", "workspace", "repository", "repo", "notebook", "same", "all", "files", "file", "which", "every", "any", "each",
-}  # fmt: skip
+FOLDER_WORDS = word_set(
+    """
+    show list what display see open print view me new full entire s contents content listing tree
+    please is are with for the this that my our project folder directory current here working it a
+    there root workspace repository repo notebook same all files file which every any each
+    """
+)
 KINDS = {
     "python": "py", "csv": "csv", "notebook": "ipynb", "markdown": "md", "json": "json", "text": "txt", "image": "png", "toml": "toml",
     "yaml": "yaml", "excel": "xlsx", "parquet": "parquet", "html": "html", "py": "py", "md": "md", "ipynb": "ipynb", "txt": "txt", "tsv": "tsv",
@@ -49,8 +36,7 @@ def list_plan(runner: PlanRunner) -> Plan:
         result = yield runner.act(
             f"Rule: find files. The pattern is {pattern}.", "glob", pattern=pattern
         )
-        if result.failed:
-            return PlanAnswer(failure(result))
+        check(result)
         found = result.text.strip()
         if found.startswith("No file"):
             return PlanAnswer(f"No file matches {span(pattern)}.")
@@ -58,26 +44,19 @@ def list_plan(runner: PlanRunner) -> Plan:
             f"Files that match {span(pattern)}:\n\n{quoted(found, 40)}", "The result lists them."
         )
     folder = _folder(runner.prompt)
+    if not runner.can("glob"):
+        runner.need("list", "to see files")
     if runner.can("list"):
+        place = f" in {folder}" if folder else ""
         inputs = {"path": folder} if folder else {}
-        result = yield runner.act(
-            f"Rule: list files{f' in {folder}' if folder else ''}.", "list", **inputs
-        )
-    elif runner.can("glob"):
-        result = yield runner.act(
-            "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
-        )
+        result = yield runner.act(f"Rule: list files{place}.", "list", **inputs)
     else:
-        return PlanAnswer(
-            "I would need the `list` tool to see files, and it is not offered in this step."
-        )
-    if result.failed:
-        return PlanAnswer(failure(result))
-    shown = quoted(result.text, 60)
-    return PlanAnswer(
-        f"These are the files{f' in {span(folder)}' if folder else ''}:\n\n{shown}",
-        "The result lists them.",
-    )
+        inside = f"{folder.rstrip('/')}/*" if folder else "*"
+        result = yield runner.act("Rule: list files.", "glob", pattern=inside)
+    check(result)
+    place = f" in {span(folder)}" if folder else ""
+    text = f"These are the files{place}:\n\n{quoted(result.text, 60)}"
+    return PlanAnswer(text, "The result lists them.")
 
 
 def _pattern(prompt: ParsedPrompt) -> str | None:
@@ -101,37 +80,28 @@ def _pattern(prompt: ParsedPrompt) -> str | None:
     return None
 
 
+_FOLDERS = (
+    r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b",
+    r"(?i)\b(?:folder|directory|dir|subfolder)\s+(?:called\s+|named\s+)?[`'\"]?([\w.-]+)",
+    r"(?i)\b(?:in|inside|under|of|within)\s+(?:the\s+|my\s+|our\s+)?[`'\"]?([\w.-]+)[`'\"]?(?:\s+(?:folder|directory|dir|subfolder))?",
+)
+
+
 def _folder(prompt: ParsedPrompt) -> str | None:
     if prompt.folders:
         return prompt.folders[0]
-    match = re.search(
-        r"(?i)\b(?:in|inside|under|of|within)\s+(?:the\s+|my\s+|our\s+)?[`'\"]?([\w.-]+)[`'\"]?(?:\s+(?:folder|directory|dir|subfolder))?",
-        prompt.prose,
-    )
-    before = re.search(
-        r"(?i)\b[`'\"]?([\w.-]+)[`'\"]?\s+(?:folder|directory|dir|subfolder)\b", prompt.prose
-    )
-    after = re.search(
-        r"(?i)\b(?:folder|directory|dir|subfolder)\s+(?:called\s+|named\s+)?[`'\"]?([\w.-]+)",
-        prompt.prose,
-    )
-    for found in (before, after, match):
-        if (
-            found
-            and found[1].casefold().rstrip(".") not in FOLDER_WORDS
-            and number_of(found[1]) is None
-        ):
-            return found[1].rstrip(".")
+    for pattern in _FOLDERS:
+        found = re.search(pattern, prompt.prose)
+        name = found[1].rstrip(".") if found else ""
+        if found and name.casefold() not in FOLDER_WORDS and number_of(found[1]) is None:
+            return name
     return None
 
 
 def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
     """Show a file, or the beginning of it; or say what it is about by its headings."""
     path = runner.prompt.paths[0]
-    if not runner.can("read"):
-        return PlanAnswer(
-            f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
-        )
+    runner.need("read", f"to open {span(path)}")
     lines = runner.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
     limit = number_of(lines[1] or lines[2] or "one") if lines else None
     inputs = {"limit": int(limit)} if limit else {}
@@ -141,13 +111,12 @@ def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
     if is_missing(result) and runner.can("glob"):
         other = yield from closest_file(runner, path)
         if not other:
-            return PlanAnswer(failure(result))
+            check(result)
         result = yield runner.act(
             f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
         )
         path = other
-    if result.failed:
-        return PlanAnswer(failure(result))
+    check(result)
     if summarise:
         return PlanAnswer(
             _outline(path, result.text), "I can only extract: size, headings and first sentences."
@@ -164,7 +133,7 @@ def is_missing(result: ToolResult) -> bool:
     )
 
 
-def closest_file(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, str | None]:
+def closest_file(runner: PlanRunner, path: str) -> Steps[str | None]:
     """Find the file whose name is closest to a path that does not exist."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
@@ -173,9 +142,9 @@ def closest_file(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolRe
         f"There is no {path}, so I look for a name like it.", "glob", pattern=pattern
     )
     by_name: dict[str, str] = {}
-    for line in result.text.splitlines():
-        if "." in line and not line.startswith(("No ", "(")):
-            by_name.setdefault(line.strip().rsplit("/", 1)[-1].casefold(), line.strip())
+    for line in result.paths:
+        if "." in line:
+            by_name.setdefault(line.rsplit("/", 1)[-1].casefold(), line)
     close = difflib.get_close_matches(name.casefold(), by_name, n=1, cutoff=0.6)
     return by_name[close[0]] if close else None
 
@@ -208,39 +177,25 @@ def search_plan(runner: PlanRunner) -> Plan:
         return PlanAnswer(
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
-    if not runner.can("grep"):
-        return PlanAnswer(
-            f"I would need the `grep` tool to search for {span(term)}, and it is not offered in this step."
-        )
-    inputs: dict[str, str] = {}
+    runner.need("grep", f"to search for {span(term)}")
     glob = next((g for g in runner.prompt.globs if g != term), None) or _kind_glob(runner.prompt)
-    if glob:
-        inputs["include"] = glob
+    inputs = {"include": glob} if glob else {}
     places = [path for path in (*runner.prompt.paths, *runner.prompt.folders) if path != term]
     folder = re.search(
         r"(?i)\b(?:search|grep|scan)\s+(?:the\s+)?([\w-]+)\s+(?:folder\s+|directory\s+)?for\b",
         runner.prompt.prose,
     )
-    if not places and folder and folder[1].casefold() not in FOLDER_WORDS | set(KINDS) | NO_TERMS:
+    if not places and folder and folder[1].casefold() not in NO_TERMS | set(KINDS):
         places = [folder[1]]
     if places:
         inputs["path"] = places[0]
-    result = yield runner.act(
-        f"Rule: search. I look for {term!r} as it is written.",
-        "grep",
-        pattern=re.escape(term),
-        **inputs,
-    )
-    if result.failed:
-        return PlanAnswer(failure(result))
+    thought, pattern = f"Rule: search. I look for {term!r} as it is written.", re.escape(term)
+    result = yield runner.act(thought, "grep", pattern=pattern, **inputs)
+    check(result)
     nothing = result.text.strip().startswith("No line")
     if nothing and term.lower() != term.upper():
-        result = yield runner.act(
-            "Nothing found, so I ignore upper and lower case.",
-            "grep",
-            pattern=f"(?i){re.escape(term)}",
-            **inputs,
-        )
+        thought = "Nothing found, so I ignore upper and lower case."
+        result = yield runner.act(thought, "grep", pattern=f"(?i){pattern}", **inputs)
         nothing = result.text.strip().startswith("No line") or result.failed
     if nothing:
         return PlanAnswer(
@@ -258,21 +213,9 @@ def _kind_glob(prompt: ParsedPrompt) -> str | None:
     return f"*.{KINDS[match[1]]}" if match else None
 
 
-NO_TERMS = {
-    "for",
-    "in",
-    "of",
-    "with",
-    "containing",
-    "that",
-    "contain",
-    "lines",
-    "line",
-    "word",
-    "text",
-    "through",
-    "inside",
-}
+NO_TERMS = FOLDER_WORDS | word_set(
+    "for in of with containing that contain lines line word text through inside"
+)
 _TERM = (
     r"(?i)\b(?:search|grep|look|scan|hunt|looking|searching)\b.*?\bfor\s+(?:(?:the|all|any|every)\s+)?(?:(?:word|text|string|term|phrase|name|lines?|occurrences?)\s+)?(?:(?:with|of|containing)\s+)?(\S+)",
     r"(?i)\b(?:search|grep|look|scan|hunt|find)\b(?:\s+(?:through|in|all|the|every|my|project|files?|code|everywhere|lines?|occurrences?|mentions?|uses?|usages?|of|any))*\s+(?:for\s+)?(?:the\s+(?:word|text|string|term|phrase|name)\s+|the\s+|all\s+|lines?\s+(?:with|containing)\s+)?(\S+)",
@@ -290,11 +233,12 @@ def search_term(prompt: ParsedPrompt) -> str | None:
     for pattern in _TERM:
         for match in re.finditer(pattern, prompt.prose):
             term = match[1].strip(".,;:?!\"'`")
-            if term and term.casefold() not in FOLDER_WORDS | NO_TERMS and term not in prompt.paths:
+            if term and term.casefold() not in NO_TERMS and term not in prompt.paths:
                 return term
     return None
 
 
-def failure(result: ToolResult) -> str:
-    """Return the answer to a tool call that failed, with the tool's message."""
-    return f"That did not work: {result.text.strip()[:600]}"
+def check(result: ToolResult, *, failed: bool = False) -> None:
+    """End the plan with the tool's message where a call failed."""
+    if failed or result.failed:
+        raise PlanEnded(f"That did not work: {result.text.strip()[:600]}")

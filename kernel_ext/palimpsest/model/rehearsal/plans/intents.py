@@ -5,6 +5,7 @@ words (*show*, *count*, *find*) occur in every other kind of prompt too.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from palimpsest.model.rehearsal.parsing.conversation import COMPACTED
@@ -19,7 +20,7 @@ from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt, is_da
 from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import DATA_KINDS
 from palimpsest.model.rehearsal.parsing.tool_outputs import span
-from palimpsest.model.rehearsal.parsing.vocabulary import GLUE
+from palimpsest.model.rehearsal.parsing.vocabulary import GLUE, word_set
 from palimpsest.model.rehearsal.plans.code_plan import (
     python_code,
     python_plan,
@@ -36,53 +37,27 @@ from palimpsest.model.rehearsal.plans.file_plan import (
     search_term,
 )
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
-from palimpsest.model.rehearsal.plans.question_plan import (
-    question_plan,
-    todo_plan,
-    wants_question,
-    wants_todos,
-)
+from palimpsest.model.rehearsal.plans.question_plan import ASK, TODO, question_plan, todo_plan
 from palimpsest.model.rehearsal.plans.small_talk import (
-    greeting_answer,
-    help_answer,
-    identity_answer,
-    is_greeting,
-    is_thanks,
+    GREETINGS,
+    HELLO,
+    THANKFUL,
+    THANKS,
     known_names,
-    nothing_left_answer,
-    recap_answer,
-    thanks_answer,
-    unknown_answer,
+    spoken_answer,
 )
 from palimpsest.model.rehearsal.plans.table_search import NAMED, describe_tables, list_variables
 
-ANSWERS = {
-    "help": help_answer,
-    "identity": identity_answer,
-    "greeting": greeting_answer,
-    "thanks": thanks_answer,
-    "recap": recap_answer,
-    "continue": nothing_left_answer,
-}
-COMPUTED = frozenset(
-    {
-        "statistic",
-        "count",
-        "shape",
-        "missing",
-        "correlation",
-        "share",
-        "distinct",
-        "top",
-        "plot",
-        "columns",
-        "compare",
-    }
+COMPUTED = word_set(
+    "statistic count shape missing correlation share distinct top plot columns compare"
 )
 """Operations for which a file is loaded even after *read*, since its lines alone answer none of them."""
 MOST_NAMING_WORDS = 8
 """A short prompt without a verb we know may still name data."""
 LISTING = r"\b(?:list|show|what|which|see|display|print|name|names|give|tell|any|are there|do (?:i|we) have|find|get|ls|enumerate|view)\b"
+
+
+NO_WISH = DataRequest(None, "")
 
 
 @dataclass(frozen=True)
@@ -92,56 +67,40 @@ class Intent:
     kind: str
     code: str = ""
     """The code or command that the prompt gave."""
-    wish: DataRequest | None = None
+    wish: DataRequest = NO_WISH
 
 
 def read_intent(prompt: ParsedPrompt, topic: QuerySpec | None = None) -> Intent:
     """Return which rule a prompt fires."""
     if about_error := error_intent(prompt):
         return Intent(about_error)
-    return (
-        _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
-    )
-
-
-def _asking(prompt: ParsedPrompt) -> Intent | None:
-    if wants_question(prompt):
+    if ASK.match(prompt.text):
         return Intent("question")
-    return Intent("todo") if wants_todos(prompt) else None
+    if TODO.search(prompt.text):
+        return Intent("todo")
+    return _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
+
+
+_TALK = (
+    ("recap", r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bsumm\w+ (?:of )?(?:this|our|the) (?:conversation|session|chat|discussion|work)\b|\bwhat happened\b|\bwhat (?:have )?(?:we|i) (?:talk|discuss|ask)"),
+    ("continue", r"^(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b"),
+    ("identity", r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:real|ai|llm|chatgpt|gpt|claude|human|bot|language|robot)|\bwhich model\b|\bwhat model\b|\byour name\b|\bwhat llm\b|\bis this (?:a real|an) (?:ai|llm|model)"),
+    ("help", r"^(?:help|\?|commands?|usage)\b[.!?]*$|\bwhat (?:can|could|do) (?:you|i|we) (?:do|ask|offer|help|know|understand)\b|\bhow (?:can|do|does|could) (?:you help|i use|this work|you work|i start|i ask|it work|you do)|\bwhat (?:are|is) you(?:r)? (?:capabilit|abilit|skill|able)|\bhelp me\b[.!?]*$|\bshow (?:me )?(?:the )?help\b|\bwhat (?:commands|kinds? of (?:question|prompt|thing))|\bwhat (?:is|are) possible|\bcapabilities\b|\bi need (?:some )?help\b[.!?]*$|\bwhat should i (?:ask|type)|\bcan you help\b[^,]{0,8}$"),
+)  # fmt: skip
 
 
 def _talk(prompt: ParsedPrompt) -> Intent | None:
     words = frozenset(word.text for word in prompt.words)
-    if (
-        not prompt.words
-        and not prompt.fences
-        and not re.match(r"\s*[$!]?\s*\w|\s*\?\s*$", prompt.text)
-    ):
+    if not words and not prompt.fences and not re.match(r"\s*[$!]?\s*\w|\s*\?\s*$", prompt.text):
         return Intent("unknown")
-    if prompt.text.strip() == COMPACTED or prompt.matches(
-        r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bsumm\w+ (?:of )?(?:this|our|the) (?:conversation|session|chat|discussion|work)\b|\bwhat happened\b|\bwhat (?:have )?(?:we|i) (?:talk|discuss|ask)"
-    ):
+    if prompt.text.strip() == COMPACTED:
         return Intent("recap")
-    if (
-        re.match(
-            r"(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b", prompt.low
-        )
-        and len(prompt.words) <= 25
-    ):
-        return Intent("continue")
-    if prompt.matches(
-        r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:real|ai|llm|chatgpt|gpt|claude|human|bot|language|robot)|\bwhich model\b|\bwhat model\b|\byour name\b|\bwhat llm\b|\bis this (?:a real|an) (?:ai|llm|model)"
-    ):
-        return Intent("identity")
-    if prompt.matches(
-        r"^(?:help|\?|commands?|usage)\b[.!?]*$|\bwhat (?:can|could|do) (?:you|i|we) (?:do|ask|offer|help|know|understand)\b|\bhow (?:can|do|does|could) (?:you help|i use|this work|you work|i start|i ask|it work|you do)|\bwhat (?:are|is) you(?:r)? (?:capabilit|abilit|skill|able)|\bhelp me\b[.!?]*$|\bshow (?:me )?(?:the )?help\b|\bwhat (?:commands|kinds? of (?:question|prompt|thing))|\bwhat (?:is|are) possible|\bcapabilities\b|\bi need (?:some )?help\b[.!?]*$|\bwhat should i (?:ask|type)|\bcan you help\b[^,]{0,8}$"
-    ):
-        return Intent("help")
-    if is_greeting(words):
+    for kind, pattern in _TALK:
+        if prompt.matches(pattern) and (kind != "continue" or len(prompt.words) <= 25):
+            return Intent(kind)
+    if words & GREETINGS and words <= HELLO:
         return Intent("greeting")
-    if is_thanks(words):
-        return Intent("thanks")
-    return None
+    return Intent("thanks") if words & THANKS and words <= THANKFUL else None
 
 
 def _code(prompt: ParsedPrompt) -> Intent | None:
@@ -173,9 +132,7 @@ def _is_write(prompt: ParsedPrompt) -> bool:
 
 
 def _files(prompt: ParsedPrompt) -> Intent | None:
-    if _is_edit(prompt):
-        return Intent("edit")
-    if prompt.matches(r"\b(?:replace|substitute)\b") and prompt.paths:
+    if _is_edit(prompt) or (prompt.paths and prompt.matches(r"\b(?:replace|substitute)\b")):
         return Intent("edit")
     if _is_write(prompt):
         return Intent("write")
@@ -218,7 +175,11 @@ def _is_file_listing(prompt: ParsedPrompt) -> bool:
         return True
     if prompt.globs and not prompt.matches(r"\b(?:search|grep|replace|contain|mention)"):
         return True
-    if _asks_for_a_file(prompt) or _shows_a_folder(prompt):
+    asks_file = prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b") and not prompt.quotes
+    if asks_file and not prompt.matches(r"\bin (?:the )?file\b"):
+        return True
+    short = bool(prompt.folders) and not prompt.paths and len(prompt.words) <= 6
+    if short and prompt.matches(LISTING + r"|\bwhat's\b|\bopen\b"):
         return True
     if not prompt.matches(_FILE_NOUNS) or prompt.matches(_CONTENT_WORDS):
         return False
@@ -229,17 +190,6 @@ def _is_file_listing(prompt: ParsedPrompt) -> bool:
 
 _FILE_NOUNS = r"\b(?:files|folders?|director(?:y|ies)|csvs|notebooks|scripts|subfolders|documents|file names|filenames|project tree|tree)\b"
 _CONTENT_WORDS = r"\b(?:search|grep|contain\w*|mention\w*|occurrences?|defined|import)\b"
-
-
-def _asks_for_a_file(prompt: ParsedPrompt) -> bool:
-    asks = prompt.matches(r"\b(?:find|locate|is there)\b.*\bfile\b") and not prompt.quotes
-    return bool(asks) and not prompt.matches(r"\bin (?:the )?file\b")
-
-
-def _shows_a_folder(prompt: ParsedPrompt) -> bool:
-    if not prompt.folders or prompt.paths or len(prompt.words) > 6:
-        return False
-    return bool(prompt.matches(LISTING + r"|\bwhat's\b|\bopen\b"))
 
 
 _READ = r"\b(?:read|show|open|cat|print|display|view|see|what's|what is|what does|contents?|look|say|says|head|first|lines|let me see|give me|load up|type out|inside|in it|check|tell me|dump)\b"
@@ -294,64 +244,49 @@ def _data(prompt: ParsedPrompt, topic: QuerySpec | None) -> Intent:
     if _is_variable_listing(prompt):
         return Intent("variables")
     wish = read_data_request(prompt)
-    if topic and continues(prompt):
-        return Intent("data", wish=wish)
-    if wish.op:
+    if wish.op or (topic and continues(prompt)):
         return Intent("data", wish=wish)
     if prompt.mentions or mentions_data(prompt) or prompt.matches(r"\b(?:by|per|for each)\b"):
         return Intent("data", wish=DataRequest(None, "the words name data"))
     return Intent("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
 
 
+PLANS: dict[str, Callable[[PlanRunner, Intent], Plan]] = {
+    "python": lambda runner, intent: python_plan(runner, intent.code),
+    "shell": lambda runner, intent: shell_plan(runner, intent.code),
+    "list": lambda runner, _: list_plan(runner),
+    "read": lambda runner, _: read_plan(runner),
+    "outline": lambda runner, _: read_plan(runner, summarise=True),
+    "search": lambda runner, _: search_plan(runner),
+    "write": lambda runner, _: write_plan(runner),
+    "edit": lambda runner, _: edit_plan(runner),
+    "fix": lambda runner, _: error_plan(runner, mends=True),
+    "explain": lambda runner, _: error_plan(runner, mends=False),
+    "question": lambda runner, _: question_plan(runner),
+    "todo": lambda runner, _: todo_plan(runner),
+    "variables": lambda runner, _: variables_plan(runner),
+    "data": lambda runner, intent: data_plan(runner, intent.wish),
+    "name": lambda runner, _: name_plan(runner),
+}
+"""The rules that call tools; all others only speak."""
+
+
 def plan_for(runner: PlanRunner, intent: Intent) -> Plan:
     """Return the plan of a rule."""
-    match intent.kind:
-        case "python":
-            return python_plan(runner, intent.code)
-        case "shell":
-            return shell_plan(runner, intent.code)
-        case "list":
-            return list_plan(runner)
-        case "read" | "outline":
-            return read_plan(runner, summarise=intent.kind == "outline")
-        case "search":
-            return search_plan(runner)
-        case "write":
-            return write_plan(runner)
-        case "edit":
-            return edit_plan(runner)
-        case _:
-            return _other_plan(runner, intent)
+    plan = PLANS.get(intent.kind)
+    return _spoken(runner, intent.kind) if plan is None else plan(runner, intent)
 
 
-def _other_plan(runner: PlanRunner, intent: Intent) -> Plan:
-    if intent.kind in {"fix", "explain"}:
-        return error_plan(runner, mends=intent.kind == "fix")
-    if intent.kind == "question":
-        return question_plan(runner)
-    if intent.kind == "todo":
-        return todo_plan(runner)
-    if intent.kind == "variables":
-        return variables_plan(runner)
-    if intent.kind == "data" and intent.wish:
-        return data_plan(runner, intent.wish)
-    if intent.kind == "name" and runner.can("variables"):
-        return name_plan(runner)
-    return _spoken(ANSWERS.get(intent.kind, unknown_answer)(runner))
-
-
-def _spoken(answer: PlanAnswer) -> Plan:
+def _spoken(runner: PlanRunner, kind: str) -> Plan:
     """Return an answer as a plan without tool calls."""
     yield from ()
-    return answer
+    return spoken_answer(runner, kind)
 
 
 def variables_plan(runner: PlanRunner) -> Plan:
     """List the variables; when one is named, look into it instead."""
-    if not runner.can("variables") and not runner.can("python"):
-        return PlanAnswer(
-            "I would need the `variables` tool for this, and it is not offered in this step."
-        )
+    if not runner.can("python"):
+        runner.need("variables", "for this")
     variables = yield from list_variables(runner)
     named = link_variables(runner.prompt.words, variables)
     if any(variable.is_table and named.get(variable.name, 0) >= NAMED for variable in variables):
@@ -360,11 +295,8 @@ def variables_plan(runner: PlanRunner) -> Plan:
         )
     if not variables:
         return PlanAnswer("There are no variables yet.", "The list is empty.")
-    kinds = (
-        [v for v in variables if v.kind in DATA_KINDS]
-        if runner.prompt.matches(r"\bdata\b")
-        else list(variables)
-    )
+    any_kind = not runner.prompt.matches(r"\bdata\b")
+    kinds = [one for one in variables if any_kind or one.kind in DATA_KINDS] or list(variables)
     if runner.prompt.matches(r"\bdata ?frames?\b|\btables?\b|\bdata ?sets?\b"):
         kinds = [variable for variable in variables if variable.is_table]
         if not kinds:
@@ -372,23 +304,21 @@ def variables_plan(runner: PlanRunner) -> Plan:
                 f"None of the {len(variables)} variables is a DataFrame.",
                 "The list holds no DataFrame.",
             )
-    listed = "\n".join(f"- {span(v.line)}" for v in (kinds or variables)[:60])
-    noun = "variable" if len(kinds or variables) == 1 else "variables"
-    return PlanAnswer(f"{len(kinds or variables)} {noun}:\n\n{listed}", "The result lists them.")
+    listed = "\n".join(f"- {span(v.line)}" for v in kinds[:60])
+    noun = "variable" if len(kinds) == 1 else "variables"
+    return PlanAnswer(f"{len(kinds)} {noun}:\n\n{listed}", "The result lists them.")
 
 
 def name_plan(runner: PlanRunner) -> Plan:
     """Look whether the words name a variable or columns; else say that no rule fits."""
+    if not runner.can("variables"):
+        return spoken_answer(runner, "unknown")
     variables = yield from list_variables(runner)
     named = link_variables(runner.prompt.words, variables)
     if any(score >= NAMED for score in named.values()):
         return (yield from data_plan(runner, DataRequest("describe", "a name"), variables))
     tables = [variable.name for variable in variables if variable.is_table]
-    known = (
-        (yield from describe_tables(runner, tables))
-        if len(tables) == 1 and runner.can("variables")
-        else []
-    )
+    known = (yield from describe_tables(runner, tables)) if len(tables) == 1 else []
     seen = replace(
         runner, topic=runner.topic or (QuerySpec(known[0], "describe") if known else None)
     )
@@ -404,4 +334,4 @@ def name_plan(runner: PlanRunner) -> Plan:
             )
         )
     names = known_names(variables, [])
-    return unknown_answer(replace(seen, known_names=names or runner.known_names))
+    return spoken_answer(replace(seen, known_names=names or runner.known_names), "unknown")

@@ -6,8 +6,8 @@ the results that this turn already has, and the first call without a result is t
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from palimpsest.model.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
@@ -37,7 +37,17 @@ class PlanAnswer:
     """What was computed, for a follow-up prompt."""
 
 
-Plan = Generator[PlannedCall, ToolResult, PlanAnswer]
+class PlanEnded(Exception):
+    """Ends a plan from inside of one of its steps; ``answer`` is what it answers."""
+
+    def __init__(self, text: str) -> None:
+        self.answer = PlanAnswer(text)
+
+
+Found = TypeVar("Found")
+Steps = Generator[PlannedCall, ToolResult, Found]
+"""Part of a plan: calls, and what they found."""
+Plan = Steps[PlanAnswer]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "code": ("code", "source", "input"),
@@ -64,12 +74,19 @@ class PlanRunner:
     conversation: Conversation
     tools: Mapping[str, ToolSpec]
     topic: QuerySpec | None = None
-    known_names: tuple[str, ...] = field(default=())
+    known_names: tuple[str, ...] = ()
     """Variables and files seen in this conversation, for examples."""
 
     def can(self, *tools: str) -> bool:
         """Tell whether all of these tools are offered."""
         return all(tool in self.tools for tool in tools)
+
+    def need(self, tool: str, purpose: str, where: str = "in this step") -> None:
+        """End the plan with a sentence that says so where a tool is not offered."""
+        if tool not in self.tools:
+            raise PlanEnded(
+                f"I would need the `{tool}` tool {purpose}, and it is not offered {where}."
+            )
 
     def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
         """Make a planned call, with the parameter names that the tool's schema has."""
@@ -106,6 +123,8 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
     except StopIteration as end:
         answer: PlanAnswer = end.value
         return answer
+    except PlanEnded as end:
+        return end.answer
     finally:
         plan.close()
 

@@ -6,12 +6,11 @@ load the data, plot it* writes one. So both tools can be tried without a languag
 
 import re
 
-from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tool_outputs import span
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
-_ASK = re.compile(r"\s*(?:please\s+|can you\s+|could you\s+)?ask me\b[\s,:]*", re.IGNORECASE)
-_TODO = re.compile(r"^\s*to-?dos?\s*:|\bto-?do[- ]list\b[^:]*:", re.IGNORECASE)
+ASK = re.compile(r"\s*(?:please\s+|can you\s+|could you\s+)?ask me\b[\s,:]*", re.IGNORECASE)
+TODO = re.compile(r"^\s*to-?dos?\s*:|\bto-?do[- ]list\b[^:]*:", re.IGNORECASE)
 _BETWEEN = re.compile(
     r"\s*(?:[,;\n]|\bor\b|\band\b|^\s*[-*\d.)]+\s)\s*", re.IGNORECASE | re.MULTILINE
 )
@@ -19,23 +18,10 @@ MOST = 9
 SAID = re.compile(r"^-> (.*)$", re.MULTILINE)
 
 
-def wants_question(prompt: ParsedPrompt) -> bool:
-    """Tell whether the person wants to be asked."""
-    return _ASK.match(prompt.text) is not None
-
-
-def wants_todos(prompt: ParsedPrompt) -> bool:
-    """Tell whether the person wants a list of what is to do."""
-    return _TODO.search(prompt.text) is not None
-
-
 def question_plan(runner: PlanRunner) -> Plan:
     """Ask what the prompt says, with the options that it names."""
-    if not runner.can("question"):
-        return PlanAnswer(
-            "I would need the `question` tool to ask you, and it is not offered here."
-        )
-    asked, _, options = _ASK.sub("", runner.prompt.text, count=1).partition(":")
+    runner.need("question", "to ask you", "here")
+    asked, _, options = ASK.sub("", runner.prompt.text, count=1).partition(":")
     asked = asked.strip().rstrip("?.") or "what I shall do next"
     labels = _pieces(options)
     text = f"{asked[:1].upper()}{asked[1:]}?"
@@ -52,10 +38,7 @@ def question_plan(runner: PlanRunner) -> Plan:
 
 def todo_plan(runner: PlanRunner) -> Plan:
     """Write the list that the prompt gives."""
-    if not runner.can("todowrite"):
-        return PlanAnswer(
-            "I would need the `todowrite` tool to keep a list, and it is not offered here."
-        )
+    runner.need("todowrite", "to keep a list", "here")
     items = _pieces(runner.prompt.text.partition(":")[2])
     if not items:
         return PlanAnswer(

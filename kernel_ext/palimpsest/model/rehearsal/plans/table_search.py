@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.model.rehearsal.generation.load_code import free_name, load_code, variable_name
@@ -15,12 +15,12 @@ from palimpsest.model.rehearsal.parsing.tables import (
     Variable,
     parse_description,
     parse_dtypes,
-    parse_many_dtypes,
+    parse_tables,
     parse_variables,
 )
 from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.word_matching import near, words_of
-from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import PlanEnded, PlanRunner, Steps
 
 MOST_TABLES = 6
 MOST_HEADERS = 4
@@ -47,13 +47,14 @@ class PlainVariable:
     variables: tuple[Variable, ...] = ()
 
 
-Finding = Generator[PlannedCall, ToolResult, FoundTable | PlainVariable | PlanAnswer]
+Finding = Steps[FoundTable | PlainVariable]
+"""Ends the plan where nothing is found."""
 
 
 def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
     """Find what the prompt is about; ``seen`` are the variables when they were listed already."""
     if not runner.can("python") and not runner.can("variables"):
-        return PlanAnswer(
+        raise PlanEnded(
             "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
         )
     variables = seen if seen is not None else (yield from list_variables(runner))
@@ -69,9 +70,9 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
         return PlainVariable(thing, variables)
     known: list[Table] = []
     if tables:
-        candidates = (
-            tables[:1] if len(tables) == 1 or _only(tables, named) else tables[:MOST_TABLES]
-        )
+        scores = [named.get(variable.name, 0.0) for variable in tables]
+        is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
+        candidates = tables[:1] if is_named or len(tables) == 1 else tables[:MOST_TABLES]
         known = yield from describe_tables(runner, [variable.name for variable in candidates])
         found = _choose(runner, known, named, variables)
         if found:
@@ -80,40 +81,31 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
         strange = len(unlinked(runner.prompt.words, ()))
         if not strange or (strange == 1 and len(tables) == 1):
             return _best_guess(runner, known, variables)
-    loaded = yield from _from_files(runner, variables, must_fit=bool(tables))
-    if isinstance(loaded, PlanAnswer) and tables:
-        return _best_guess(runner, known, variables)
-    return loaded
+    try:
+        return (yield from _from_files(runner, variables, must_fit=bool(tables)))
+    except PlanEnded:
+        if not tables:
+            raise
+    return _best_guess(runner, known, variables)
 
 
-def list_variables(runner: PlanRunner) -> Generator[PlannedCall, ToolResult, tuple[Variable, ...]]:
+def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
     """Ask which variables there are."""
+    thought = "I look at which variables there are."
     if runner.can("variables"):
-        result = yield runner.act("I look at which variables there are.", "variables")
-    else:
-        code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
-        result = yield runner.act("I look at which variables there are.", "python", code=code)
-        return parse_variables(result.value)
-    return parse_variables(result.text)
+        return parse_variables((yield runner.act(thought, "variables")).text)
+    code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
+    return parse_variables((yield runner.act(thought, "python", code=code)).value)
 
 
 def _thing(variables: Sequence[Variable], named: dict[str, float]) -> Variable | None:
-    others = [
-        v for v in variables if not v.is_table and v.kind not in {"module", "function", "type"}
-    ]
+    code = {"DataFrame", "module", "function", "type"}
+    others = [variable for variable in variables if variable.kind not in code]
     best = max(others, key=lambda v: named.get(v.name, 0.0), default=None)
     return best if best and named.get(best.name, 0.0) >= NAMED else None
 
 
-def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
-    """Tell whether the first table was named and no other one was."""
-    scores = [named.get(variable.name, 0.0) for variable in tables]
-    return scores[0] >= NAMED and scores[0] > scores[1]
-
-
-def describe_tables(
-    runner: PlanRunner, names: Sequence[str]
-) -> Generator[PlannedCall, ToolResult, list[Table]]:
+def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
     """Ask for the columns of these tables."""
     if len(names) == 1 and runner.can("variables"):
         result = yield runner.act(
@@ -131,12 +123,9 @@ def describe_tables(
         )
         return [Table(names[0], columns)] if (columns := parse_dtypes(result.value)) else []
     inner = ",\n".join(f"    {quote(name)}: {name}.dtypes.astype(str).to_dict()" for name in names)
-    result = yield runner.act(
-        "Several tables could be meant, so I look at their columns.",
-        "python",
-        code=f"{{\n{inner},\n}}",
-    )
-    return [Table(name, columns) for name, columns in parse_many_dtypes(result.value).items()]
+    thought = "Several tables could be meant, so I look at their columns."
+    result = yield runner.act(thought, "python", code=f"{{\n{inner},\n}}")
+    return parse_tables(result.value)
 
 
 def _choose(
@@ -146,43 +135,30 @@ def _choose(
     variables: tuple[Variable, ...],
 ) -> FoundTable | None:
     """Return the table that the words fit best, if they fit any."""
-    scored = [
-        (
-            sum(m.score for m in link_columns(runner.prompt.words, table.columns))
-            + 2 * named.get(table.name, 0.0),
-            -at,
-            table,
-        )
-        for at, table in enumerate(tables)
-    ]
-    if not scored:
+    scores: dict[str, float] = {}
+    for table in tables:
+        links = sum(one.score for one in link_columns(runner.prompt.words, table.columns))
+        scores[table.name] = links + 2 * named.get(table.name, 0.0)
+    best = max(tables, key=lambda table: scores[table.name], default=None)
+    if best is None or scores[best.name] <= 0:
         return None
-    score, _, best = max(scored, key=lambda one: one[:2])
-    if score > 0:
-        ties = [
-            table.name
-            for other, _, table in scored
-            if abs(other - score) < 0.01 and table is not best
-        ]
-        note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
-        return FoundTable(best, variables, note)
-    return None
+    ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
+    note = f"{span(ties[0])} would fit as well; I took {span(best.name)}." if ties else ""
+    return FoundTable(best, variables, note)
 
 
 def _best_guess(
     runner: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
-) -> FoundTable | PlanAnswer:
+) -> FoundTable:
     """Choose a table when no words fit one: that of the latest topic, or the only one; else ask."""
-    if runner.topic:
-        for table in tables:
-            if table.name == runner.topic.table.name:
-                return FoundTable(table, variables)
-    if len(tables) == 1:
-        return FoundTable(tables[0], variables)
+    latest = runner.topic.table.name if runner.topic else ""
+    same = [table for table in tables if table.name == latest] or tables
+    if len(same) == 1:
+        return FoundTable(same[0], variables)
     listed = ", ".join(span(variable.name) for variable in variables if variable.is_table)
     if not tables:
-        return PlanAnswer(f"I found these tables but could not read their columns: {listed}.")
-    return PlanAnswer(
+        raise PlanEnded(f"I found these tables but could not read their columns: {listed}.")
+    raise PlanEnded(
         f"Which table do you mean? I see {listed}. Name one, for example with {span('@' + tables[0].name)}."
     )
 
@@ -190,42 +166,39 @@ def _best_guess(
 def _named_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Use the table that holds this file already, else load it."""
     name = variable_name(path)
-    if any(
-        variable.name == name and variable.is_table for variable in variables
-    ) and not runner.prompt.matches(r"\b(load|import|read|reload)\b"):
+    exists = any(variable.name == name and variable.is_table for variable in variables)
+    if exists and not runner.prompt.matches(r"\b(load|import|read|reload)\b"):
         known = yield from describe_tables(runner, [name])
         if known:
-            return FoundTable(
-                known[0], variables, f"I used the variable {span(name)} that exists already."
-            )
+            note = f"I used the variable {span(name)} that exists already."
+            return FoundTable(known[0], variables, note)
     return (yield from load_file(runner, path, variables))
 
 
 def _from_files(runner: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
     """Look for a data file that the words fit."""
     paths = yield from data_files(runner, must_fit=must_fit)
-    if not runner.can("python"):
-        return PlanAnswer(
-            "I would need the `python` tool to load a file, and it is not offered in this step."
-        )
+    runner.need("python", "to load a file")
     words = runner.prompt.words
     by_name = [path for path in paths if any(_names_file(path, word.stem) for word in words)]
     if by_name:
         return (yield from load_file(runner, by_name[0], variables))
     if paths and must_fit and len(paths) > MOST_HEADERS:
-        return PlanAnswer("No file fits.")
+        raise PlanEnded("No file fits.")
     fitting = yield from _by_header(runner, paths[:MOST_HEADERS], must_fit=must_fit)
     if fitting:
         return (yield from load_file(runner, fitting, variables))
-    if not paths:
-        return PlanAnswer(_nothing(variables))
-    listed = "\n".join(f"- {span(path)}" for path in paths[:20])
-    return PlanAnswer(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+    if paths:
+        listed = "\n".join(f"- {span(path)}" for path in paths[:20])
+        raise PlanEnded(f"No table is loaded yet. Which of these files do you mean?\n\n{listed}")
+    listed = ", ".join(span(variable.name) for variable in variables[:15])
+    seen = f"The variables I see: {listed}" if listed else "There are no variables yet either"
+    raise PlanEnded(
+        f"I found no table to work on: no DataFrame among the variables, and no data file in the project. {seen}."
+    )
 
 
-def _by_header(
-    runner: PlanRunner, paths: Sequence[str], *, must_fit: bool
-) -> Generator[PlannedCall, ToolResult, str | None]:
+def _by_header(runner: PlanRunner, paths: Sequence[str], *, must_fit: bool) -> Steps[str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
     if len(paths) == 1 and not must_fit and not unlinked(runner.prompt.words, ()):
         return paths[0]
@@ -233,15 +206,11 @@ def _by_header(
     for path in paths:
         if not runner.can("read") or not path.endswith((".csv", ".tsv")):
             continue
-        result = yield runner.act(
-            f"I look at the first line of {path} for its columns.", "read", path=path, limit=1
-        )
+        thought = f"I look at the first line of {path} for its columns."
+        result = yield runner.act(thought, "read", path=path, limit=1)
         header = re.search(r"(?m)^\s*1[:\t|] ?(.*)$", result.text)
-        columns = (
-            next(csv.reader([header[1]], delimiter="\t" if path.endswith(".tsv") else ","), [])
-            if header
-            else []
-        )
+        between = "\t" if path.endswith(".tsv") else ","
+        columns = next(csv.reader([header[1]], delimiter=between), []) if header else []
         links = link_columns(runner.prompt.words, [Column(name.strip()) for name in columns])
         scores[path] = sum(mention.score for mention in links)
     best = max(scores, key=lambda path: scores[path], default=None)
@@ -253,80 +222,52 @@ def _names_file(path: str, stem: str) -> bool:
     return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
 
 
-def data_files(
-    runner: PlanRunner, *, must_fit: bool = False
-) -> Generator[PlannedCall, ToolResult, list[str]]:
+def data_files(runner: PlanRunner, *, must_fit: bool) -> Steps[list[str]]:
     """Return the data files of the project."""
     if runner.can("glob"):
-        result = yield runner.act(
-            "No table fits, so I look for a data file in the project.", "glob", pattern="**/*.csv"
-        )
-        paths = paths_in(result.text)
+        thought = "No table fits, so I look for a data file in the project."
+        paths = paths_in((yield runner.act(thought, "glob", pattern="**/*.csv")).text)
         if not paths and not must_fit:
-            result = yield runner.act(
+            thought, others = (
                 "There is no csv file, so I look for other tables.",
-                "glob",
-                pattern="**/*.{tsv,parquet,xlsx,feather}",
+                "**/*.{tsv,parquet,xlsx,feather}",
             )
-            paths = paths_in(result.text)
+            paths = paths_in((yield runner.act(thought, "glob", pattern=others)).text)
         return paths
     if runner.can("list"):
         result = yield runner.act("No table fits, so I look for a data file in the folder.", "list")
-        return [
-            line.strip()
-            for line in result.text.splitlines()
-            if line.strip().endswith((".csv", ".tsv"))
-        ]
+        return [line for line in result.paths if line.endswith((".csv", ".tsv"))]
     return []
 
 
 def paths_in(text: str) -> list[str]:
     """Return the paths that a glob output lists."""
-    lines = (line.strip().removeprefix("./") for line in text.splitlines())
-    return [
-        line
-        for line in lines
-        if is_data_file(line)
-        and not line.endswith(".")
-        and "(" not in line[:1]
-        and not line.startswith("No ")
-    ]
+    return [line for line in ToolResult(text).paths if is_data_file(line)]
 
 
 def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Read a file into a variable named after it; an existing variable is never overwritten."""
-    if not runner.can("python"):
-        return PlanAnswer(
-            f"I would need the `python` tool to load {span(path)}, and it is not offered in this step."
-        )
+    runner.need("python", f"to load {span(path)}")
     taken = {variable.name for variable in variables}
     name = free_name(variable_name(path), taken)
-    module = "pd" if not any(v.name == "pd" and v.kind != "module" for v in variables) else "pandas"
-    result = yield runner.act(
-        f"No variable holds {path}, so I read it into {name}.",
-        "python",
-        code=load_code(path, name, module),
-    )
-    if result.error and result.error[0] == "FileNotFoundError":
-        root = re.search(r"Project root: (.+)", runner.conversation.system)
-        if root:
-            path = f"{root[1].strip().rstrip('/')}/{path}"
-            result = yield runner.act(
-                "The path is relative to the project, so I try it from there.",
-                "python",
-                code=load_code(path, name, module),
-            )
+    module = module_name("pd", "pandas", variables)
+    thought = f"No variable holds {path}, so I read it into {name}."
+    result = yield runner.act(thought, "python", code=load_code(path, name, module))
+    root = re.search(r"Project root: (.+)", runner.conversation.system)
+    if root and result.error and result.error[0] == "FileNotFoundError":
+        path = f"{root[1].strip().rstrip('/')}/{path}"
+        thought = "The path is relative to the project, so I try it from there."
+        result = yield runner.act(thought, "python", code=load_code(path, name, module))
     if result.error:
-        return PlanAnswer(f"I could not load {span(path)}: {result.error[0]}: {result.error[1]}")
+        raise PlanEnded(f"I could not load {span(path)}: {': '.join(result.error)}")
     columns = parse_dtypes(result.value)
     if not columns:
-        return PlanAnswer(
+        raise PlanEnded(
             f"I loaded {span(path)} into {span(name)}, but could not read its columns:\n\n{quoted(result.words)}"
         )
     return FoundTable(Table(name, columns), variables, f"I loaded {span(path)} into {span(name)}.")
 
 
-def _nothing(variables: tuple[Variable, ...]) -> str:
-    listed = ", ".join(span(variable.name) for variable in variables[:15])
-    seen = f" The variables I see: {listed}." if listed else " There are no variables yet either."
-    return f"I found no table to work on: no DataFrame among the variables, and no data file in the project.{seen}"
+def module_name(usual: str, other: str, variables: Sequence[Variable]) -> str:
+    """Return the usual name to import a module under, or another where the user has a variable of that name."""
+    return other if any(v.name == usual and v.kind != "module" for v in variables) else usual

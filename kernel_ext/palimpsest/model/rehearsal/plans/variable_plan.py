@@ -43,9 +43,7 @@ def answer_variable(runner: PlanRunner, wish: DataRequest, thing: PlainVariable)
     thought = f"{name} is a {kind}, so the rule for {wish.op or 'describe'} asks for its {what}."
     result = yield runner.act(thought, "python", code=code)
     if result.error:
-        return PlanAnswer(
-            f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}. {span(name)} is a {kind}."
-        )
+        return PlanAnswer(f"The code failed with {result.error_words}. {span(name)} is a {kind}.")
     return PlanAnswer(worded(name, what, wish, result), "The result answers the question.")
 
 
@@ -61,19 +59,15 @@ def variable_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
     if wish.op in {"distinct", "nunique"} and kind not in {"int", "float", "str"}:
         if kind == "Series":
             return f"{name}.value_counts(dropna=False)", "counts"
-        return (
-            f"len(set({items}{'.ravel().tolist()' if kind == 'ndarray' else ''}))",
-            "number of different values",
-        )
+        values = f"{items}.ravel().tolist()" if kind == "ndarray" else items
+        return f"len(set({values}))", "number of different values"
     if wish.op == "missing" and kind == "Series":
         return f"{name}.isna().sum()", "number of missing values"
     if wish.op == "head" and kind in SEQUENCES | ARRAYS | {"str"}:
-        first = f"{name}[-{wish.number or 5}:]" if wish.tail else f"{name}[:{wish.number or 5}]"
-        return (
-            first
-            if kind != "Series"
-            else f"{name}.{'tail' if wish.tail else 'head'}({wish.number or 5})"
-        ), "part"
+        number = wish.number or 5
+        if kind == "Series":
+            return f"{name}.{'tail' if wish.tail else 'head'}({number})", "part"
+        return f"{name}[-{number}:]" if wish.tail else f"{name}[:{number}]", "part"
     if wish.op == "describe" and kind == "Series":
         return f"{name}.describe()", "statistics"
     return "", ""
@@ -92,20 +86,13 @@ def _size(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
 def _statistic(name: str, kind: str, items: str, wish: DataRequest) -> tuple[str, str]:
     method = wish.statistic or ("min" if wish.order == "least" else "max" if wish.order else "mean")
     what = NAMES.get(method, method)
-    if kind in {"Series", "Index"}:
-        return f"{name}.{method}()", what
-    if kind == "ndarray":
-        return (
-            f"import numpy as np\n\nnp.median({name})"
-            if method == "median"
-            else f"{name}.{method}()"
-        ), what
+    if kind == "ndarray" and method == "median":
+        return f"import numpy as np\n\nnp.median({name})", what
     if kind in MAPPINGS and not wish.statistic and wish.order:
-        pick = "max" if wish.order == "most" else "min"
-        return (
-            f"{pick}({name}.items(), key=lambda item: item[1])",
-            f"{'largest' if pick == 'max' else 'smallest'} entry",
-        )
+        pick, side = ("max", "largest") if wish.order == "most" else ("min", "smallest")
+        return f"{pick}({name}.items(), key=lambda item: item[1])", f"{side} entry"
+    if kind in ARRAYS:
+        return f"{name}.{method}()", what
     if kind in SEQUENCES | MAPPINGS | {"set", "frozenset"}:
         return BUILTIN[method].format(items), what
     return "", ""
@@ -145,20 +132,12 @@ def worded(name: str, what: str, wish: DataRequest, result: ToolResult) -> str:
 def show(runner: PlanRunner, thing: PlainVariable) -> Plan:
     """Show what the variable holds."""
     name = thing.variable.name
+    kind = thing.variable.kind
     if runner.can("variables"):
-        result = yield runner.act(
-            f"{name} is a {thing.variable.kind}, so I look at what it holds.",
-            "variables",
-            name=name,
-        )
-        return PlanAnswer(
-            f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.text, 30)}",
-            "The result shows it.",
-        )
-    result = yield runner.act(
-        f"{name} is a {thing.variable.kind}, so I show it.", "python", code=name
-    )
-    return PlanAnswer(
-        f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.words, 30)}",
-        "The result shows it.",
-    )
+        thought = f"{name} is a {kind}, so I look at what it holds."
+        shown = (yield runner.act(thought, "variables", name=name)).text
+    else:
+        thought = f"{name} is a {kind}, so I show it."
+        shown = (yield runner.act(thought, "python", code=name)).words
+    text = f"{span(name)} is a {span(kind)}:\n\n{quoted(shown, 30)}"
+    return PlanAnswer(text, "The result shows it.")
