@@ -15,7 +15,6 @@ from palimpsest.review.reconstruction.requests import Rebuilt
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
 from palimpsest.review.request_contents.request_blocks import (
-    RequestBlock,
     item_blocks,
     recorded_blocks,
     sent_blocks,
@@ -25,6 +24,7 @@ from palimpsest.review.request_contents.request_blocks import (
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.request_contents.shown_items import shown_items
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
 
 Exactness = Literal["exact", "rebuilt", "partial", "estimate"]
@@ -60,9 +60,9 @@ class ShownRequest(ShownAsTable):
     """Its number, from 0."""
     policy: str
     basis: Exactness
-    blocks: tuple[RequestBlock, ...] = field(repr=False)
+    blocks: tuple[RequestItem, ...] = field(repr=False)
     """What it holds, in order."""
-    beside: tuple[RequestBlock, ...] = field(repr=False)
+    beside: tuple[RequestItem, ...] = field(repr=False)
     """What its size counts besides: what the recording does not show, and items that were not sent."""
     tokens: float
     """Its size, as the replay counts it: the tokens of all blocks and of what is counted besides."""
@@ -118,7 +118,7 @@ class ShownRequest(ShownAsTable):
                 None if one.item is None else one.item + 1,
                 one.role,
                 one.kind,
-                one.tool,
+                one.name,
                 f"{one.state}, pinned" if one.pinned else one.state,
                 round(one.tokens),
                 one.chars,
@@ -241,9 +241,9 @@ def _sent_body(rebuilt: Rebuilt) -> dict[str, Any]:
     }
 
 
-def _head(block: RequestBlock) -> str:
+def _head(block: RequestItem) -> str:
     number = "" if block.item is None else f"item {block.item + 1}, "
-    tool = f" {block.tool}" if block.tool else ""
+    tool = f" {block.name}" if block.name else ""
     state = "" if block.state == "whole" else f", {block.state}"
     return f"{number}{block.role}: {block.kind}{tool}{state}, ~{block.tokens:,.0f} tokens"
 
@@ -253,17 +253,12 @@ def _excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…"
 
 
-def _plain(block: RequestBlock) -> dict[str, Any]:
+def _plain(block: RequestItem) -> dict[str, Any]:
+    names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
     return {
         "item": None if block.item is None else block.item + 1,
-        "role": block.role,
-        "kind": block.kind,
-        "state": block.state,
-        "text": block.text,
-        "tokens": block.tokens,
-        "chars": block.chars,
-        "tool": block.tool,
-        "label": block.label,
-        "pinned": block.pinned,
-        "is_error": block.is_error,
+        "tokens": round(block.tokens),
+        "tool": block.name,
+        "label": block.words,
+        **{name: getattr(block, name) for name in names},
     }

@@ -383,15 +383,15 @@ def _asked_for(policy: CompactPolicy) -> dict[str, Any]:
 
 def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     """Return what a recording lacks, each sentence once, with how often it was said."""
-    told = Counter(
-        str(one["what"])
-        for one in (gaps if isinstance(gaps, list) else ())
-        if isinstance(one, dict) and one.get("what")
-    )
+    told = Counter(str(one["what"]) for one in _objects(gaps) if one.get("what"))
     found = [what if times == 1 else f"{what} ({times} times)" for what, times in told.items()]
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
     return tuple(found)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _totals(told: Any) -> RecordedTotals:
@@ -404,8 +404,8 @@ def _unread(places: Any, more: Any) -> tuple[str, ...]:
     """Return what could not be read of a recording, in sentences; the log may be another program's."""
     found = [
         f"{one['where']}: {one['what']}"
-        for one in (places if isinstance(places, list) else ())
-        if isinstance(one, dict) and one.get("where") and one.get("what")
+        for one in _objects(places)
+        if one.get("where") and one.get("what")
     ]
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places could not be read.")

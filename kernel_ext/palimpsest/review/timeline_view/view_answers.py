@@ -4,12 +4,12 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from palimpsest.review.comparison.price_file import without_files
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
-from palimpsest.review.request_contents.request_blocks import RequestBlock
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
@@ -23,15 +23,14 @@ from palimpsest.review.timeline_view.view_queries import (
     AskRequest,
     AskTrack,
     AskView,
-    BlockView,
     CompactionText,
     ItemText,
     LostKind,
-    LostName,
     RequestText,
     ViewAnswer,
     ViewQuery,
 )
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
@@ -155,7 +154,7 @@ class ViewAnswers:
             basis=shown.basis,
             note=shown.note,
             blocks=tuple(
-                _block(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
+                _piece(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
                 for one, place in matching[query.first : query.first + MOST_BLOCKS]
             ),
             first=query.first,
@@ -196,7 +195,7 @@ class ViewAnswers:
                 for kind, number in one.found.items()
             ),
             lost=tuple(
-                LostName(name=lost.name[:LONGEST_NAME], kind=lost.kind, needed=lost.needed)
+                replace(lost, name=lost.name[:LONGEST_NAME])
                 for lost in (*one.needed, *(lost for lost in one.lost if not lost.needed))[
                     :MOST_LOST
                 ]
@@ -218,17 +217,10 @@ class ViewAnswers:
             raise IndexError
 
 
-def _block(block: RequestBlock, place: int) -> BlockView:
-    """Return a block as it is told, with a piece of its text from a place on."""
-    return BlockView(
-        item=block.item,
-        role=block.role,
-        kind=block.kind,
-        state=block.state,
-        text=block.text[place : place + BLOCK_CHARS],
-        chars=block.chars,
-        tokens=round(block.tokens),
-    )
+def _piece(block: RequestItem, place: int) -> RequestItem:
+    """Return a block with the piece of its text from a place on."""
+    text = block.text[place : place + BLOCK_CHARS]
+    return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 
 
 def _number(value: float) -> float | int:
