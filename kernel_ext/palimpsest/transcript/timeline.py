@@ -349,6 +349,14 @@ class Timeline:
         return found
 
     @cached_property
+    def by_request(self) -> Mapping[int, Sequence[Transition]]:
+        """Transitions by the request from which on they hold."""
+        found: dict[int, list[Transition]] = {}
+        for one in self.transitions:
+            found.setdefault(one.request, []).append(one)
+        return found
+
+    @cached_property
     def by_item(self) -> Mapping[int, Sequence[Transition]]:
         """Transitions of each item that has some, in the order of requests."""
         known, before = self.earlier.get("by item", ((), {}))

@@ -105,7 +105,8 @@ class SimulatedSession:
         """Return the facts that deciders would have used."""
         policy, model = asking.policy, asking.model
         age = None
-        if model.caching and self.touched is not None and self._same_model(model):
+        is_same = self.newest is not None and self.newest.model.ref == model.ref
+        if model.caching and self.touched is not None and is_same:
             age = max(asking.now - self.touched, 0) / 1000
         return Facts(
             now=asking.now,
@@ -185,9 +186,6 @@ class SimulatedSession:
 
     def _count(self, policy: Policy) -> Count:
         return self.counter(policy.estimator)
-
-    def _same_model(self, model: ModelInfo) -> bool:
-        return self.newest is not None and self.newest.model.ref == model.ref
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""

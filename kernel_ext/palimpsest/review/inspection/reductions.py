@@ -5,6 +5,7 @@ are listed as that summary. Texts are the session's own; the caller passes a fun
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from palimpsest.context.budget.request_tokens import message_tokens
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
@@ -105,13 +106,19 @@ class _ReductionBuilder:
             name="summary",
             words=f"{some(number, 'message')} told in a summary, {why}",
             rule=COMPACT,
-            reason=self._scrub(reason(made)) if made is not None else "",
-            numbers=dict(made.numbers) if made is not None else {},
-            tokens_before=made.tokens_before if made is not None else None,
-            tokens_after=made.tokens_after if made is not None else None,
-            since=self._dated.get(made.id) if made is not None else None,
             message_id=summary.id,
+            **({"reason": ""} if made is None else self._decided(made)),
         )
+
+    def _decided(self, decision: Decision) -> dict[str, Any]:
+        """Return what a decision says of itself."""
+        return {
+            "reason": self._scrub(reason(decision)),
+            "numbers": dict(decision.numbers),
+            "tokens_before": decision.tokens_before,
+            "tokens_after": decision.tokens_after,
+            "since": self._dated.get(decision.id),
+        }
 
     def _hidden(self, seen: Messages) -> int:
         """Return how many messages the fold hides, not counting those of undone compactions."""
@@ -215,13 +222,9 @@ class _ReductionBuilder:
             name=name,
             words=words,
             rule=decision.rule,
-            reason=self._scrub(reason(decision)),
-            numbers=dict(decision.numbers),
-            tokens_before=decision.tokens_before,
-            tokens_after=decision.tokens_after,
-            since=self._dated.get(decision.id),
             message_id=part.message_id,
             part_id=part.id,
+            **self._decided(decision),
         )
 
     def _told(self, message: Message, part: ToolPart) -> Iterator[Reduction]:

@@ -23,7 +23,6 @@ from palimpsest.review.inspection.window_contents import DecisionTime, whole_tok
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import NotebookPart
@@ -39,6 +38,8 @@ def build_context_report(
     """Return the report of a request; ``records`` of some types are read where it has decisions to date."""
     wanted = decisions_to_date(basis)
     dated: dict[str, DecisionTime] = decision_times(records(TYPES), wanted) if wanted else {}
+    request = project_inputs(basis)
+    items = request_items(request, basis.view, basis.tools, basis.count, scrub)
     return ContextReport(
         session_id=basis.session_id,
         request_id=basis.request_id,
@@ -50,7 +51,7 @@ def build_context_report(
         estimator=basis.facts.estimator,
         calibration=basis.facts.calibration,
         reported=_reported(basis),
-        items=_items(basis, scrub),
+        items=whole_tokens(items, basis.facts.calibration),
         gone=() if basis.marker_id else reductions(basis, dated, scrub),
         hidden_cells=sum(part.hidden for part in _notes(basis)),
         omitted_cells=sum(len(part.omitted) for part in _notes(basis)),
@@ -105,8 +106,3 @@ def _reported(basis: RequestInputs) -> int | None:
             if usage.prompt and not usage.estimated:
                 return usage.prompt
     return None
-
-
-def _items(basis: RequestInputs, scrub: Scrub) -> tuple[RequestItem, ...]:
-    raw = [*request_items(project_inputs(basis), basis.view, basis.tools, basis.count, scrub)]
-    return whole_tokens(raw, basis.facts.calibration)

@@ -42,7 +42,7 @@ class LiveItems:
     def copied(self) -> "LiveItems":
         """Return the same items in a list of their own, which shares only the counts of texts."""
         other = with_own_containers(self)
-        vars(other).update(_made=self._made.copied(), _counted=self._counted)
+        vars(other).update(_made=with_own_containers(self._made), _counted=self._counted)
         return other
 
     def update(self, moment: PolicyMoment) -> bool:

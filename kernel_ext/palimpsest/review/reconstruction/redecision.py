@@ -183,7 +183,8 @@ class _LogReplay:
         if decision.rule == TRUNCATE and decision.part_id in self._ended:
             self._ended[decision.part_id].decision = decision
             return
-        decider = _decider(decision.rule)
+        rule = decision.rule
+        decider = _DECIDERS.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
         if decider is None:
             return
         if facts is not None or not self._batches or self._batches[-1].decider != decider:
@@ -328,13 +329,8 @@ def _decides(request: StepRequest) -> bool:
     return request.purpose not in BESIDE
 
 
-def _decider(rule: str) -> Decider | None:
-    if rule.startswith(PRUNE_RULE):
-        return "prune"
-    return _DECIDERS.get(rule)
-
-
 _DECIDERS: dict[str, Decider] = {
+    PRUNE_RULE: "prune",
     OVERSIZED: "shorten",
     STEERED: "remind",
     MODE: "remind",

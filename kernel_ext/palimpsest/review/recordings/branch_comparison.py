@@ -326,6 +326,8 @@ def _figures(
     reported = {info.id: info.tokens.prompt for info in known}
     sizes = [reported.get(one.message_id or "", one.tokens) for one in sent]
     said = _said(answers)
+    output = usage.output + usage.reasoning
+    units = UNITS.cost(usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD)
     choice = session.policy_choice if session is not None else None
     return Branch(
         session=name,
@@ -335,7 +337,7 @@ def _figures(
         requests=len(sent),
         usage=usage,
         cost=cost if is_priced else None,
-        units=None if is_priced else _units(usage),
+        units=None if is_priced else units,
         decisions=decisions,
         answer=one_line(said, ANSWER_CHARS),
         text=said if len(said) <= TEXT_CHARS else f"{said[: TEXT_CHARS - 1]}…",
@@ -343,11 +345,6 @@ def _figures(
         window=sent[-1].facts.window if sent else 0,
         estimates=sum((one.message_id or "") not in reported for one in sent),
     )
-
-
-def _units(usage: Usage) -> float:
-    written = usage.output + usage.reasoning
-    return UNITS.cost(usage.input, usage.cache_read, usage.cache_write, written, terms=STANDARD)
 
 
 def _chosen(choice: PolicyChoice) -> str:

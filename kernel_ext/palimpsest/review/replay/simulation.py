@@ -28,7 +28,7 @@ from palimpsest.review.replay.cache_walk import (
     RequestSize,
     UnmeasuredRequest,
 )
-from palimpsest.review.replay.first_difference import DifferingItems, first_difference
+from palimpsest.review.replay.first_difference import DifferingItems, different_requests
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.kept_prompts import kept_otherwise
@@ -381,7 +381,7 @@ class TimelineReplay:
         transitions: Sequence[Transition] = trace.transitions
         if not recorded:
             transitions = sorted(transitions, key=lambda one: one.request)
-        first = None if recorded else first_difference(self._timeline, transitions)
+        first = None if recorded else next(different_requests(self._timeline, transitions), None)
         return Simulation(
             timeline=self._timeline.with_transitions(transitions, first, earlier),
             policy=self._name,

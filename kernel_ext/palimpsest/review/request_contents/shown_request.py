@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import clean, in_html
-from palimpsest.review.reconstruction.requests import Rebuilt
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
 from palimpsest.review.request_contents.request_blocks import (
@@ -191,6 +190,7 @@ def request_at(
     size = simulation.sizes[request].total
     unseen = size - sum(one.tokens for one in shown)
     if rebuilt is not None:
+        sent_request = rebuilt.request
         blocks, not_sent = (
             sent_blocks(timeline, request, shown, rebuilt)
             if rebuilt.neutral
@@ -205,10 +205,15 @@ def request_at(
             beside=(*unseen_blocks("", "", unseen), *not_sent),
             tokens=size,
             system="\n\n".join(one.text for one in blocks if one.kind == "system"),
-            tools=tuple(one.model_dump(mode="json") for one in rebuilt.request.tools),
+            tools=tuple(one.model_dump(mode="json") for one in sent_request.tools),
             messages=rebuilt.neutral,
             sha256=rebuilt.record.sha256,
-            make_body=lambda: _sent_body(rebuilt),
+            make_body=lambda: {
+                "model": sent_request.model.ref.id,
+                "messages": [dict(one) for one in sent_request.messages],
+                "tools": [one.model_dump(mode="json") for one in sent_request.tools],
+                **dict(sent_request.parameters),
+            },
         )
     blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
     own = "\n\n".join(one.text for one in blocks if one.kind == "system")
@@ -229,16 +234,6 @@ def request_at(
         messages=messages,
         make_body=lambda: body_of(messages, at.model, tools),
     )
-
-
-def _sent_body(rebuilt: Rebuilt) -> dict[str, Any]:
-    request = rebuilt.request
-    return {
-        "model": request.model.ref.id,
-        "messages": [dict(one) for one in request.messages],
-        "tools": [one.model_dump(mode="json") for one in request.tools],
-        **dict(request.parameters),
-    }
 
 
 def _head(block: RequestItem) -> str:

@@ -16,7 +16,7 @@ from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.review.timeline.message_items import ItemList, with_own_containers
 from palimpsest.review.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
@@ -167,7 +167,9 @@ class TimelineBuilder:
         if info.id in self._open:
             self._open[info.id].info = info
         elif not known:
-            if self._asks(info):
+            is_answer = isinstance(info, AssistantMessage) and not info.summary
+            if is_answer and self._imported and self._origin != "palimpsest":
+                # An answer of an imported session stands for a request.
                 self._request(info)
             self._open[info.id] = _Open(info)
         told = (getattr(info, "imported", None) or {}).get("subagent")
@@ -175,11 +177,6 @@ class TimelineBuilder:
             self._subagents[info.id] = told
         if isinstance(info, AssistantMessage):
             self._requests.answered(info)
-
-    def _asks(self, info: MessageInfo) -> bool:
-        """Return whether an answer of an imported session stands for a request."""
-        is_answer = isinstance(info, AssistantMessage) and not info.summary
-        return is_answer and bool(self._imported) and self._origin != "palimpsest"
 
     def _part(self, part: Part) -> None:
         if isinstance(part, CompactionPart):
@@ -301,7 +298,7 @@ class TimelineBuilder:
     def _copied(self) -> "TimelineBuilder":
         """Return a copy whose last messages may be closed; only those of its parts that this changes are copied."""
         made = copy(self)
-        items = self._made.copied()
+        items = with_own_containers(self._made)
         vars(made).update(_made=items, _states=self._states.copied(items), _open={**self._open})
         return made
 

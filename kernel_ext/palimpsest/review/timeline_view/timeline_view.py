@@ -80,6 +80,8 @@ def timeline_view(
     track = recorded_track(review, price)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
+    # The last that was decided of each item for the request that comes next.
+    coming = {one.item: one.state for one in timeline.coming}
     # What was made of the same values before is not looked at again.
     return TimelineView.model_construct(
         version=VIEW_VERSION,
@@ -115,7 +117,7 @@ def timeline_view(
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_pruned(track, items),
-        coming=_coming(timeline),
+        coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
         policies=policy_choices(),
     )
 
@@ -214,12 +216,6 @@ def _pruned(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
         if items.entered[item] < request and state in REDUCED
     )
     return tuple(PruneView(request=at, items=found[at]) for at in sorted(found))
-
-
-def _coming(timeline: Timeline) -> ComingColumns:
-    """Return the last that was decided of each item for the request that comes next."""
-    newest = {one.item: one.state for one in timeline.coming}
-    return ComingColumns(item=tuple(newest), state=tuple(newest.values()))
 
 
 def _partners(groups: Sequence[str]) -> list[int]:

@@ -80,7 +80,10 @@ class ViewAnswers:
 
     def _answer(self, query: ViewQuery) -> ViewAnswer:
         match query:
-            case AskView(after=after, epoch=epoch) if self._is_newest(after, epoch):
+            case AskView(after=after, epoch=epoch) if after == self.seq and epoch in (
+                None,
+                self.epoch,
+            ):
                 return ViewAnswer(unchanged=True)
             case AskView():
                 view = timeline_view(
@@ -102,10 +105,6 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
-
-    def _is_newest(self, after: int | None, epoch: str | None) -> bool:
-        """Return whether nothing came after the view that an asker has."""
-        return after == self.seq and epoch in (None, self.epoch)
 
     def _simulation(
         self,
