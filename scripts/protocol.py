@@ -15,6 +15,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +51,18 @@ OMITTED = {
     *("Value", "PartBase", "Record", "CommandBase", "PromptBase", "TurnSegment", "ToolSpec"),
 }
 """Base classes, and the record, whose form on the wire is the notice."""
+CONSTANTS = {
+    "PROTOCOL_VERSION": ("palimpsest.frontends.protocol.connection", "PROTOCOL_VERSION"),
+    "VIEW_VERSION": ("palimpsest.review.timeline_view.view_values", "VIEW_VERSION"),
+    "STATE_WORDS": ("palimpsest.review.comparison.explanation", "STATES"),
+    "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
+    "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
+    "MOST_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MOST_BLOCKS"),
+    "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
+    "WIDEST": ("palimpsest.review.replay.ruler", "WIDEST"),
+    "LEAST_SCALED": ("palimpsest.review.replay.ruler", "LEAST_SCALED"),
+}
+"""Tables and bounds that a page needs as values, by their names there."""
 TABLE = "palimpsest.frontends.operation_table"
 CHANNEL = "palimpsest.frontends.page_channel.channel"
 REFERENCE = "#/$defs/"
@@ -251,11 +264,26 @@ def part_types() -> str:
     )
 
 
+def constants() -> str:
+    """Return TypeScript with the tables and bounds of the kernel by which a page shows what it was told."""
+    found = (
+        f"export const {name} = {json.dumps(_plain(getattr(importlib.import_module(module), place)))} as const;\n"
+        for name, (module, place) in CONSTANTS.items()
+    )
+    return "\n" + "".join(found)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 def main() -> int:
     """Write the file, or with ``--check`` compare it with what would be written."""
     parser = argparse.ArgumentParser(description="TypeScript types from the pydantic values.")
     parser.add_argument("--check", action="store_true", help="only say whether they are current")
-    text = typescript(schema()) + part_types()
+    text = typescript(schema()) + part_types() + constants()
     if not parser.parse_args().check:
         TARGET.write_text(text, encoding="utf-8")
         return 0

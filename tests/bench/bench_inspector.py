@@ -23,10 +23,10 @@ from tests.bench.reporting_session import TURN_BYTES, ReportingAuthor
 from tests.e2e.jupyterlab import FLAGS, ROOT, browser_path
 from tests.review.importers.sample_files import sample
 from tests.review.timeline_view.cut_store import CutStore
+from tests.review.timeline_view.patched_view import patched
 
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
-from palimpsest.review.timeline_view.view_patch import patched
 from palimpsest.review.timeline_view.view_queries import AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore

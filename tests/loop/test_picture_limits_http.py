@@ -65,7 +65,7 @@ class Figures:
         session = await self.harness.session()
         report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
         assert "truncated" not in report.text
-        return {one.shown for one in report.items if one.kind == "output"}
+        return {one.state for one in report.items if one.kind == "output"}
 
     async def decided_again(self) -> int:
         """Return how many decisions about pictures a replay makes again as they were, all of them."""

@@ -435,7 +435,7 @@ async def test_a_search_told_as_text_leaves_a_mark(
     assert gone.reason.startswith("It ran at anthropic, whose own form ")
     assert gone.saved > 0
     (item,) = [one for one in report.items if one.part_id == gone.part_id]
-    assert (item.shown, item.name) == ("told as text", "web_search at the provider")
+    assert (item.state, item.name) == ("told as text", "web_search at the provider")
     assert "told as text" in report.text
     assert report_of(session).gone == ()
 

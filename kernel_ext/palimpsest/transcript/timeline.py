@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from palimpsest.transcript.context_values.request_items import ItemState as ItemState
 from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage
 
@@ -27,10 +28,6 @@ WRITTEN_BY = "written_by"
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
 
-ItemState = Literal[
-    "whole", "truncated", "cleared", "masked", "summarised", "offloaded", "out", "reverted"
-]
-"""``summarised`` and ``out`` items take no tokens; the others take those of what is shown instead."""
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
 """States in which an item is not in the request; what a summary takes is counted at the first item it covers."""
 Seen = Literal["exact", "rebuilt", "partial"]
@@ -155,6 +152,11 @@ class TimelineRequest:
     def reported(self) -> int | None:
         """Tokens of the whole prompt, as reported."""
         return self.usage.prompt if self.usage is not None and self.usage.prompt else None
+
+    def seconds_since(self, before: "TimelineRequest | None") -> float | None:
+        """Return the seconds since another request ended; None where they are not known."""
+        end = None if before is None else before.ended or before.started
+        return None if end is None or self.started is None else (self.started - end) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +346,14 @@ class Timeline:
         found = [0] * len(order)
         for rank, index in enumerate(order):
             found[index] = rank
+        return found
+
+    @cached_property
+    def by_request(self) -> Mapping[int, Sequence[Transition]]:
+        """Transitions by the request from which on they hold."""
+        found: dict[int, list[Transition]] = {}
+        for one in self.transitions:
+            found.setdefault(one.request, []).append(one)
         return found
 
     @cached_property

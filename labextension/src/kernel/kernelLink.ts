@@ -1,16 +1,17 @@
 /**
  * The link between a page and one kernel: sends commands, receives notices, and fills one store.
  */
-import type {
-  Answers,
-  CellsRequestNotice,
-  Command,
-  CommandReply,
-  Done,
-  ImportProgressNotice,
-  InsertCellsNotice,
-  ContextFill,
-  SessionStateNotice
+import {
+  PROTOCOL_VERSION,
+  type Answers,
+  type CellsRequestNotice,
+  type Command,
+  type CommandReply,
+  type Done,
+  type ImportProgressNotice,
+  type InsertCellsNotice,
+  type ContextFill,
+  type SessionStateNotice
 } from '../protocol/generated';
 import { newId } from '../protocol/ids';
 import {
@@ -22,9 +23,6 @@ import {
 } from '../state/store/kernelStore';
 import { inPieces, type ReadCells } from './cellAnswers';
 import type { ITransport, TransportEvent } from './transport';
-
-/** Version of the protocol of commands and notices. */
-const PROTOCOL_VERSION = 3;
 
 /** Milliseconds after which a kernel without an answer counts as one without the package. */
 export const SILENCE_MS = 1000;

@@ -452,19 +452,6 @@ export interface BlobRef {
   chars?: number;
   mime: string;
 }
-/** One block of a request, in the order in which it is sent. */
-export interface BlockView {
-  /** None for what is no item: system prompt and tools of a recording that does not show them. */
-  item?: number;
-  role: string;
-  kind: string;
-  state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
-  /** At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart. */
-  text: string;
-  chars: number;
-  /** Scaled by the ruler's factor. */
-  tokens: number;
-}
 /** What one branch did after the point where the branches part. */
 export interface Branch {
   session: string;
@@ -762,7 +749,7 @@ export interface ProposedRequest {
   kinds: {
     [k: string]: number;
   };
-  items: ProposedItem[];
+  items: RequestItem[];
   items_left_out: number;
   new_tokens: number;
   decisions: Decision[];
@@ -794,16 +781,25 @@ export interface Decision {
   /** Explanation for the user, generated for a page from rule and numbers; a log holds none. */
   words?: string;
 }
-/** One block of a proposed request, in the order in which the model would read it. */
-export interface ProposedItem {
+/** A section of the system prompt, a tool, or one block of a message, in the order in which it is sent. */
+export interface RequestItem {
   kind: string;
-  label: string;
+  name: string;
+  words: string;
   tokens: number;
+  state:
+    | ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')
+    | ('pictures smaller' | 'pictures left out' | 'told as text');
+  pinned: boolean;
   message_id?: string;
   part_id?: string;
-  state: 'whole' | 'truncated' | 'cleared';
-  pinned: boolean;
   new: boolean;
+  remark: string;
+  item?: number;
+  role: string;
+  text: string;
+  chars: number;
+  is_error: boolean;
 }
 /** A number of the context policy that a person may change while the request is held. */
 export interface ProposedNumber {
@@ -883,7 +879,7 @@ export interface CompactionText {
   /** All kinds of which there were names; their numbers count every name. */
   kinds: LostKind[];
   /** Those first that were needed later; of very many the others are only counted. */
-  lost: LostName[];
+  lost: LostWord[];
   /** What fetching the needed ones again would cost, in the money of the view's price; an estimate. */
   repair: number;
   /** How many requests that would take. */
@@ -898,11 +894,14 @@ export interface LostKind {
   lost: number;
   needed: number;
 }
-/** A path, identifier, error or number that a summary no longer holds. */
-export interface LostName {
+/** A name that a compaction lost. */
+export interface LostWord {
   name: string;
+  /** One of ``LOST_KINDS``. */
   kind: string;
-  /** The requests whose answers used it later. */
+  /**
+   * The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again.
+   */
   needed: number[];
 }
 /** What filled the context window in the newest request. */
@@ -2090,6 +2089,11 @@ export interface ProofView {
   /** Too little is reproduced, so that what rests on it is pale and marked. */
   is_doubtful: boolean;
 }
+/** A request that began to show items reduced which the request before had shown otherwise. */
+export interface PruneView {
+  request: number;
+  items: number;
+}
 /** The model's question ended without an answer. */
 export interface QuestionRejected {
   type: 'question.rejected';
@@ -2179,7 +2183,7 @@ export interface RequestColumns {
   /** Places in ``TimelineView.models``; -1 where none is recorded. */
   model: number[];
   effort: string[];
-  /** The limit as recorded; 0 where none is. */
+  /** The limit: as recorded, else the listed one of its model; 0 where neither is known. */
   window: number[];
   reserve: number[];
   status: ('ok' | 'aborted' | 'refused')[];
@@ -2206,7 +2210,8 @@ export interface RequestText {
   basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
   /** The basis in a sentence. */
   note: string;
-  blocks: BlockView[];
+  /** With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is asked for apart. */
+  blocks: RequestItem[];
   first: number;
   /** Blocks that match, of which these are a piece. */
   total: number;
@@ -2620,9 +2625,7 @@ export interface TimelineView {
   epoch: string;
   kinds: string[];
   models: string[];
-  /** The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known. */
-  listed_limits: number[];
-  /** From where these limits are. */
+  /** From where the limits are that the recording does not tell; empty where there are none. */
   limit_words: string;
   items: ItemColumns;
   requests: RequestColumns;
@@ -2642,6 +2645,7 @@ export interface TimelineView {
   totals: string[];
   /** What the recording lacks, a sentence each. */
   gaps: string[];
+  pruned: PruneView[];
   coming: ComingColumns;
   policies: PolicyOption[];
 }
@@ -2847,3 +2851,13 @@ export const PART_TYPES: readonly Part['type'][] = [
   'text',
   'tool'
 ];
+
+export const PROTOCOL_VERSION = 4 as const;
+export const VIEW_VERSION = 2 as const;
+export const STATE_WORDS = {"truncated": "cut short", "cleared": "cleared", "masked": "masked", "summarised": "replaced by a summary", "offloaded": "moved to a file", "out": "left out", "reverted": "taken back"} as const;
+export const GONE_STATES = ["out", "reverted", "summarised"] as const;
+export const ROLES = {"system": "system", "tools": "system", "instructions": "system", "assistant": "assistant", "reasoning": "assistant", "call": "assistant", "output": "tool"} as const;
+export const MOST_BLOCKS = 200 as const;
+export const BLOCK_CHARS = 2000 as const;
+export const WIDEST = 2.0 as const;
+export const LEAST_SCALED = 500 as const;

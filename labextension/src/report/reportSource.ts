@@ -1,14 +1,17 @@
 /**
  * Answers an inspector's questions from a report's own data: no kernel, no network.
  */
-import type {
-  AskItem,
-  AskRequest,
-  BlockView,
-  RequestText,
-  TrackView,
-  ViewAnswer,
-  ViewQuery
+import {
+  BLOCK_CHARS,
+  MOST_BLOCKS,
+  ROLES,
+  type AskItem,
+  type AskRequest,
+  type RequestItem,
+  type RequestText,
+  type TrackView,
+  type ViewAnswer,
+  type ViewQuery
 } from '../protocol/generated';
 import { isGone, ItemStates } from '../state/inspector/itemStates';
 import { scaleAt } from '../state/inspector/requestScale';
@@ -19,20 +22,6 @@ import type { IWords } from '../views/host';
 import type { IReportData } from './reportData';
 
 const RECORDED = 'recorded';
-/** Blocks of one piece of a request, and characters of one. */
-const MOST_BLOCKS = 200;
-const BLOCK_CHARS = 2_000;
-
-/** Who speaks a kind of item; the others are the user's. */
-const ROLES: Readonly<Record<string, string>> = {
-  system: 'system',
-  tools: 'system',
-  instructions: 'system',
-  assistant: 'assistant',
-  reasoning: 'assistant',
-  call: 'assistant',
-  output: 'tool'
-};
 
 /**
  * A report as the source of an inspector.
@@ -120,7 +109,7 @@ export class ReportSource implements IInspectorSource {
     const { view, items, texts } = this._data;
     const states = this._statesOf(query.policy, query.numbers);
     const wanted = query.find.toLowerCase();
-    const found: BlockView[] = [];
+    const found: RequestItem[] = [];
     for (const item of order(view.items.order, view.items.id.length)) {
       const block = this._block(states, item, query.request);
       const text = items[item] ?? '';
@@ -157,7 +146,7 @@ export class ReportSource implements IInspectorSource {
     states: ItemStates,
     item: number,
     request: number
-  ): BlockView | null {
+  ): RequestItem | null {
     const { view, items } = this._data;
     const state = states.state(item, request);
     const tokens = states.tokens(item, request);
@@ -174,9 +163,15 @@ export class ReportSource implements IInspectorSource {
           );
     return {
       item,
-      role: ROLES[kind] ?? 'user',
+      role: (ROLES as Readonly<Record<string, string>>)[kind] ?? 'user',
       kind,
+      name: view.items.tool[item] ?? '',
+      words: view.items.label[item] ?? '',
       state,
+      pinned: view.items.pinned.includes(item),
+      new: false,
+      remark: '',
+      is_error: view.items.errors.includes(item),
       text: text.slice(0, BLOCK_CHARS),
       chars: text.length,
       tokens: Math.round(tokens * scaleAt(states, request).factor)

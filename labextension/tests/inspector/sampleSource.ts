@@ -121,6 +121,12 @@ function requestText(
     tokens: view.recorded.total[query.request] ?? 0,
     blocks: rows.slice(query.first, query.first + PIECE).map(row => ({
       item: row.item,
+      name: '',
+      words: '',
+      pinned: false,
+      new: false,
+      remark: '',
+      is_error: false,
       role: row.kind === 'output' ? 'tool' : 'assistant',
       kind: row.kind,
       state: row.state,

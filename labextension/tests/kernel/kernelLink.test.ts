@@ -33,7 +33,7 @@ class Kernel implements ITransport {
       ? Promise.resolve({
           status: 'ok',
           id: content.id as string,
-          protocol: 3,
+          protocol: 4,
           version: '0.1.0',
           repeated: false,
           ...this.more
@@ -111,7 +111,7 @@ describe('the link to a kernel', () => {
     await settled();
     expect(kernel.asked[0]).toMatchObject({
       type: 'hello',
-      protocol: 3,
+      protocol: 4,
       version: '0.1.0'
     });
     expect(made.state).toBe('ready');

@@ -71,7 +71,7 @@ async function open() {
       const reply: CommandReply = {
         status: 'ok',
         id: String(content.id),
-        protocol: 3,
+        protocol: 4,
         version: '0.1.0',
         repeated: false,
         session: headOf('ses_1')

@@ -11,8 +11,9 @@ from tests.frontends.test_view import comm, say, told
 from tests.harness.kernel import Kernel
 from tests.review.importers.sample_files import sample
 from tests.review.money_recordings import written
+from tests.review.timeline_view.patched_view import patched
 
-from palimpsest.review.timeline_view.view_patch import ViewPatch, patched
+from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 pytestmark = pytest.mark.slow

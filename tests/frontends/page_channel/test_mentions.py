@@ -50,7 +50,7 @@ def kernel(project: Path) -> Iterator[Kernel]:
         kernel.run("table = {'rows': [1, 2, 3]}\nprint('PRINTED')\ntable", cellId="cell-table")
         kernel.run("secret_cell = 1", tags=["agent-hidden"])
         kernel.run("birds['colour']", cellId="cell-error")
-        kernel.request(type="hello", protocol=3, client="page")
+        kernel.request(type="hello", protocol=4, client="page")
         kernel.request(type="watch", client="page")
         yield kernel
 

@@ -16,11 +16,11 @@ from palimpsest.render.reports.context_window import (
     ContextReportView,
     KindShare,
     ReductionRow,
-    WindowEntry,
     share,
     to_html,
 )
 from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_markdown, to_text
+from palimpsest.transcript.context_values.request_items import RequestItem
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
 """Elements and attributes of the drawing, in addition to those of a page."""
@@ -42,8 +42,8 @@ def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView
         "remarks": (words, "Policy: palimpsest."),
         "entries_title": "Everything in it",
         "entries": (
-            WindowEntry("output", words, words, 44_996, words),
-            WindowEntry("user", "prompt", "", 4),
+            RequestItem(kind="output", name=words, words=words, tokens=44_996, remark=words),
+            RequestItem(kind="user", name="prompt", tokens=4),
         ),
         "more_entries": words,
         "marks_title": "What the model no longer sees whole",

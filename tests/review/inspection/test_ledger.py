@@ -16,18 +16,18 @@ from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thi
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.report_builder import (
-    _calibrated,
     build_context_report,
     build_recorded_report,
 )
 from palimpsest.review.inspection.report_view import _since
-from palimpsest.review.inspection.window_contents import Reduction, ReportItem
+from palimpsest.review.inspection.window_contents import Reduction, whole_tokens
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
@@ -89,8 +89,8 @@ def of(ledger: ContextReport, way: str) -> list[Reduction]:
     return [one for one in ledger.gone if one.way == way]
 
 
-def without_tokens(items: tuple[ReportItem, ...]) -> list[tuple[object, ...]]:
-    return [(i.kind, i.name, i.words, i.message_id, i.part_id, i.shown, i.pinned) for i in items]
+def without_tokens(items: tuple[RequestItem, ...]) -> list[tuple[object, ...]]:
+    return [(i.kind, i.name, i.words, i.message_id, i.part_id, i.state, i.pinned) for i in items]
 
 
 # Laws
@@ -100,7 +100,8 @@ def without_tokens(items: tuple[ReportItem, ...]) -> list[tuple[object, ...]]:
 def test_what_is_corrected_one_by_one_adds_up_to_the_corrected_sum(
     tokens: list[int], ratio: float
 ) -> None:
-    corrected = list(_calibrated(tokens, ratio))
+    items = [RequestItem(kind="user", tokens=one) for one in tokens]
+    corrected = [one.tokens for one in whole_tokens(items, ratio)]
 
     assert sum(corrected) == round(sum(tokens) * ratio)
     assert all(number >= 0 for number in corrected)
@@ -323,7 +324,7 @@ async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_pa
     assert first.tokens_after is not None
     assert first.saved == first.tokens_before - first.tokens_after > 1_000
     assert "longer than 2,000 lines or 6,000 bytes" in first.reason
-    assert [i.shown for i in ledger.items if i.kind == "output"] == ["truncated", "truncated"]
+    assert [i.state for i in ledger.items if i.kind == "output"] == ["truncated", "truncated"]
     assert f"{first.tokens_before:,} → {first.tokens_after:,} tokens" in ledger.text
 
 
@@ -349,7 +350,7 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
         for one in requested(await harness.records(session))
     ]
     shown = [
-        next((i.shown for i in one.items if i.words == "0.csv" and i.kind == "output"), "")
+        next((i.state for i in one.items if i.words == "0.csv" and i.kind == "output"), "")
         for one in steps
     ]
     # It was complete up to a request, and cleared from the named one on.

@@ -14,6 +14,7 @@ from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.review.timeline_view.cut_store import CutStore
+from tests.review.timeline_view.patched_view import patched
 from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
@@ -24,7 +25,7 @@ from palimpsest.review.recordings.session_answers import GROWTH, SessionAnswers
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.review.timeline_view.timeline_view import timeline_view
-from palimpsest.review.timeline_view.view_patch import patch_of, patched
+from palimpsest.review.timeline_view.view_patch import patch_of
 from palimpsest.review.timeline_view.view_queries import AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.interface import Store

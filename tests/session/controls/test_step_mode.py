@@ -16,10 +16,13 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.reports.held_request import headline, held_request_text
+from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.recordings.stored_review import stored_review
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.session_record.events import DecisionMade, Record
@@ -107,11 +110,47 @@ async def test_nothing_is_decided_or_sent_while_a_request_is_held(tmp_path: Path
     assert not any(isinstance(one.event, DecisionMade) for one in records)
     assert (proposal.number, proposal.purpose, proposal.fits) == (1, "step", True)
     assert proposal.tokens == sum(proposal.kinds.values())
-    assert [item.label for item in proposal.items if item.kind == "user"] == ["Hello."]
+    assert [item.words for item in proposal.items if item.kind == "user"] == ["Hello."]
     session.step_mode.release(proposal.id)
     assert (await answering).text == "Here."
     assert requested(await harness.records(session))[0].request.tokens == proposal.tokens
     assert session.held == ()
+
+
+async def test_a_proposal_the_report_and_the_inspector_list_one_request_alike(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    (tmp_path / "a.csv").write_text(LONG)
+    model = ScriptedModel(calls("read", path="a.csv"), says("Read."))
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
+    session.step_mode.switch(on=True)
+    answering = asyncio.ensure_future(ask(session, "Look."))
+    session.step_mode.release((await held(session)).id)
+    await until(lambda: bool(session.held) and session.held[0].number == 2)
+    proposal = session.held[0]
+
+    report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
+
+    assert [_told(one) for one in proposal.items] == [_told(one) for one in report.items]
+    assert {one.kind for one in proposal.items if not one.new} >= {
+        "system",
+        "tools",
+        "instructions",
+    }
+    assert [one.name for one in proposal.items if one.new] == ["read call", "read"]
+    session.step_mode.release(proposal.id)
+    await answering
+    await harness.records(session)
+    review = stored_review(harness.store, session.id, lambda _model: None)
+    shown = [one for one in review.request(2).blocks if one.kind in ("call", "output", "user")]
+    assert [(one.name, one.words) for one in shown] == [("", "Look."), *[("read", "a.csv")] * 2]
+    assert {type(one) for one in (*shown, *report.items, *proposal.items)} == {RequestItem}
+
+
+def _told(one: RequestItem) -> tuple[object, ...]:
+    return one.kind, one.name, one.words, one.message_id, one.part_id, one.state, one.pinned
 
 
 async def test_a_number_and_an_exclusion_make_a_new_proposal(tmp_path: Path) -> None:
@@ -403,7 +442,7 @@ async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_
     assert again.held == ()
     answering = asyncio.ensure_future(ask(again, "Go on."))
     proposal = await held(again)
-    assert [item.label for item in proposal.items if item.kind == "user"] == ["Hello.", "Go on."]
+    assert [item.words for item in proposal.items if item.kind == "user"] == ["Hello.", "Go on."]
     again.step_mode.release(proposal.id)
     assert (await answering).text == "Here."
 

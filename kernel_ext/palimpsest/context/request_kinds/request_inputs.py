@@ -108,9 +108,6 @@ def recorded_inputs(
 
     ``view`` and ``session`` are as the session was when the request was recorded.
     """
-    policy = record.policy or Policy()
-    if record.policy_blob is not None:
-        policy = Policy.model_validate_json(read(record.policy_blob.sha256))
     system: list[str] = json.loads(read(record.system.sha256))
     tools = json.loads(read(record.tools.sha256))
     return RequestInputs(
@@ -119,7 +116,7 @@ def recorded_inputs(
         system=tuple(system),
         tools=tuple(ToolSpec.model_validate(spec) for spec in tools),
         model=record.model,
-        policy=policy,
+        policy=recorded_policy(record, read),
         facts=record.facts,
         count=counter(record.facts.estimator),
         request_id=record.id,
@@ -129,6 +126,19 @@ def recorded_inputs(
         turns=record.turns,
         before=session.about if session is not None else "",
     )
+
+
+def recorded_policy(record: StepRequest, read: Callable[[str], bytes]) -> Policy:
+    """Return the context policy that a request was made under."""
+    if record.policy_blob is None:
+        return record.policy or Policy()
+    kept = json.loads(read(record.policy_blob.sha256))
+    compact = kept.get("compact") if isinstance(kept, dict) else None
+    if isinstance(compact, dict):
+        # Older policies lack these fields: summaries were not audited, and failed ones were not counted.
+        compact.setdefault("audit", False)
+        compact.setdefault("max_failed", compact.get("max_attempts", 3))
+    return Policy.model_validate(kept)
 
 
 def _marker_of(record: StepRequest, messages: Messages) -> str:

@@ -14,7 +14,7 @@ from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Value
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 WATCH_SECONDS = 20.0
 """A watch that is not renewed within this time is over; a page that was closed sends nothing."""

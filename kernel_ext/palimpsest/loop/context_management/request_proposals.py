@@ -9,7 +9,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
-from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, BudgetCheck, block_tokens
+from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
 from palimpsest.context.policy_overrides import meanings, policy_numbers
@@ -26,7 +26,7 @@ from palimpsest.context.request_assembly.fit import (
     stored_full,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
-from palimpsest.context.request_assembly.projection import Projection, kind_of
+from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.context_management.postponed_pruning import postponed_batches
@@ -34,32 +34,21 @@ from palimpsest.loop.model_requests.hook_decisions import hook_decisions
 from palimpsest.loop.model_requests.own_policy import propose_own_policy
 from palimpsest.loop.model_requests.request_builder import assembly_of_view, facts_for
 from palimpsest.loop.run_inputs.request_chunks import Assembly
+from palimpsest.loop.run_inputs.request_items import request_items
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
-from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
     Purpose,
-    effective_reductions,
-    pinned_parts,
-)
-from palimpsest.transcript.context_values.neutral_messages import (
-    Block,
-    CallBlock,
-    MediaBlock,
-    NeutralMessage,
-    ResultBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import (
     CacheForecast,
-    ItemState,
-    ProposedItem,
     ProposedNumber,
     ProposedRequest,
 )
-from palimpsest.transcript.messages import summaries
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.parts import StepStartPart
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, Usage
@@ -68,7 +57,6 @@ CACHE_MINIMUM_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
 MOST_ITEMS = 150
 """Items that are listed, the newest; a page draws them all at once."""
-LABEL_CHARS = 80
 TAIL = "compact.tail_turns"
 """Always offered for a change, beside the numbers of the rule of pruning."""
 
@@ -243,7 +231,7 @@ def _described(
         kinds=assembly.kinds,
         items=items[-MOST_ITEMS:],
         items_left_out=max(0, len(items) - MOST_ITEMS),
-        new_tokens=sum(item.tokens for item in items if item.new),
+        new_tokens=round(sum(item.tokens for item in items if item.new)),
         decisions=found.decisions,
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
@@ -311,48 +299,16 @@ def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     )
 
 
-def _items(run_context: RunContext, setup: StepSetup, found: _Proposed) -> Iterator[ProposedItem]:
-    """Yield the blocks of the messages, in order; tools stand first, as one item."""
-    projection, view = found.assembly.projection, found.view
-    reduced = effective_reductions(view.decisions)
-    pinned = pinned_parts(view.messages, view.decisions)
-    of_compactions = summaries(view.messages)
-    before = run_context.log.state.request
-    known = {part for item in run_context.log.state.items for part in item.part_ids}
-    changed = {one.part_id for one in found.decisions if one.part_id is not None}
-    if projection.tools_tokens:
-        is_new = before is None or before.kinds.get("tools") != projection.tools_tokens
-        yield ProposedItem(kind="tools", label="tools", tokens=projection.tools_tokens, new=is_new)
-    for message in projection.messages:
-        frame = MESSAGE_TOKENS
-        for block in message.blocks:
-            part_id = block.part_id
-            decision = reduced.get(part_id or "")
-            is_new = (part_id not in known or part_id in changed) if part_id else before is None
-            yield ProposedItem(
-                kind=kind_of(message, block, of_compactions),
-                label=_label(message, block),
-                tokens=frame + block_tokens(block, setup.count),
-                message_id=message.message_id,
-                part_id=part_id,
-                state=_state(block, decision),
-                pinned=part_id in pinned,
-                new=is_new,
-            )
-            frame = 0
-
-
-def _state(block: Block, decision: Decision | None) -> ItemState:
-    if decision is None or not isinstance(block, ResultBlock):
-        return "whole"
-    return "cleared" if decision.action == "clear" else "truncated"
-
-
-def _label(message: NeutralMessage, block: Block) -> str:
-    match block:
-        case CallBlock(tool=tool) | ResultBlock(tool=tool):
-            return one_line(tool, LABEL_CHARS)
-        case MediaBlock(filename=name, mime=mime):
-            return one_line(name or mime, LABEL_CHARS)
-        case _:
-            return one_line(block.text.strip()[: LABEL_CHARS * 4], LABEL_CHARS) or message.role
+def _items(run_context: RunContext, setup: StepSetup, found: _Proposed) -> Iterator[RequestItem]:
+    """Yield what it holds, in order, and of each piece whether it is new."""
+    projection, state = found.assembly.projection, run_context.log.state
+    before = state.request
+    known = {part for item in state.items for part in item.part_ids}
+    known -= {one.part_id for one in found.decisions if one.part_id is not None}
+    other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
+    for item in request_items(projection, found.view, setup.specs, setup.count, run_context.clean):
+        if item.kind == "tools":
+            is_new = other_tools
+        else:
+            is_new = item.part_id not in known if item.part_id else before is None
+        yield item.model_copy(update={"new": is_new})

@@ -7,7 +7,7 @@ colour in their ``style`` attribute, since an untrusted notebook loses style she
 from dataclasses import dataclass
 
 from palimpsest.render.content.phrases import count
-from palimpsest.render.reports.table import DOUBTFUL
+from palimpsest.render.reports.table import DOUBTFUL, ShownInCell
 from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
@@ -47,7 +47,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(ShownInCell):
     """What was sent beside what another policy would have sent."""
 
     title: str

@@ -12,6 +12,7 @@ from palimpsest.render.content.css import HEX, WINDOW
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.transcript.context_values.decisions import REQUEST_KINDS
+from palimpsest.transcript.context_values.request_items import RequestItem
 
 KINDS = (*REQUEST_KINDS, "used")
 """The kinds of tokens in the window, always in this order; ``used`` is for tokens of no known kind."""
@@ -23,17 +24,6 @@ class KindShare:
 
     kind: str
     name: str
-    tokens: int
-    remark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WindowEntry:
-    """One item of the request."""
-
-    kind: str
-    name: str
-    words: str
     tokens: int
     remark: str = ""
 
@@ -67,7 +57,7 @@ class ContextReportView:
     remarks: tuple[str, ...]
     """How the tokens were counted."""
     entries_title: str
-    entries: tuple[WindowEntry, ...]
+    entries: tuple[RequestItem, ...]
     more_entries: str
     marks_title: str
     marks: tuple[ReductionRow, ...]
@@ -164,7 +154,7 @@ def _entries(sheet: ContextReportView) -> str:
         f'<tr><td class="number" style="text-align:right">{count(entry.tokens)}</td>'
         f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{_words(entry.name)}</span></td>'
         f'<td class="words" style="text-align:left"><bdi>{_words(entry.words)}</bdi>'
-        + (f' <i class="remark">{_words(entry.remark)}</i>' if entry.remark else "")
+        + (f' <i class="remark">{_words(entry.remarks)}</i>' if entry.remarks else "")
         + "</td></tr>"
         for entry in sheet.entries
     )

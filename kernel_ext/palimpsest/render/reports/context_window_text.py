@@ -12,10 +12,10 @@ from palimpsest.render.reports.context_window import (
     ContextReportView,
     KindShare,
     ReductionRow,
-    WindowEntry,
     share,
 )
 from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.visible_text import visible
 
 BAR = 64
@@ -127,23 +127,23 @@ def _mark_markdown(mark: ReductionRow) -> str:
     return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
 
 
-def _entry_lines(entries: Sequence[WindowEntry]) -> list[str]:
+def _entry_lines(entries: Sequence[RequestItem]) -> list[str]:
     numbers = max((len(count(entry.tokens)) for entry in entries), default=0)
     names = max((len(entry.name) for entry in entries), default=0)
     return [
         f"{count(entry.tokens).rjust(numbers)} {SIGNS.get(entry.kind, ' ')} {entry.name.ljust(names)}"
-        f"  {one_line(entry.words, 60)}{f' ({entry.remark})' if entry.remark else ''}".rstrip()
+        f"  {one_line(entry.words, 60)}{f' ({entry.remarks})' if entry.remarks else ''}".rstrip()
         for entry in entries
     ]
 
 
-def _entries_markdown(entries: Sequence[WindowEntry]) -> str:
+def _entries_markdown(entries: Sequence[RequestItem]) -> str:
     rows = [
         (
             count(entry.tokens),
             f"{SIGNS.get(entry.kind, '')} {inline(entry.name)}",
             inline(one_line(entry.words, 90))
-            + (f" *{inline(entry.remark)}*" if entry.remark else ""),
+            + (f" *{inline(entry.remarks)}*" if entry.remarks else ""),
         )
         for entry in entries
     ]

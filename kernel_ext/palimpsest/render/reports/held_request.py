@@ -11,9 +11,9 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.proposed_request import (
     CacheForecast,
-    ProposedItem,
     ProposedRequest,
 )
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 
 MOST_LINES = 8
@@ -143,14 +143,13 @@ def difference(proposal: ProposedRequest) -> str:
     return f"{count(abs(change))} tokens {more} than the request before, {what}."
 
 
-def _listed(items: Sequence[ProposedItem], limit: int | None) -> Iterator[str]:
+def _listed(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:
     shown = items if limit is None else items[-limit:]
     for item in shown:
-        marks: list[str] = [item.state] if item.state != "whole" else []
-        marks += ["pinned"] if item.pinned else []
         name = f"  {item.part_id}" if item.part_id else ""
-        more = f" ({', '.join(marks)})" if marks else ""
-        yield f"    {item.kind:<12} {count(item.tokens):>8}  {one_line(item.label, 60)}{more}{name}"
+        more = f" ({item.remarks})" if item.remarks else ""
+        words = one_line(f"{item.name} {item.words}", 60)
+        yield f"    {item.kind:<12} {count(item.tokens):>8}  {words}{more}{name}"
     if len(items) > len(shown):
         yield f"    and {count(len(items) - len(shown))} more"
 

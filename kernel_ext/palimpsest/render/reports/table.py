@@ -42,19 +42,24 @@ class ShownInCell:
     __slots__ = ()
 
     @property
+    def _shown_as(self) -> "ShownInCell":
+        """What it is shown as, where it is not that itself."""
+        raise NotImplementedError
+
+    @property
     def text(self) -> str:
         """It as plain text."""
-        raise NotImplementedError
+        return self._shown_as.text
 
     @property
     def markdown(self) -> str:
         """The same as Markdown."""
-        raise NotImplementedError
+        return self._shown_as.markdown
 
     @property
     def html(self) -> str:
         """The same as an HTML fragment."""
-        raise NotImplementedError
+        return self._shown_as.html
 
     def _repr_html_(self) -> str:
         return self.html
@@ -78,19 +83,8 @@ class ShownAsTable(ShownInCell):
         raise NotImplementedError
 
     @property
-    def text(self) -> str:
-        """The table as plain text."""
-        return self.table.text
-
-    @property
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        return self.table.markdown
-
-    @property
-    def html(self) -> str:
-        """The table as an HTML fragment."""
-        return self.table.html
+    def _shown_as(self) -> "ReportTable":
+        return self.table
 
     def to_dataframe(self) -> Any:
         """Return the table as a pandas DataFrame."""

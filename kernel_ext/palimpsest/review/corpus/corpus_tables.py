@@ -1,7 +1,7 @@
 """A comparison of policies over many sessions: one row a policy, and one a policy and session."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,8 @@ from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
-_SUMS = frozenset(
-    {
-        *(
-            "input",
-            "over",
-            "breaks",
-            "break_tokens",
-            "cost",
-            "summaries",
-            "repair",
-            "cost_uncached",
-        ),
-        *("repeated", "fired"),
-    }
-)
+_MONEY = frozenset({"cost", "summaries", "repair", "cost_uncached"})
+_SUMS = _MONEY | {"input", "over", "breaks", "break_tokens", "repeated", "fired"}
 _ABOUT = (
     TableColumn("session", "session"),
     TableColumn("title", "title"),
@@ -71,7 +58,7 @@ class CorpusComparison(ShownAsTable):
     def sessions(self) -> ReportTable:
         """One row a policy and session."""
         own = columns("USD")
-        head = (own[0], *_ABOUT, *(replace(one, title=one.title) for one in own[1:]))
+        head = (own[0], *_ABOUT, *own[1:])
         rows = tuple(
             tuple(_cell(row.get(one.key)) for one in head) for rows in self.policies for row in rows
         )
@@ -137,9 +124,6 @@ def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell
     if key == "peak":
         return max(known, default=None)
     return _weighted(key, rows)
-
-
-_MONEY = frozenset({"cost", "summaries", "repair", "cost_uncached"})
 
 
 def _weighted(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:

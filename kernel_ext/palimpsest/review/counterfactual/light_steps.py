@@ -127,7 +127,7 @@ class LightSteps:
     def _transitions(self, request: int) -> Sequence[Transition]:
         """Return what changed before a request: as it was recorded, with its rules, or as it was replayed."""
         timeline = self.timeline if self.policy is None else self.simulation.timeline
-        return timeline.derived("transitions by request", _by_request).get(request, ())
+        return timeline.by_request.get(request, ())
 
     def _decisions(self, request: int) -> Iterator[Decision]:
         for one in self._transitions(request):
@@ -214,11 +214,4 @@ def _summaries(timeline: Timeline) -> dict[int, list[str]]:
     for item in timeline.items:
         if item.kind == "summary":
             found.setdefault(item.entered, []).append(item.message)
-    return found
-
-
-def _by_request(timeline: Timeline) -> dict[int, list[Transition]]:
-    found: dict[int, list[Transition]] = {}
-    for one in timeline.transitions:
-        found.setdefault(one.request, []).append(one)
     return found

@@ -145,14 +145,14 @@ def _stand_in(
         moved, made, before, policy, asking.model.ref, other.state.todos, text
     )
     tokens_before = other.size(before, asking)
-    tokens_after = other.size((*before, *added.messages), asking)
+    tokens_after = other.size((*before, *added), asking)
     if marked is not None:
         hide_compaction(other, marked.recorded)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
-    other.add(_last(other, marked, asking), added.messages)
+    other.add(_last(other, marked, asking), added)
     if marked is not None:
-        other.replaced |= dict.fromkeys(marked.recorded.summaries, added.summary.id)
+        other.replaced |= dict.fromkeys(marked.recorded.summaries, added[1].id)
     other.touched = asking.now
     return Compaction(
         marker_id=name,

@@ -4,8 +4,6 @@ Border: pure. No model is called: the summary is a text of a stated size, marked
 enough to count later requests and what they share, and shows nothing about what a summary would retain.
 """
 
-from dataclasses import dataclass
-
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.continuation import (
     continuation_text,
@@ -35,21 +33,6 @@ LEAST_SHARE = 0.5
 WORDS = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER = " and"
 """A word of four characters that is one token, so that it weighs the same by either estimator."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceholderSummary:
-    """What a moved compaction adds to the messages."""
-
-    marker: Message
-    summary: Message
-    goes_on: Message | None
-
-    @property
-    def messages(self) -> Messages:
-        """All of it, in order."""
-        added = (self.marker, self.summary)
-        return added if self.goes_on is None else (*added, self.goes_on)
 
 
 def bare_marker(
@@ -89,8 +72,11 @@ def placeholder_summary(
     model: ModelRef,
     todos: tuple[Todo, ...],
     text: str,
-) -> PlaceholderSummary:
-    """Return the messages that a compaction would have added; ``before`` are those before the marker."""
+) -> Messages:
+    """Return the messages that a compaction would have added, the second of them its summary.
+
+    ``before`` are those before the marker.
+    """
     info = marker.info
     assert isinstance(info, UserMessage)
     name = f"{info.id}-summary"
@@ -109,7 +95,8 @@ def placeholder_summary(
         parts=(_text(info, name, text),),
     )
     planned = with_tail(marker, made.tail_start_id)
-    return PlaceholderSummary(planned, summary, _goes_on(info, marker, made, before, policy, todos))
+    goes_on = _goes_on(info, marker, made, before, policy, todos)
+    return (planned, summary) if goes_on is None else (planned, summary, goes_on)
 
 
 def summary_text(made: CompactionPlan, weight: int, size: int, count: Count) -> str:

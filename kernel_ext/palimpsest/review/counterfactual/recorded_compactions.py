@@ -25,7 +25,6 @@ class RecordedCompaction:
     marker_id: str
     auto: bool
     overflow: bool
-    tail_start_id: str | None
     summaries: frozenset[str]
     """Messages of its summary; several when it was tried again."""
     goes_on: str | None
@@ -122,7 +121,6 @@ def _recorded(
         marker_id=name,
         auto=part.auto,
         overflow=part.overflow,
-        tail_start_id=part.tail_start_id,
         summaries=frozenset(one.id for one in written),
         goes_on=_goes_on(messages, at),
         good=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,

@@ -420,7 +420,7 @@ class CounterfactualReplay:
         weighed = self._other.weighed(estimator)
         held = self._other.held(asking)
         count, seen = self._counter(estimator), fitted.request.view.messages
-        written = self._sides.write(fitted.request.projection, held, count, seen, weighed)
+        written = self._sides.writer.write(fitted.request.projection, held, count, seen, weighed)
         if request.opaque is None:
             return written
         made = self._recordings.projection(request, self._state, estimator, weighed)

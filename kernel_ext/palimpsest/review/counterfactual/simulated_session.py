@@ -13,12 +13,12 @@ from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
+from palimpsest.context.visible_messages import View, policy_after_undo
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
+from palimpsest.review.reconstruction.requests import whole_result
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, reported_usage
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.values import ModelInfo, ToolSpec
@@ -105,7 +105,8 @@ class SimulatedSession:
         """Return the facts that deciders would have used."""
         policy, model = asking.policy, asking.model
         age = None
-        if model.caching and self.touched is not None and self._same_model(model):
+        is_same = self.newest is not None and self.newest.model.ref == model.ref
+        if model.caching and self.touched is not None and is_same:
             age = max(asking.now - self.touched, 0) / 1000
         return Facts(
             now=asking.now,
@@ -137,16 +138,16 @@ class SimulatedSession:
 
     def truncate(self, part: ToolPart, asking: StepInputs) -> None:
         """Truncate an output when its tool ends."""
-        policy = asking.policy
-        if isinstance(part.state, ToolCompleted) and left_to_tool(
-            part.state.metadata, policy.truncate
-        ):
+        policy, state = asking.policy, part.state
+        assert isinstance(state, ToolCompleted)
+        if left_to_tool(state.metadata, policy.truncate):
             return
+        whole = whole_result(part, self.read)
         found = truncate(
             self.new_id(),
             part.id,
             part.message_id,
-            self._whole(part),
+            state.output if whole is None else whole,
             policy.truncate,
             self.facts(asking, 0),
             self._count(policy),
@@ -186,9 +187,6 @@ class SimulatedSession:
     def _count(self, policy: Policy) -> Count:
         return self.counter(policy.estimator)
 
-    def _same_model(self, model: ModelInfo) -> bool:
-        return self.newest is not None and self.newest.model.ref == model.ref
-
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""
         newest = self.newest
@@ -201,14 +199,3 @@ class SimulatedSession:
         if policy.estimator != newest.facts.estimator:
             tokens = self.weights.get(newest.id, tokens)
         return usage_ratio(reported_usage(message, message.info, newest.id), tokens)
-
-    def _whole(self, part: ToolPart) -> str:
-        state = part.state
-        assert isinstance(state, ToolCompleted)
-        if state.blob is None:
-            return state.output
-        try:
-            content = self.read(state.blob.sha256)
-        except NotFound:
-            return state.output
-        return whole_output(part, {state.blob.sha256: content.decode("utf-8", "surrogatepass")})

@@ -7,11 +7,8 @@ a provider's cache may hold.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.budget.window_guard import window_refusal
-from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire.provider_messages import Body
-from palimpsest.review.counterfactual.message_caches import TokenCounts
 from palimpsest.review.counterfactual.request_fit import Fitted
 from palimpsest.review.counterfactual.request_writer import (
     Prefix,
@@ -19,10 +16,8 @@ from palimpsest.review.counterfactual.request_writer import (
     RequestWriter,
     prefix_of,
 )
-from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.messages import Messages
 
 
 class StepBuilder:
@@ -30,21 +25,11 @@ class StepBuilder:
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
-        self._writer = RequestWriter()
+        self.writer = RequestWriter()
+        """Writes the requests in their provider's format."""
         self._was = Prefix()
         self._other = Prefix()
         self._number = 0
-
-    def write(
-        self,
-        projection: Projection,
-        asking: StepInputs,
-        count: Count,
-        messages: Messages,
-        weighed: TokenCounts,
-    ) -> ReplayedRequest:
-        """Write a request in its provider's format."""
-        return self._writer.write(projection, asking, count, messages, weighed)
 
     def hooked(
         self,
@@ -58,9 +43,7 @@ class StepBuilder:
             written,
             sent=tuple(sent),
             sha256=request.sha256,
-            prefix=tuple(
-                (one.sha256, self._writer.weight(one.sha256, one.tokens)) for one in items
-            ),
+            prefix=tuple((one.sha256, self.writer.weight(one.sha256, one.tokens)) for one in items),
             tools_tokens=request.kinds.get("tools", 0),
             tokens=request.tokens,
             kinds=dict(request.kinds),
@@ -77,7 +60,7 @@ class StepBuilder:
     ) -> Step:
         """Return a step as it was recorded; ``items`` are all of its request."""
         # The tokens of an item from an earlier request may have been counted by another policy's estimator.
-        weights = [(item.sha256, self._writer.weight(item.sha256, item.tokens)) for item in items]
+        weights = [(item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items]
         now = prefix_of(request, weights, request.kinds.get("tools", 0))
         cached, self._was = now.shared(self._was), now
         self._number += 1

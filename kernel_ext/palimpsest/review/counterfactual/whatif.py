@@ -23,7 +23,6 @@ from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.values import Price
 
 
 def whatif(
@@ -41,7 +40,7 @@ def whatif(
     done for the engine's own policies. Raises UserError with one sentence.
     """
     engine = engine_policy(policy) if exact else None
-    review = SessionReview(timeline_of(store, session_id, counter), get, _no_price)
+    review = SessionReview(timeline_of(store, session_id, counter), get, lambda _model: None)
     if not exact:
         return light_whatif(review, policy, summary_tokens=summary_tokens)
     found = exact_whatif(store, session_id, engine, counter=counter, summary_tokens=summary_tokens)
@@ -71,8 +70,3 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     name = words[0].partition("@")[0].partition("|")[0] if words else ""
     known = {one.preset for one in presets()} - ({*ENGINE} if len(words) == 1 else set())
     return name in known or name in (RAW, RECORDED)
-
-
-def _no_price(_model: str) -> Price | None:
-    """Return that no price is known: a what-if counts tokens."""
-    return None

@@ -54,19 +54,8 @@ class WhatIf(ShownInCell):
         )
 
     @property
-    def text(self) -> str:
-        """Both sides as plain text."""
-        return self.comparison.text
-
-    @property
-    def markdown(self) -> str:
-        """The same as Markdown."""
-        return self.comparison.markdown
-
-    @property
-    def html(self) -> str:
-        """The same as an HTML fragment."""
-        return self.comparison.html
+    def _shown_as(self) -> Comparison:
+        return self.comparison
 
     def __repr__(self) -> str:
         name = policy_name(self.other.policy)

@@ -12,8 +12,8 @@ from typing import Any
 from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import ContextReport
-from palimpsest.review.inspection.window_contents import ReportItem
 from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.request_items import RequestItem
 
 KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
 NAME = "written by a hook"
@@ -40,7 +40,7 @@ def hook_request_report(
 
 def _item(
     message: Mapping[str, Any], tokens: int, ratio: float, scrub: Callable[[str], str]
-) -> ReportItem:
+) -> RequestItem:
     kind = KINDS.get(str(message["role"]), "user")
     words = one_line(scrub(prompt_text((message,)).removeprefix(str(message["role"]))))  # type: ignore[arg-type]
-    return ReportItem(kind, NAME, words, round(tokens * ratio))
+    return RequestItem(kind=kind, name=NAME, words=words, tokens=round(tokens * ratio))

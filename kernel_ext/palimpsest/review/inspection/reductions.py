@@ -4,34 +4,29 @@ Only what holds now: a decision that the user reversed is not listed, and messag
 are listed as that summary. Texts are the session's own; the caller passes a function that scrubs secrets.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from palimpsest.context.budget.request_tokens import message_tokens
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
-from palimpsest.context.reduction.picture_limits import is_whole_text
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import good_summaries, marker, without_undone
+from palimpsest.loop.run_inputs.request_items import Scrub, named, state_of
 from palimpsest.render.content.decision_reasons import reason
-from palimpsest.render.content.phrases import count, first_code_line, some, subject
-from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.inspection.window_contents import DecisionTime, Reduction, Way
+from palimpsest.render.content.phrases import count, some
+from palimpsest.review.inspection.window_contents import WAYS, DecisionTime, Reduction
 from palimpsest.transcript.context_values.decisions import (
-    LEFT_OUT as PICTURE_LEFT_OUT,
-)
-from palimpsest.transcript.context_values.decisions import (
+    REDUCTIONS,
     Decision,
     EffectiveDecisions,
-    pictures_of,
 )
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
     CompactionPart,
-    FilePart,
     Part,
-    ReasoningPart,
     StepFinishPart,
     StepStartPart,
     TextPart,
@@ -47,9 +42,6 @@ from palimpsest.transcript.provider_calls import (
 )
 from palimpsest.transcript.user_notices import COMMAND, user_notice_text
 
-Scrub = Callable[[str], str]
-
-WAYS: Mapping[str, Way] = {"truncate": "truncate", "clear": "clear", "drop": "drop"}
 LIMIT = "history limit"
 EXCLUDED = "by hand"
 FAILED = "failed answers"
@@ -85,7 +77,7 @@ def reductions(
 def decisions_to_date(basis: RequestInputs) -> frozenset[str]:
     """Return the ids of the decisions whose time the report shows."""
     return frozenset(
-        one.id for one in basis.view.decisions if one.action in WAYS or one.rule == COMPACT
+        one.id for one in basis.view.decisions if one.action in REDUCTIONS or one.rule == COMPACT
     )
 
 
@@ -114,13 +106,19 @@ class _ReductionBuilder:
             name="summary",
             words=f"{some(number, 'message')} told in a summary, {why}",
             rule=COMPACT,
-            reason=self._scrub(reason(made)) if made is not None else "",
-            numbers=dict(made.numbers) if made is not None else {},
-            tokens_before=made.tokens_before if made is not None else None,
-            tokens_after=made.tokens_after if made is not None else None,
-            since=self._dated.get(made.id) if made is not None else None,
             message_id=summary.id,
+            **({"reason": ""} if made is None else self._decided(made)),
         )
+
+    def _decided(self, decision: Decision) -> dict[str, Any]:
+        """Return what a decision says of itself."""
+        return {
+            "reason": self._scrub(reason(decision)),
+            "numbers": dict(decision.numbers),
+            "tokens_before": decision.tokens_before,
+            "tokens_after": decision.tokens_after,
+            "since": self._dated.get(decision.id),
+        }
 
     def _hidden(self, seen: Messages) -> int:
         """Return how many messages the fold hides, not counting those of undone compactions."""
@@ -220,17 +218,13 @@ class _ReductionBuilder:
     def _of_part(self, part: Part, decision: Decision) -> Reduction:
         name, words = named(part, self._scrub)
         return Reduction(
-            way=way_of(decision),
+            way=WAYS[state_of(decision)],
             name=name,
             words=words,
             rule=decision.rule,
-            reason=self._scrub(reason(decision)),
-            numbers=dict(decision.numbers),
-            tokens_before=decision.tokens_before,
-            tokens_after=decision.tokens_after,
-            since=self._dated.get(decision.id),
             message_id=part.message_id,
             part_id=part.id,
+            **self._decided(decision),
         )
 
     def _told(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
@@ -273,42 +267,9 @@ class _ReductionBuilder:
         )
 
 
-def way_of(decision: Decision) -> Way:
-    """Return what a reduction did to its part; a limit on pictures leaves the text of an output whole."""
-    told = pictures_of(decision)
-    if not told or not is_whole_text(decision):
-        return WAYS[decision.action]
-    return "omit" if any(PICTURE_LEFT_OUT in one for one in told.values()) else "shrink"
-
-
 def _is_for_people(part: TextPart) -> bool:
     """Return whether a text was never for the model: a notice, or a command that was sent expanded."""
     return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
-
-
-def named(part: Part, scrub: Scrub) -> tuple[str, str]:
-    """Return the name of a part, and its first line or the subject of its call."""
-    match part:
-        case ToolPart():
-            return one_line(scrub(part.tool), 60), one_line(scrub(_subject(part)))
-        case TextPart():
-            return "note" if part.synthetic else "text", one_line(scrub(part.text))
-        case ReasoningPart():
-            return part.type, one_line(scrub(part.text))
-        case FilePart():
-            return part.type, one_line(scrub(part.filename or part.mime))
-        case CompactionPart():
-            return "marker", "asks for a summary"
-        case _:
-            return part.type, one_line(scrub(part.words_for_summary()))
-
-
-def _subject(part: ToolPart) -> str:
-    given = part.state.input
-    code = given.get("code")
-    if isinstance(code, str) and code.strip():
-        return first_code_line(code)
-    return subject(given) or getattr(part.state, "title", None) or ""
 
 
 def _is_unsent(message: Message) -> bool:

@@ -14,17 +14,11 @@ from palimpsest.render.reports.context_window import (
     ContextReportView,
     KindShare,
     ReductionRow,
-    WindowEntry,
 )
-from palimpsest.review.inspection.window_contents import Shown
+from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
 
 if TYPE_CHECKING:
-    from palimpsest.review.inspection.window_contents import (
-        DecisionTime,
-        Reduction,
-        ReportItem,
-        WindowContents,
-    )
+    from palimpsest.review.inspection.window_contents import DecisionTime, Reduction, WindowContents
 
 NAMES: Mapping[str, str] = {
     "system": "System prompt",
@@ -55,7 +49,7 @@ _DONE = {
     "tell": "told as text",
 }
 
-STATES = get_args(Shown)
+STATES = [one for group in get_args(ShownAs) for one in get_args(group)]
 MOST_NAMED = 60
 """Tools that are named; a provider takes 128 at most, and more names than this say little."""
 
@@ -72,7 +66,7 @@ def report_view(ledger: "WindowContents") -> ContextReportView:
         warning=_warning(ledger),
         remarks=_remarks(ledger),
         entries_title=f"Everything in it, largest first ({_many(len(entries), 'item', 'items')})",
-        entries=tuple(map(_entry, entries[:MOST_ENTRIES])),
+        entries=tuple(entries[:MOST_ENTRIES]),
         more_entries=_more(entries[MOST_ENTRIES:]),
         marks_title=_marks_title(ledger),
         marks=tuple(map(_mark, marked)),
@@ -128,7 +122,7 @@ def _remark(ledger: "WindowContents", kind: str) -> str:
     return _offered(items) if kind == "tools" else ""
 
 
-def _offered(items: "Sequence[ReportItem]") -> str:
+def _offered(items: Sequence[RequestItem]) -> str:
     """Name the tools that the request offers."""
     names = [item.name for item in items]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -138,7 +132,7 @@ def _offered(items: "Sequence[ReportItem]") -> str:
     return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}{told}"
 
 
-def _said(items: "Sequence[ReportItem]") -> str:
+def _said(items: Sequence[RequestItem]) -> str:
     """Count the user's prompts apart from notes by the engine."""
     asked = {item.message_id for item in items if item.name != "note"}
     noted = {item.message_id for item in items} - asked
@@ -147,11 +141,11 @@ def _said(items: "Sequence[ReportItem]") -> str:
     return ", ".join([*words, *notes])
 
 
-def _outputs(items: "Sequence[ReportItem]") -> str:
+def _outputs(items: Sequence[RequestItem]) -> str:
     tools = Counter(item.name for item in items).most_common(3)
     listed = ", ".join(f"{number} {name}" for name, number in tools)
     more = ", …" if len({item.name for item in items}) > len(tools) else ""
-    shown = Counter(item.shown for item in items if item.shown != "whole")
+    shown = Counter(item.state for item in items if item.state != "whole")
     states = [f"{count(shown[word])} {word}" for word in sorted(shown, key=STATES.index)]
     return "; ".join([f"{listed}{more}", *states])
 
@@ -220,15 +214,7 @@ def _variables(ledger: "WindowContents") -> str:
     )
 
 
-def _entry(item: "ReportItem") -> WindowEntry:
-    shown = "" if item.shown == "whole" else item.shown
-    remarks = [shown, "pinned" if item.pinned else "", item.remark]
-    return WindowEntry(
-        item.kind, item.name, item.words, item.tokens, ", ".join(one for one in remarks if one)
-    )
-
-
-def _more(items: "Sequence[ReportItem]") -> str:
+def _more(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
     tokens = count(sum(item.tokens for item in items))

@@ -4,40 +4,31 @@ Border: ``review/inspection/report_builder.py`` fills them, ``review/inspection/
 into text. Tokens are calibrated as in the live loop, and the items add up to the request, exactly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from palimpsest.render.reports.context_window import KINDS
+from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
 
-Shown = Literal[
-    "whole", "truncated", "cleared", "pictures smaller", "pictures left out", "told as text"
-]
 Way = Literal[
     "truncate", "clear", "drop", "summarise", "limit", "exclude", "fail", "shrink", "omit", "tell"
 ]
 """``shrink`` and ``omit`` are about the pictures of an output whose text is sent whole; ``tell`` is text in place of a
 provider's own form."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportItem:
-    """Something in the window: a section of the system prompt, a tool, or one block of a message."""
-
-    kind: str
-    """One of ``KINDS`` in ``render/reports/context_window.py``."""
-    name: str
-    """Its name: a tool, a file, a role."""
-    words: str
-    """Its first line, or the subject of the call."""
-    tokens: int
-    message_id: str | None = None
-    part_id: str | None = None
-    shown: Shown = "whole"
-    pinned: bool = False
-    remark: str = ""
-    """What of a tool's description is not as it was written; empty where all is."""
+WAYS: Mapping[ShownAs, Way] = {
+    "truncated": "truncate",
+    "cleared": "clear",
+    "masked": "clear",
+    "offloaded": "clear",
+    "summarised": "summarise",
+    "out": "drop",
+    "reverted": "exclude",
+    "pictures smaller": "shrink",
+    "pictures left out": "omit",
+}
+"""What was done to that which is shown so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +88,7 @@ class WindowContents:
     """Ratio of reported to estimated tokens."""
     reported: int | None
     """Tokens that the provider reported for the newest answered request; None when it reported none."""
-    items: tuple[ReportItem, ...]
+    items: tuple[RequestItem, ...]
     """In the order in which they are sent."""
     gone: tuple[Reduction, ...] = ()
     hidden_cells: int = 0
@@ -118,13 +109,13 @@ class WindowContents:
         """Tokens by kind, in the order of every gauge."""
         found = dict.fromkeys(KINDS, 0)
         for item in self.items:
-            found[item.kind] += item.tokens
+            found[item.kind] += round(item.tokens)
         return {kind: tokens for kind, tokens in found.items() if tokens}
 
     @cached_property
     def used(self) -> int:
         """Tokens of the request: the sum of its items."""
-        return sum(item.tokens for item in self.items)
+        return round(sum(item.tokens for item in self.items))
 
     @property
     def budget(self) -> int:
@@ -142,3 +133,14 @@ class WindowContents:
         if not self.window:
             return 0
         return max(self.used - self.budget, 0)
+
+
+def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:
+    """Return items with whole tokens, times a ratio, that add up to the rounded product of their sum."""
+    before, exact, found = 0, 0.0, []
+    for item in items:
+        exact += item.tokens
+        now = round(exact * ratio)
+        found.append(item.model_copy(update={"tokens": now - before}))
+        before = now
+    return tuple(found)

@@ -4,8 +4,7 @@ Messages are added as they come; where earlier ones changed, everything is numbe
 """
 
 import hashlib
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Mapping
 
 from palimpsest.context.visible_messages import View, marker, whole_output
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
@@ -43,7 +42,7 @@ class LiveItems:
     def copied(self) -> "LiveItems":
         """Return the same items in a list of their own, which shares only the counts of texts."""
         other = with_own_containers(self)
-        vars(other).update(_made=self._made.copied(), _counted=self._counted)
+        vars(other).update(_made=with_own_containers(self._made), _counted=self._counted)
         return other
 
     def update(self, moment: PolicyMoment) -> bool:
@@ -104,7 +103,7 @@ class LiveItems:
             if self._sections.get(kind) == text:
                 continue
             self._sections[kind] = text
-            before = self._made.add_section(kind, _name_of(text), tokens)
+            before = self._made.add_section(kind, digest_of(text), tokens)
             if before is not None:
                 self.replaced.add(before)
 
@@ -124,12 +123,19 @@ class LiveItems:
             reserve=moment.reserve,
             price=moment.model.price,
         )
-        texts = _LiveTexts(moment.view)
+        view = moment.view
+        parts: dict[str, Part] = {}
+
+        def read(index: int) -> str:
+            if not parts:
+                parts.update((part.id, part) for message in view.messages for part in message.parts)
+            return _text(items[index].id, parts, view)
+
         return Timeline(
             session=moment.session_id,
             items=items,
             requests=(*self._requests, coming),
-            read=lambda index: texts.of(items[index].id),
+            read=read,
             count=self._counter,
         )
 
@@ -145,24 +151,12 @@ class LiveItems:
         return counted
 
 
-class _LiveTexts:
-    """The whole texts of the items of a view."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    @cached_property
-    def _parts(self) -> dict[str, Part]:
-        return {part.id: part for message in self._view.messages for part in message.parts}
-
-    def of(self, item_id: str) -> str:
-        """Return the whole text of an item; empty where it is a section of the system prompt."""
-        part = self._parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
-        if part is None:
-            return ""
-        if not item_id.endswith(RESULT):
-            return part_text(part)
-        return output_text(part, self._view)
+def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
+    """Return the whole text of an item; empty where it is a section of the system prompt."""
+    part = parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
+    if part is None:
+        return ""
+    return output_text(part, view) if item_id.endswith(RESULT) else part_text(part)
 
 
 def output_text(part: Part, view: View) -> str:
@@ -171,5 +165,6 @@ def output_text(part: Part, view: View) -> str:
     return whole_output(part, view.texts) or (found[0] if found is not None else "")
 
 
-def _name_of(text: str) -> str:
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -4,7 +4,6 @@ Where it breaks a law, fails, takes too long or wants what no live session can d
 turn and one sentence says so; what it decided before stays in effect.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.live_policies.bounded_call import call_bounded
 from palimpsest.review.live_policies.item_changes import decisions_of
-from palimpsest.review.live_policies.live_items import CounterOf, LiveItems
+from palimpsest.review.live_policies.live_items import CounterOf, LiveItems, digest_of
 from palimpsest.review.live_policies.live_view import LiveView, live_view
 from palimpsest.review.policies.custom import OWN_POLICIES, CustomPolicy
 from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, breaches
@@ -227,8 +226,3 @@ def record_of(policy: ContextPolicy) -> OwnPolicy:
     return OwnPolicy(
         name=policy.name, source=policy.source, text=policy.name, sha256=digest_of(policy.name)
     )
-
-
-def digest_of(text: str) -> str:
-    """Return the SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -20,9 +20,9 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pinned_parts,
 )
-from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem
+from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.timeline import Timeline, TimelineItem
 
-STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
 BESIDE = frozenset({"system", "tools"})
 
 
@@ -66,7 +66,7 @@ def live_view(
     view = ReplayView(timeline, scale)
     request = timeline.requests[-1]
     view.request, view.turn = request, request.turn
-    view.gap_seconds = _gap(timeline)
+    view.gap_seconds = request.seconds_since(next(iter(timeline.requests[-2:-1]), None))
     until = request.items
     if turn_end:
         view.turn = request.turn - 1
@@ -146,12 +146,3 @@ def reduced_state(reduction: Decision) -> ItemState:
     """Return how a reduction shows an item."""
     told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
     return told if told in ("masked", "offloaded") else STATES[reduction.action]
-
-
-def _gap(timeline: Timeline) -> float | None:
-    """Return the seconds since the request before."""
-    if len(timeline.requests) < 2:
-        return None
-    before, coming = timeline.requests[-2:]
-    since = before.ended or before.started
-    return None if since is None or coming.started is None else (coming.started - since) / 1000

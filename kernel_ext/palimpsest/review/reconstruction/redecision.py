@@ -22,12 +22,12 @@ from palimpsest.context.reduction.picture_limits import keep_picture_limits
 from palimpsest.context.reduction.pruning import prune, pruner
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
-from palimpsest.context.visible_messages import View, whole_output
+from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
 from palimpsest.review.reconstruction.decision_points import Decider, DecisionPoint, Redecision
-from palimpsest.review.reconstruction.recorded_pictures import RecordedPictures, refused_limits
-from palimpsest.review.reconstruction.requests import RecordedBlobs
+from palimpsest.review.reconstruction.recorded_pictures import recorded_pictures, refused_limits
+from palimpsest.review.reconstruction.requests import RecordedBlobs, whole_result
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import (
@@ -183,7 +183,8 @@ class _LogReplay:
         if decision.rule == TRUNCATE and decision.part_id in self._ended:
             self._ended[decision.part_id].decision = decision
             return
-        decider = _decider(decision.rule)
+        rule = decision.rule
+        decider = _DECIDERS.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
         if decider is None:
             return
         if facts is not None or not self._batches or self._batches[-1].decider != decider:
@@ -222,7 +223,7 @@ class _LogReplay:
             policy = self._policy(request).truncate
             if left_to_tool(_metadata(one.part), policy):
                 continue
-            whole = self._whole(one.part)
+            whole = whole_result(one.part, self._read)
             if whole is None:
                 yield DecisionPoint("truncate", one.seq, request.id, recorded, (), NO_TEXT)
                 continue
@@ -237,17 +238,6 @@ class _LogReplay:
             )
             again = (made,) if made is not None else ()
             yield DecisionPoint("truncate", one.seq, request.id, recorded, again)
-
-    def _whole(self, part: ToolPart) -> str | None:
-        assert isinstance(part.state, ToolCompleted)
-        if part.state.blob is None:
-            return part.state.output
-        try:
-            content = self._read(part.state.blob.sha256)
-        except NotFound:
-            return None
-        texts = {part.state.blob.sha256: content.decode("utf-8", "surrogatepass")}
-        return whole_output(part, texts)
 
     # Requests and turns
 
@@ -307,7 +297,7 @@ class _LogReplay:
                 project_inputs(inputs).messages,
                 request.model,
                 lambda: next(names, NOT_ASKED),
-                RecordedPictures(recorded, self._read).shrink,
+                recorded_pictures(recorded, self._read),
                 refused_limits(recorded),
             )
         except NotFound:
@@ -339,13 +329,8 @@ def _decides(request: StepRequest) -> bool:
     return request.purpose not in BESIDE
 
 
-def _decider(rule: str) -> Decider | None:
-    if rule.startswith(PRUNE_RULE):
-        return "prune"
-    return _DECIDERS.get(rule)
-
-
 _DECIDERS: dict[str, Decider] = {
+    PRUNE_RULE: "prune",
     OVERSIZED: "shorten",
     STEERED: "remind",
     MODE: "remind",

@@ -5,15 +5,16 @@ hash must match what was sent. The functions are those of the live loop.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from palimpsest.context.compaction.summary_request import project_summary
-from palimpsest.context.request_assembly.projection import VERSIONS, project
-from palimpsest.context.request_kinds.title_request import project_title
-from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
-from palimpsest.context.visible_messages import View
+from palimpsest.context.request_assembly.projection import VERSIONS
+from palimpsest.context.request_kinds.request_inputs import (
+    project_inputs,
+    recorded_inputs,
+    recorded_policy,
+)
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     message_hash,
@@ -27,10 +28,9 @@ from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 from palimpsest.transcript.session_record.events import Record, StepRequested
-from palimpsest.transcript.values import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,84 +82,32 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
             f"Request {record.id} was made by projection {record.projection}, and this version "
             f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
         )
-    system: list[str] = _blob(store, record.system.sha256)
-    tools = tuple(ToolSpec.model_validate(spec) for spec in _blob(store, record.tools.sha256))
-    messages = state.messages()
-    policy = policy_of(store, record)
-    if record.opaque is not None:
-        return _opaque(store, session_id, record, tools, policy)
-    view = View.of(messages, state.decisions, store.get_blob)
-    marked = _marker_of(state, record)
-    if record.purpose == "title":
-        projection = project_title(view, system=tuple(system), count=len)
-    elif record.purpose == "turn-summary":
-        projection = project_turn_summary(
-            view,
-            turns=record.turns,
-            before=state.session.about if state.session is not None else "",
-            system=tuple(system),
-            count=len,
-        )
-    elif marked:
-        projection = project_summary(
-            view,
-            marker_id=marked,
-            system=tuple(system),
-            model=record.model.ref,
-            policy=policy,
-            count=len,
-        )
+    messages, read = state.messages(), store.get_blob
+    if record.opaque is None:
+        view = View.of(messages, state.decisions, read)
     else:
-        projection = project(
-            view,
-            system=tuple(system),
-            tools=tools,
-            model=record.model,
-            policy=policy,
-            count=len,
-            version=record.projection,
-        )
-    sent = to_provider(
-        projection.messages, record.model, profile_at(record.model.ref, record.projection)
-    )
+        view = View(messages, state.decisions, {})
+    inputs = recorded_inputs(record, view, read, lambda _: len, session_id, state.session)
+    neutral: NeutralMessages = ()
+    if record.opaque is not None:
+        # A hook wrote it: it is stored whole, since it is not recorded how it was made.
+        sent = marked = tuple(json.loads(read(record.opaque.sha256)))
+    else:
+        neutral = project_inputs(inputs).messages
+        sent = to_provider(neutral, record.model, profile_at(record.model.ref, record.projection))
+        marked = with_marks(sent, record.marks)
     request = ModelRequest(
         model=record.model,
-        messages=with_marks(sent, record.marks),
-        tools=tools,
+        messages=marked,
+        tools=inputs.tools,
         parameters=dict(record.parameters),
         session_id=session_id,
         purpose=record.purpose,
-        refusals=policy.overflow.refusals,
+        refusals=inputs.policy.overflow.refusals,
     )
     sha256 = request_hash(tuple(message_hash(message) for message in sent))
-    return Rebuilt(record, request, matches=sha256 == record.sha256, neutral=projection.messages)
-
-
-def _opaque(
-    store: Store, session_id: str, record: StepRequest, tools: tuple[ToolSpec, ...], policy: Policy
-) -> Rebuilt:
-    """Return a request that a hook wrote: it is stored whole, since it is not recorded how it was made."""
-    sent = tuple(_blob(store, record.opaque.sha256)) if record.opaque is not None else ()
-    request = ModelRequest(
-        model=record.model,
-        messages=sent,
-        tools=tools,
-        parameters=dict(record.parameters),
-        session_id=session_id,
-        purpose=record.purpose,
-        refusals=policy.overflow.refusals,
-    )
-    sha256 = request_hash(tuple(message_hash(message) for message in sent))
-    return Rebuilt(record, request, matches=sha256 == record.sha256, opaque_by=record.opaque_by)
-
-
-def _marker_of(state: State, record: StepRequest) -> str:
-    """Return the id of the marker whose summary a request writes; empty for other requests."""
-    if record.purpose != "compaction" or record.message_id is None:
-        return ""
-    message = state.message(record.message_id)
-    info = message.info if message is not None else None
-    return info.parent_id if isinstance(info, AssistantMessage) else ""
+    matches = sha256 == record.sha256
+    return Rebuilt(record, request, matches, record.opaque_by, neutral)
 
 
 class RecordedBlobs:
@@ -184,18 +132,19 @@ class RecordedBlobs:
         return self._policies[key]
 
 
+def whole_result(part: ToolPart, read: Callable[[str], bytes]) -> str | None:
+    """Return the whole output of a call that completed; None where it is not kept any more."""
+    assert isinstance(part.state, ToolCompleted)
+    blob = part.state.blob
+    if blob is None:
+        return part.state.output
+    try:
+        content = read(blob.sha256)
+    except NotFound:
+        return None
+    return whole_output(part, {blob.sha256: content.decode("utf-8", "surrogatepass")})
+
+
 def policy_of(store: Store, record: StepRequest) -> Policy:
     """Return the context policy that a request was made under."""
-    if record.policy_blob is None:
-        return record.policy or Policy()
-    kept = json.loads(store.get_blob(record.policy_blob.sha256))
-    compact = kept.get("compact") if isinstance(kept, dict) else None
-    if isinstance(compact, dict):
-        # Older policies lack these fields: summaries were not audited, and failed ones were not counted.
-        compact.setdefault("audit", False)
-        compact.setdefault("max_failed", compact.get("max_attempts", 3))
-    return Policy.model_validate(kept)
-
-
-def _blob(store: Store, sha256: str) -> Any:
-    return json.loads(store.get_blob(sha256))
+    return recorded_policy(record, store.get_blob)

@@ -41,6 +41,21 @@ ANSWER_CHARS = 600
 TEXT_CHARS = 8_000
 """Of an answer that is shown with its lines."""
 HEAD_CHARS = 32
+PLAIN = (
+    *(
+        "session",
+        "title",
+        "parent",
+        "forked_after",
+        "models",
+        "policy",
+        "requests",
+        "usage",
+        "cost",
+    ),
+    *("units", "largest", "last", "decisions", "answer", "sizes", "estimates", "window"),
+)
+"""What JSON has of a branch."""
 NONE = (
     "This session has no branch. session.fork(request=3), or %agent fork at request 3, begins one."
 )
@@ -81,24 +96,12 @@ class BranchComparison(BranchTable, ShownAsTable):
             "schema": SCHEMA_VERSION,
             "parted_at": self.parted_at,
             "branches": [
-                {
-                    "session": one.session,
-                    "title": one.title,
+                {name: getattr(one, name) for name in PLAIN}
+                | {
                     "parent": one.parent or None,
-                    "forked_after": one.forked_after,
                     "models": list(one.models),
-                    "policy": one.policy,
-                    "requests": one.requests,
                     "usage": one.usage.model_dump(),
-                    "cost": one.cost,
-                    "units": one.units,
-                    "largest": one.largest,
-                    "last": one.last,
-                    "decisions": one.decisions,
-                    "answer": one.answer,
                     "sizes": list(one.sizes),
-                    "estimates": one.estimates,
-                    "window": one.window,
                 }
                 for one in self.branches
             ],
@@ -125,9 +128,8 @@ def compare_branches(
     parted_at = 0
     for one in tree.shown():
         parent, at = tree.forked.get(one.id, ("", 0))
-        made = _branch(read(one.id), one.id, seq, at)
-        parted_at = made.shared
-        found.append(replace(made.branch, parent=parent, parent_title=titles.get(parent, "")))
+        made, parted_at = _branch(read(one.id), one.id, seq, at)
+        found.append(replace(made, parent=parent, parent_title=titles.get(parent, "")))
     left_out = len(tree.branches) - len(found)
     return BranchComparison(parted_at, tuple(found), left_out, tuple(_in_words(found)))
 
@@ -222,16 +224,11 @@ class _BranchTree:
         return [origin.seq for one in way[:-1] if (origin := self._origins.get(one))]
 
 
-@dataclass(frozen=True)
-class _ReadBranch:
-    """What was read of one branch, and how many requests all branches share."""
+def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> tuple[Branch, int]:
+    """Return what a session did after a record, and how many requests came before it.
 
-    branch: Branch
-    shared: int
-
-
-def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _ReadBranch:
-    """Return what a session did after a record; it was forked from its parent after the record ``forked_at``."""
+    It was forked from its parent after the record ``forked_at``.
+    """
     state = State()
     before: frozenset[str] = frozenset()
     infos: dict[str, AssistantMessage] = {}
@@ -243,18 +240,21 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> _
             is_past = True
             before = frozenset(message.id for message in state.messages())
         state.apply(record)
-        request = _request(record)
-        forked_after += request is not None and record.seq <= forked_at
-        if request is not None and not is_past:
-            shared += 1
-        elif request is not None:
-            sent.append(request)
-        if is_past and (info := _answer_info(record)) is not None and info.id not in before:
-            infos[info.id] = info
-        decisions += is_past and isinstance(record.event, DecisionMade)
+        match record.event:
+            case StepRequested(request=request) if request.message_id is not None:
+                forked_after += record.seq <= forked_at
+                shared += not is_past
+                sent += [request] if is_past else []
+            case MessageUpdated(info=AssistantMessage() as info) if is_past:
+                # One that was reverted since was paid, too.
+                infos |= {info.id: info} if info.id not in before else {}
+            case DecisionMade():
+                decisions += is_past
+            case _:
+                pass
     own = tuple(message for message in state.messages() if message.id not in before)
     made = _figures(name, state, own if is_past else (), list(infos.values()), sent, decisions)
-    return _ReadBranch(replace(made, forked_after=forked_after), shared)
+    return replace(made, forked_after=forked_after), shared
 
 
 FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
@@ -307,22 +307,6 @@ def _estimates(one: Branch) -> str:
     )
 
 
-def _request(record: Record) -> StepRequest | None:
-    """Return the request that a record is about, if it fills a message."""
-    event = record.event
-    if isinstance(event, StepRequested) and event.request.message_id is not None:
-        return event.request
-    return None
-
-
-def _answer_info(record: Record) -> AssistantMessage | None:
-    """Return what a record says of an answer; one that was reverted since was paid, too."""
-    event = record.event
-    if isinstance(event, MessageUpdated) and isinstance(event.info, AssistantMessage):
-        return event.info
-    return None
-
-
 def _figures(
     name: str,
     state: State,
@@ -342,6 +326,8 @@ def _figures(
     reported = {info.id: info.tokens.prompt for info in known}
     sizes = [reported.get(one.message_id or "", one.tokens) for one in sent]
     said = _said(answers)
+    output = usage.output + usage.reasoning
+    units = UNITS.cost(usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD)
     choice = session.policy_choice if session is not None else None
     return Branch(
         session=name,
@@ -351,7 +337,7 @@ def _figures(
         requests=len(sent),
         usage=usage,
         cost=cost if is_priced else None,
-        units=None if is_priced else _units(usage),
+        units=None if is_priced else units,
         decisions=decisions,
         answer=one_line(said, ANSWER_CHARS),
         text=said if len(said) <= TEXT_CHARS else f"{said[: TEXT_CHARS - 1]}…",
@@ -359,11 +345,6 @@ def _figures(
         window=sent[-1].facts.window if sent else 0,
         estimates=sum((one.message_id or "") not in reported for one in sent),
     )
-
-
-def _units(usage: Usage) -> float:
-    written = usage.output + usage.reasoning
-    return UNITS.cost(usage.input, usage.cache_read, usage.cache_write, written, terms=STANDARD)
 
 
 def _chosen(choice: PolicyChoice) -> str:

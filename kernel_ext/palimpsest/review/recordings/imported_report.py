@@ -4,32 +4,21 @@ Such a session is not gone on with, so there is no next request of ours to repor
 inspector and ``context at`` tell of the same request: by the ruler that is fitted to the reported usage.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
+from palimpsest.loop.run_inputs.request_items import Scrub, first_line
 from palimpsest.render.reports.context_window import KINDS
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.comparison.explanation import transition_words
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.inspection.context_report import ContextReport
-from palimpsest.review.inspection.reductions import Scrub
-from palimpsest.review.inspection.window_contents import Reduction, ReportItem, Shown, Way
-from palimpsest.review.request_contents.request_blocks import UNSEEN, RequestBlock
+from palimpsest.review.inspection.window_contents import WAYS, Reduction, whole_tokens
+from palimpsest.review.request_contents.request_blocks import UNSEEN
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.timeline import ItemState, TimelineItem
 
 GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN: "system"}
 """Kinds of a timeline that the gauge has under another name."""
-SHOWN: Mapping[ItemState, Shown] = {"truncated": "truncated"}
-WAYS: Mapping[ItemState, Way] = {
-    "truncated": "truncate",
-    "cleared": "clear",
-    "masked": "clear",
-    "offloaded": "clear",
-    "summarised": "summarise",
-    "out": "drop",
-    "reverted": "exclude",
-}
 UNSEEN_NAME = "not in the recording"
 
 
@@ -52,36 +41,22 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         estimator=ruler.estimator,
         calibration=ruler.factor,
         reported=last.reported,
-        items=tuple(_rounded(_items(shown.blocks, scrub), shown.tokens)),
+        items=whole_tokens(_item(one, scrub) for one in (*shown.blocks, *shown.beside)),
         gone=tuple(_gone(review, last.index, scrub)),
         recorded_by=timeline.origin,
     )
 
 
-def _items(blocks: Sequence[RequestBlock], scrub: Scrub) -> Iterator[tuple[ReportItem, float]]:
-    for one in blocks:
-        kind = GAUGE_KINDS.get(one.kind, one.kind)
-        lines = (line.strip() for line in one.text.splitlines())
-        words = next(filter(None, lines), "")
-        item = ReportItem(
-            kind=kind if kind in KINDS else "used",
-            name=UNSEEN_NAME if one.kind == UNSEEN else one.kind,
-            words=one_line(scrub(words)),
-            tokens=0,
-            shown=SHOWN.get(one.state, "whole" if one.state == "whole" else "cleared"),
-        )
-        yield item, one.tokens
-
-
-def _rounded(items: Iterator[tuple[ReportItem, float]], total: float) -> Iterator[ReportItem]:
-    """Yield the items in whole tokens that add up to the request's."""
-    found = [*items]
-    before = exact = 0.0
-    for place, (item, tokens) in enumerate(found, start=1):
-        exact += tokens
-        now = round(total if place == len(found) else exact)
-        yield replace(item, tokens=now - round(before))
-        before = now
+def _item(one: RequestItem, scrub: Scrub) -> RequestItem:
+    """Return a block as an item of a window."""
+    kind = GAUGE_KINDS.get(one.kind, one.kind)
+    return RequestItem(
+        kind=kind if kind in KINDS else "used",
+        name=UNSEEN_NAME if one.kind == UNSEEN else one.kind,
+        words=one_line(scrub(first_line(one.text))),
+        tokens=one.tokens,
+        state=one.state if one.state in ("whole", "truncated") else "cleared",
+    )
 
 
 def _gone(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
@@ -90,13 +65,13 @@ def _gone(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reducti
     weights = timeline.weights(review.ruler.estimator)
     for item in timeline.items[: timeline.requests[request].items]:
         found = timeline.at(item.index, request)
-        if found is None or found.state not in WAYS:
+        if found is None or found.state == "whole":
             continue
         before = weights[item.index] * factor
         after = None if found.tokens is None else round(found.tokens * factor)
         yield Reduction(
             way=WAYS[found.state],
-            name=_name(item),
+            name=item.tool or item.kind,
             words=one_line(scrub(item.label)),
             rule=found.rule or "not recorded",
             reason=f"Since request {found.request + 1}: "
@@ -105,7 +80,3 @@ def _gone(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reducti
             tokens_after=after,
             part_id=item.id,
         )
-
-
-def _name(item: TimelineItem) -> str:
-    return item.tool or item.kind

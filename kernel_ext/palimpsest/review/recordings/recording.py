@@ -9,7 +9,7 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import overload
 
@@ -159,32 +159,36 @@ def open_recording(
     sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
     which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
     """
-    words = price_words(price, lifetime)
+    made = partial(
+        Recording[RecordingReview],
+        review=review,
+        get_policy=get_policy,
+        price_of=price_of,
+        price=price_words(price, lifetime),
+    )
     target = Path(path).expanduser()
     root = project_root(target)
     if root is not None:
-        return _project(root, session, get_policy, price_of, review, words)
+        store = _project_store(root, session)
+        ids = [session] if session else [one.id for one in store.list()]
+        return made(store, ids, reads_log=True)
     folder = temporary_folder("palimpsest-recording-")
     try:
         with storage_errors(folder):
             store = JsonlStore(prepare(folder))
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
         report = REGISTRY.import_from(
-            store, target, _now, control, alone=alone, errors_in=errors_folder
+            store,
+            target,
+            lambda: time.time_ns() // 1_000_000,
+            control,
+            alone=alone,
+            errors_in=errors_folder,
         )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return Recording(
-        store,
-        [one.id for one in report.sessions],
-        report.problems,
-        review=review,
-        get_policy=get_policy,
-        price_of=price_of,
-        price=words,
-        remove=remove,
-    )
+    return made(store, [one.id for one in report.sessions], report.problems, remove=remove)
 
 
 def project_root(path: Path) -> Path | None:
@@ -196,14 +200,8 @@ def project_root(path: Path) -> Path | None:
     return None
 
 
-def _project(
-    root: Path,
-    session: str,
-    get_policy: GetPolicy,
-    price_of: PriceOf,
-    review: ReviewMaker[RecordingReview],
-    price: str | None,
-) -> Recording[RecordingReview]:
+def _project_store(root: Path, session: str) -> JsonlStore:
+    """Return the store of a project's folder, which is only read."""
     refuse_newer(root, newest_version(STEPS))
     if is_older(root, STEPS):
         raise UserError(
@@ -214,16 +212,7 @@ def _project(
     store = JsonlStore(_ReadOnlyLayout(root, read_layout(root).project_id))
     if session and not store.layout.session(session).is_dir():
         raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
-    ids = [session] if session else [one.id for one in store.list()]
-    return Recording(
-        store,
-        ids,
-        review=review,
-        get_policy=get_policy,
-        price_of=price_of,
-        price=price,
-        reads_log=True,
-    )
+    return store
 
 
 class _ReadOnlyLayout(Layout):
@@ -233,7 +222,3 @@ class _ReadOnlyLayout(Layout):
     def index(self) -> Path:
         """Return a file in a folder that does not exist, so that the list is made anew and not kept."""
         return self.root / "index.json" / "not written"
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

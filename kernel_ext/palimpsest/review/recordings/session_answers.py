@@ -118,7 +118,8 @@ class SessionAnswers:
     def answer(self, query: ViewQuery) -> ViewAnswer:
         """Return the answer; a question that cannot be answered has one sentence instead."""
         try:
-            answers = self._renewed() if isinstance(query, AskView) else self._newest()
+            known = None if isinstance(query, AskView) else self._answers
+            answers = known or self._renewed()
         except UserError as error:
             return ViewAnswer(error=str(error))
         found = answers.answer(query)
@@ -141,9 +142,6 @@ class SessionAnswers:
         if held is None or not is_alike:
             return answer
         return answer.model_copy(update={"view": None, "patch": patch_of(held, view)})
-
-    def _newest(self) -> ViewAnswers:
-        return self._answers or self._renewed()
 
     def _renewed(self) -> ViewAnswers:
         place, known = self._place(), self._answers

@@ -182,7 +182,7 @@ def _around(
 ) -> Iterator[FoundCause]:
     """Yield what explains a loss though the same was sent."""
     is_known = before.index not in behind_the_clock(timeline)
-    seconds = _seconds(before, request) if is_known else None
+    seconds = request.seconds_since(before) if is_known else None
     if seconds is not None and seconds > lifetime:
         since = (
             "the request before"
@@ -226,10 +226,3 @@ def _late(
                 f"request {following.index + 1}: the provider's cache was behind",
             )
     return None
-
-
-def _seconds(before: TimelineRequest, request: TimelineRequest) -> float | None:
-    start = before.ended or before.started
-    if start is None or request.started is None:
-        return None
-    return (request.started - start) / 1000

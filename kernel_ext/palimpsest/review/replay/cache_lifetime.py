@@ -124,11 +124,10 @@ def _pauses(
             and before.system_hash == after.system_hash
             and before.tools_hash == after.tools_hash
         )
-        started, ended = after.started, before.ended or before.started
+        seconds = after.seconds_since(before)
         held = before.usage.cache_read + before.usage.cache_write
-        if not same or started is None or ended is None or held < LEAST_TOKENS:
+        if not same or seconds is None or held < LEAST_TOKENS:
             continue
-        seconds = (started - ended) / 1_000
         if after.usage.cache_read >= KEPT_SHARE * held:
             kept.append(seconds)
         elif after.usage.cache_read < LOST_SHARE * held:

@@ -170,16 +170,8 @@ class CacheWalk:
         return beginning if ruler.step == 1 else beginning // ruler.step * ruler.step
 
 
-def gap_seconds(before: TimelineRequest | None, request: TimelineRequest) -> float | None:
-    """Return the seconds between two requests; None where they are not known."""
-    if before is None:
-        return None
-    start, end = request.started, before.ended or before.started
-    return None if start is None or end is None else (start - end) / 1000
-
-
 def _is_late(before: TimelineRequest, request: TimelineRequest, ruler: RequestRuler) -> bool:
-    gap = gap_seconds(before, request)
+    gap = request.seconds_since(before)
     return gap is not None and gap > ruler.lifetime_seconds
 
 

@@ -6,11 +6,6 @@ from typing import Any
 from palimpsest.transcript.timeline import GONE_STATES, Timeline, Transition
 
 
-def first_difference(timeline: Timeline, simulated: Sequence[Transition]) -> int | None:
-    """Return the first request that shows an item otherwise than it was recorded; None where none does."""
-    return next(different_requests(timeline, simulated), None)
-
-
 def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> Iterator[int]:
     """Yield the requests that show an item otherwise than they were recorded, in order.
 

@@ -13,7 +13,7 @@ from statistics import median
 from typing import NamedTuple
 
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
-from palimpsest.review.replay.cache_walk import CacheWalk, RequestSize, UnmeasuredRequest
+from palimpsest.review.replay.cache_walk import CacheWalk, UnmeasuredRequest
 from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.request_rulers import FOLDS, Fit, request_rulers
 from palimpsest.review.replay.ruler import Prefix, Ruler
@@ -64,15 +64,12 @@ def recorded(timeline: Timeline, ruler: Ruler) -> Simulation:
     kept: list[tuple[Ruler, Simulation]] = found.timeline.derived("measured", lambda _: [])
     known = next((made for one, made in kept if one is ruler or one == ruler), None)
     if known is None:
-        known = replace(found, ruler=ruler, sizes=_measured(found, ruler))
+        walk = CacheWalk(ruler.scale)
+        ones = replayed_requests(found)
+        sizes = tuple(walk.size(one, ruler.of(one.request.index)) for one in ones)
+        known = replace(found, ruler=ruler, sizes=sizes)
         kept[:] = [*kept[1 - MOST_MEASURED :], (ruler, known)]
     return known
-
-
-def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
-    """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
-    walk = CacheWalk(ruler.scale)
-    return tuple(walk.size(one, ruler.of(one.request.index)) for one in replayed_requests(plain))
 
 
 def replayed_requests(plain: Simulation) -> Iterator[UnmeasuredRequest]:

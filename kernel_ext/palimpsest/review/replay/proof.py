@@ -7,7 +7,7 @@ says how large they are. Why something is not reproduced is told by ``proof_reas
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from palimpsest.render.content.phrases import some
@@ -172,18 +172,7 @@ class Proof:
             "sentence": self.sentence,
             "reasons": list(self.reasons),
             "own_rule": self.own_rule or None,
-            "models": [
-                {
-                    "model": one.model,
-                    "lifetime_seconds": one.lifetime_seconds,
-                    "requests": one.requests,
-                    "reproduced": one.reproduced,
-                    "taken": one.taken,
-                    "cost": one.cost,
-                    "reported_cost": one.reported_cost,
-                }
-                for one in self.rows
-            ],
+            "models": [asdict(one) for one in self.rows],
         }
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from palimpsest.render.content.phrases import some
 from palimpsest.review.replay.break_causes import BreakCause
 from palimpsest.review.replay.cache_losses import CacheLoss, cache_losses, unmeasured_losses
-from palimpsest.review.replay.cache_walk import RequestSize, gap_seconds
+from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.request_rulers import MOST_HIDDEN, has_too_many_losses
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
@@ -79,7 +79,7 @@ def why_missed(
         return "read more than the request before had read and written, which no cache of this session explains"
     if before.model != request.model:
         return "read otherwise after another model had answered"
-    gap = gap_seconds(before, request)
+    gap = request.seconds_since(before)
     if gap is not None and gap > ruler.of(request.index).lifetime_seconds:
         return "read something after a pause longer than the cache is known to be kept"
     if told < size.read:

@@ -7,7 +7,8 @@ this is what happened; from there on it is an estimate, since the model would ha
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -26,9 +27,8 @@ from palimpsest.review.replay.cache_walk import (
     CacheWalk,
     RequestSize,
     UnmeasuredRequest,
-    gap_seconds,
 )
-from palimpsest.review.replay.first_difference import DifferingItems, first_difference
+from palimpsest.review.replay.first_difference import DifferingItems, different_requests
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.kept_prompts import kept_otherwise
@@ -104,15 +104,7 @@ class _Trace:
 
     def copied(self) -> "_Trace":
         """Return a copy that may go on alone."""
-        return _Trace(
-            [*self.transitions],
-            [*self.sizes],
-            [*self.fired],
-            [*self.probes],
-            self.nearest,
-            self.asked,
-            self.idle.copy(),
-        )
+        return _Trace(*(copy(getattr(self, one.name)) for one in fields(self)))
 
 
 def simulate(
@@ -182,10 +174,9 @@ class TimelineReplay:
         self._compared = len(self._left_out)
         """How many transitions were."""
         self._places = ItemPlaces(timeline, self._measure.shown)
-        answers = timeline.derived(
+        self._answers = timeline.derived(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
         )
-        self._answers = answers
 
     def _leave_summaries_out(self) -> None:
         """Let the recorded summaries never exist: another policy would not have had them."""
@@ -243,7 +234,7 @@ class TimelineReplay:
         for request in self._timeline.requests[self.done : until]:
             places.begin()
             view.request = request
-            view.gap_seconds = gap_seconds(before, request)
+            view.gap_seconds = request.seconds_since(before)
             if turns and before is not None and request.turn != before.turn:
                 self._add(self._turn_end(request, view.count))
                 view.turn = before.turn
@@ -390,7 +381,7 @@ class TimelineReplay:
         transitions: Sequence[Transition] = trace.transitions
         if not recorded:
             transitions = sorted(transitions, key=lambda one: one.request)
-        first = None if recorded else first_difference(self._timeline, transitions)
+        first = None if recorded else next(different_requests(self._timeline, transitions), None)
         return Simulation(
             timeline=self._timeline.with_transitions(transitions, first, earlier),
             policy=self._name,

@@ -32,7 +32,7 @@ from palimpsest.review.request_contents.shown_items import (
     shown_text,
     shows_name,
 )
-from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline, Transition
+from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
 LONGEST_LIST = 20
 """Names that a table or sentence lists; the others are counted."""
@@ -404,11 +404,9 @@ def _recorded(simulation: Simulation) -> Iterator[_Replaced]:
 
 def _simulated(simulation: Simulation) -> Iterator[_Replaced]:
     """Yield the summaries of a policy: one stands in the place of an item that it replaced."""
-    at: dict[int, list[Transition]] = {}
-    for one in simulation.timeline.transitions if simulation.policy != "recorded" else ():
-        if one.state == "summarised":
-            at.setdefault(one.request, []).append(one)
-    for request, those in at.items():
+    at = simulation.timeline.by_request if simulation.policy != "recorded" else {}
+    for request, moves in at.items():
+        those = [one for one in moves if one.state == "summarised"]
         place = next((one.item for one in those if one.tokens), None)
         if place is not None:
             covered = tuple(sorted(one.item for one in those))

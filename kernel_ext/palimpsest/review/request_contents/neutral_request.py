@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from palimpsest.model.wire.provider_messages import to_provider
-from palimpsest.review.request_contents.request_blocks import UNSEEN, RequestBlock
+from palimpsest.review.request_contents.request_blocks import UNSEEN
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -16,6 +16,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -28,7 +29,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 def neutral_messages_of(
-    timeline: Timeline, blocks: Sequence[RequestBlock], system: str = ""
+    timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
     """Return the messages that blocks make: those of one message of the provider's go together."""
     opening = [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
@@ -46,7 +47,7 @@ def neutral_messages_of(
     )
 
 
-def _block(timeline: Timeline, block: RequestBlock) -> Block:
+def _block(timeline: Timeline, block: RequestItem) -> Block:
     item = timeline.items[block.item or 0]
     match block.kind:
         case "call" if block.state == "whole":

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from palimpsest.review.reconstruction.requests import Rebuilt
@@ -17,7 +16,8 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
-from palimpsest.transcript.timeline import ItemState, Timeline
+from palimpsest.transcript.context_values.request_items import RequestItem
+from palimpsest.transcript.timeline import Timeline
 
 ROLES: Mapping[str, str] = {
     "system": "system",
@@ -35,34 +35,9 @@ UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
 CHARS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RequestBlock:
-    """A piece of a request."""
-
-    item: int | None
-    """The timeline's item, from 0; None for what is none, such as words the engine adds to one request."""
-    role: str
-    """``system``, ``user``, ``assistant`` or ``tool``."""
-    kind: str
-    state: ItemState
-    text: str
-    """What the request holds; in brackets what is known of it where the text is not. Data, not markup."""
-    tokens: float
-    """An estimate, scaled by the ruler."""
-    tool: str = ""
-    label: str = ""
-    pinned: bool = False
-    is_error: bool = False
-
-    @property
-    def chars(self) -> int:
-        """Characters of its text."""
-        return len(self.text)
-
-
 def item_blocks(
     timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
-) -> tuple[RequestBlock, ...]:
+) -> tuple[RequestItem, ...]:
     """Return one block for each item that is shown."""
     return tuple(_of_item(one, shown_text(timeline, one, recorded=recorded)) for one in shown)
 
@@ -72,20 +47,20 @@ def tokens_beside(system: str, tools: str) -> int:
     return sum(-(-len(one) // CHARS_PER_TOKEN) for one in (tools, system))
 
 
-def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestBlock, ...]:
+def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
     """Return the blocks of the tools and the system prompt that came with a recording.
 
     They are no items of it: ``tokens`` is what every request held beside the items, and they take at most all of it.
     """
     share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
     return tuple(
-        RequestBlock(None, "system", kind, "whole", text, tokens_beside(text, "") * share)
+        _block("system", kind, text, tokens_beside(text, "") * share)
         for kind, text in (("tools", tools), ("system", system))
         if text
     )
 
 
-def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestBlock, ...]:
+def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
     """Return the block of what a recording does not show of ``tokens`` beside the items; none where it shows all."""
     rest = tokens - tokens_beside(system, tools)
     if rest <= 0:
@@ -94,12 +69,12 @@ def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestBlock,
         name for name, text in (("system prompt", system), ("tools", tools)) if not text
     )
     text = UNSEEN_TEXT.format(f": {lacking}" if lacking else "")
-    return (RequestBlock(None, "system", UNSEEN, "whole", text, rest),)
+    return (_block("system", UNSEEN, text, rest),)
 
 
 def sent_blocks(
     timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: Rebuilt
-) -> tuple[tuple[RequestBlock, ...], tuple[RequestBlock, ...]]:
+) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
     """Return the blocks of a rebuilt request, and those of items that are counted and were not sent.
 
     Tools come first; an item that was sent in several blocks has its tokens shared by their lengths.
@@ -111,8 +86,7 @@ def sent_blocks(
         for block, text in _texts(message):
             index = _index(places, timeline, message, block)
             if index is None:
-                kind = _kind(message, block)
-                found.append(RequestBlock(None, message.role, kind, "whole", text, 0))
+                found.append(_block(message.role, _kind(message, block), text))
                 continue
             # What is pinned is quoted after a summary that replaced it; the replay counts it with that.
             gone = ShownItem(timeline.items[index], timeline.at(index, request), 0)
@@ -122,10 +96,10 @@ def sent_blocks(
     return _shared(found), item_blocks(timeline, missing, recorded=True)
 
 
-def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestBlock, ...]:
+def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestItem, ...]:
     """Return the blocks of a request that a hook wrote: it is stored whole, and which items it holds is not known."""
     return tuple(
-        RequestBlock(None, role, kind, "whole", text, 0)
+        _block(role, kind, text)
         for message in rebuilt.request.messages
         for role in (str(message.get("role", "user")),)
         for kind, text in _stored_texts(message, role)
@@ -144,23 +118,27 @@ def _stored_texts(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, 
             yield "call", f"{about.get('name', '')}{about.get('arguments', '')}"
 
 
-def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestBlock:
+def _block(role: str, kind: str, text: str, tokens: float = 0, **more: Any) -> RequestItem:
+    return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **more)
+
+
+def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
     item = shown.item
-    return RequestBlock(
+    return _block(
+        role or ROLES.get(item.kind, "user"),
+        item.kind,
+        text,
+        shown.tokens,
         item=item.index,
-        role=role or ROLES.get(item.kind, "user"),
-        kind=item.kind,
         state=shown.state,
-        text=text,
-        tokens=shown.tokens,
-        tool=item.tool,
-        label=item.label,
+        name=item.tool,
+        words=item.label,
         pinned=item.pinned,
         is_error=item.is_error,
     )
 
 
-def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestBlock]:
+def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestItem]:
     for one in shown:
         if one.item.kind == "tools":
             specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
@@ -224,7 +202,7 @@ def _kind(message: NeutralMessage, block: Block) -> str:
             assert_never(block)
 
 
-def _shared(blocks: Sequence[RequestBlock]) -> tuple[RequestBlock, ...]:
+def _shared(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
     """Return the blocks with the tokens of an item that has several shared among them."""
     chars: dict[int | None, int] = {}
     for one in blocks:
@@ -232,6 +210,6 @@ def _shared(blocks: Sequence[RequestBlock]) -> tuple[RequestBlock, ...]:
     return tuple(
         one
         if one.item is None
-        else replace(one, tokens=one.tokens * (one.chars + 1) / chars[one.item])
+        else one.model_copy(update={"tokens": one.tokens * (one.chars + 1) / chars[one.item]})
         for one in blocks
     )

@@ -5,10 +5,11 @@ recording of another agent has at most the system prompt and the tools.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from palimpsest.review.reconstruction.requests import Rebuilt, policy_of, rebuild
+from palimpsest.review.reconstruction.requests import Rebuilt, RecordedBlobs, rebuild
 from palimpsest.store.bounded_json import json_value
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -40,37 +41,21 @@ class SentRequests:
 
         Raises UserError for a request that a newer version made.
         """
-        found = self._ids.get(message_id)
+        found = self._newest.get(message_id)
         try:
-            return None if found is None else rebuild(self._store, self._session_id, found)
+            return None if found is None else rebuild(self._store, self._session_id, found.id)
         except (OSError, NotFound):
             return None
 
     @cached_property
     def policies(self) -> Mapping[str, Policy]:
         """The context policy under which each answer was asked for, by its message; without those that cannot be read."""
-        read: dict[str, Policy | None] = {}
-        found = {}
+        blobs, found = RecordedBlobs(self._store), {}
         for answer, request in self._newest.items():
-            key = request.id if request.policy_blob is None else request.policy_blob.sha256
-            if key not in read:
-                read[key] = self._policy(request)
-            policy = read[key]
-            if policy is not None:
-                found[answer] = policy
+            if request.policy is not None or request.policy_blob is not None:
+                with suppress(OSError, NotFound, ValueError):
+                    found[answer] = blobs.policy(request)
         return found
-
-    def _policy(self, request: StepRequest) -> Policy | None:
-        if request.policy is None and request.policy_blob is None:
-            return None
-        try:
-            return policy_of(self._store, request)
-        except (OSError, NotFound, ValueError):
-            return None
-
-    @cached_property
-    def _ids(self) -> Mapping[str, str]:
-        return {answer: request.id for answer, request in self._newest.items()}
 
     @cached_property
     def _newest(self) -> Mapping[str, StepRequest]:

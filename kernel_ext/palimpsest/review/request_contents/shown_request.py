@@ -11,11 +11,9 @@ from typing import Any, Literal
 
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import clean, in_html
-from palimpsest.review.reconstruction.requests import Rebuilt
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
 from palimpsest.review.request_contents.request_blocks import (
-    RequestBlock,
     item_blocks,
     recorded_blocks,
     sent_blocks,
@@ -25,6 +23,7 @@ from palimpsest.review.request_contents.request_blocks import (
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.request_contents.shown_items import shown_items
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
 
 Exactness = Literal["exact", "rebuilt", "partial", "estimate"]
@@ -60,9 +59,9 @@ class ShownRequest(ShownAsTable):
     """Its number, from 0."""
     policy: str
     basis: Exactness
-    blocks: tuple[RequestBlock, ...] = field(repr=False)
+    blocks: tuple[RequestItem, ...] = field(repr=False)
     """What it holds, in order."""
-    beside: tuple[RequestBlock, ...] = field(repr=False)
+    beside: tuple[RequestItem, ...] = field(repr=False)
     """What its size counts besides: what the recording does not show, and items that were not sent."""
     tokens: float
     """Its size, as the replay counts it: the tokens of all blocks and of what is counted besides."""
@@ -118,7 +117,7 @@ class ShownRequest(ShownAsTable):
                 None if one.item is None else one.item + 1,
                 one.role,
                 one.kind,
-                one.tool,
+                one.name,
                 f"{one.state}, pinned" if one.pinned else one.state,
                 round(one.tokens),
                 one.chars,
@@ -191,6 +190,7 @@ def request_at(
     size = simulation.sizes[request].total
     unseen = size - sum(one.tokens for one in shown)
     if rebuilt is not None:
+        sent_request = rebuilt.request
         blocks, not_sent = (
             sent_blocks(timeline, request, shown, rebuilt)
             if rebuilt.neutral
@@ -205,10 +205,15 @@ def request_at(
             beside=(*unseen_blocks("", "", unseen), *not_sent),
             tokens=size,
             system="\n\n".join(one.text for one in blocks if one.kind == "system"),
-            tools=tuple(one.model_dump(mode="json") for one in rebuilt.request.tools),
+            tools=tuple(one.model_dump(mode="json") for one in sent_request.tools),
             messages=rebuilt.neutral,
             sha256=rebuilt.record.sha256,
-            make_body=lambda: _sent_body(rebuilt),
+            make_body=lambda: {
+                "model": sent_request.model.ref.id,
+                "messages": [dict(one) for one in sent_request.messages],
+                "tools": [one.model_dump(mode="json") for one in sent_request.tools],
+                **dict(sent_request.parameters),
+            },
         )
     blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
     own = "\n\n".join(one.text for one in blocks if one.kind == "system")
@@ -231,19 +236,9 @@ def request_at(
     )
 
 
-def _sent_body(rebuilt: Rebuilt) -> dict[str, Any]:
-    request = rebuilt.request
-    return {
-        "model": request.model.ref.id,
-        "messages": [dict(one) for one in request.messages],
-        "tools": [one.model_dump(mode="json") for one in request.tools],
-        **dict(request.parameters),
-    }
-
-
-def _head(block: RequestBlock) -> str:
+def _head(block: RequestItem) -> str:
     number = "" if block.item is None else f"item {block.item + 1}, "
-    tool = f" {block.tool}" if block.tool else ""
+    tool = f" {block.name}" if block.name else ""
     state = "" if block.state == "whole" else f", {block.state}"
     return f"{number}{block.role}: {block.kind}{tool}{state}, ~{block.tokens:,.0f} tokens"
 
@@ -253,17 +248,12 @@ def _excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…"
 
 
-def _plain(block: RequestBlock) -> dict[str, Any]:
+def _plain(block: RequestItem) -> dict[str, Any]:
+    names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
     return {
         "item": None if block.item is None else block.item + 1,
-        "role": block.role,
-        "kind": block.kind,
-        "state": block.state,
-        "text": block.text,
-        "tokens": block.tokens,
-        "chars": block.chars,
-        "tool": block.tool,
-        "label": block.label,
-        "pinned": block.pinned,
-        "is_error": block.is_error,
+        "tokens": round(block.tokens),
+        "tool": block.name,
+        "label": block.words,
+        **{name: getattr(block, name) for name in names},
     }

@@ -50,7 +50,11 @@ def choice(*values: str) -> ColumnType:
 
 def columns_of(rows: Sequence[object], columns: Mapping[str, ColumnType]) -> dict[str, list[Any]]:
     """Return rows as columns; raises NotAsWritten where they could not be read again."""
-    found = {name: [_listed(getattr(row, name)) for row in rows] for name in columns}
+    values = {name: [getattr(row, name) for row in rows] for name in columns}
+    found = {
+        name: [list(one) if isinstance(one, tuple) else one for one in column]
+        for name, column in values.items()
+    }
     rows_of(found, columns)
     return found
 
@@ -85,10 +89,6 @@ def plain(value: Any, depth: int = DEEPEST) -> Any:
             return value
         case _:
             return _checked([value], ColumnType(frozenset({str, int, float, NONE})))[0]
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _checked(value: object, column: ColumnType) -> list[Any]:

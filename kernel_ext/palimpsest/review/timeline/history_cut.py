@@ -7,7 +7,7 @@ requests leave out is found by the function that folds the live history, over me
 from collections.abc import Collection, Mapping
 
 from palimpsest.context.visible_messages import fold
-from palimpsest.review.reconstruction.requests import policy_of
+from palimpsest.review.reconstruction.requests import RecordedBlobs
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import CompactPolicy
@@ -20,8 +20,7 @@ class HistoryCut:
     """Finds what requests leave out; asked again only after another summary, undo or policy."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._policies: dict[str, CompactPolicy] = {}
+        self._blobs = RecordedBlobs(store)
         self._known: tuple[object, frozenset[str]] = (None, frozenset())
 
     def left_out(
@@ -54,10 +53,7 @@ class HistoryCut:
 
     def compact_policy(self, request: StepRequest) -> CompactPolicy:
         """Return how a request's policy compacts; ours where it cannot be read any more."""
-        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
-        if key not in self._policies:
-            try:
-                self._policies[key] = policy_of(self._store, request).compact
-            except (NotFound, OSError, ValueError):
-                self._policies[key] = CompactPolicy()
-        return self._policies[key]
+        try:
+            return self._blobs.policy(request).compact
+        except (NotFound, OSError, ValueError):
+            return CompactPolicy()

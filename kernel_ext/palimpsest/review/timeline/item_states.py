@@ -16,11 +16,11 @@ from palimpsest.transcript.context_values.decisions import (
     is_of_own_policy,
     pictures_of,
 )
+from palimpsest.transcript.context_values.request_items import STATES, ItemState
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.timeline import ItemState, TimelineEvent, Transition
+from palimpsest.transcript.timeline import TimelineEvent, Transition
 
-_STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
 _HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo", "out": UNDO}
 
 
@@ -176,7 +176,7 @@ class ItemStates:
         told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
         self.show(
             item,
-            told if told in ("masked", "offloaded") else _STATES[reduction.action],
+            told if told in ("masked", "offloaded") else STATES[reduction.action],
             reduction.tokens_after if reduction.action != "drop" else 0,
             str(reduction.numbers.get("rule") or reduction.rule),
             shown=shown if isinstance(shown, str) else None,

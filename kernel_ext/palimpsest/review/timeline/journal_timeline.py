@@ -16,7 +16,7 @@ from palimpsest.review.importing.json_fields import cost_field, token_field
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.message_items import ItemList
+from palimpsest.review.timeline.message_items import ItemList, with_own_containers
 from palimpsest.review.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
@@ -167,7 +167,9 @@ class TimelineBuilder:
         if info.id in self._open:
             self._open[info.id].info = info
         elif not known:
-            if self._asks(info):
+            is_answer = isinstance(info, AssistantMessage) and not info.summary
+            if is_answer and self._imported and self._origin != "palimpsest":
+                # An answer of an imported session stands for a request.
                 self._request(info)
             self._open[info.id] = _Open(info)
         told = (getattr(info, "imported", None) or {}).get("subagent")
@@ -175,11 +177,6 @@ class TimelineBuilder:
             self._subagents[info.id] = told
         if isinstance(info, AssistantMessage):
             self._requests.answered(info)
-
-    def _asks(self, info: MessageInfo) -> bool:
-        """Return whether an answer of an imported session stands for a request."""
-        is_answer = isinstance(info, AssistantMessage) and not info.summary
-        return is_answer and bool(self._imported) and self._origin != "palimpsest"
 
     def _part(self, part: Part) -> None:
         if isinstance(part, CompactionPart):
@@ -301,7 +298,7 @@ class TimelineBuilder:
     def _copied(self) -> "TimelineBuilder":
         """Return a copy whose last messages may be closed; only those of its parts that this changes are copied."""
         made = copy(self)
-        items = self._made.copied()
+        items = with_own_containers(self._made)
         vars(made).update(_made=items, _states=self._states.copied(items), _open={**self._open})
         return made
 
@@ -383,15 +380,15 @@ def _asked_for(policy: CompactPolicy) -> dict[str, Any]:
 
 def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
     """Return what a recording lacks, each sentence once, with how often it was said."""
-    told = Counter(
-        str(one["what"])
-        for one in (gaps if isinstance(gaps, list) else ())
-        if isinstance(one, dict) and one.get("what")
-    )
+    told = Counter(str(one["what"]) for one in _objects(gaps) if one.get("what"))
     found = [what if times == 1 else f"{what} ({times} times)" for what, times in told.items()]
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places are incomplete.")
     return tuple(found)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _totals(told: Any) -> RecordedTotals:
@@ -404,8 +401,8 @@ def _unread(places: Any, more: Any) -> tuple[str, ...]:
     """Return what could not be read of a recording, in sentences; the log may be another program's."""
     found = [
         f"{one['where']}: {one['what']}"
-        for one in (places if isinstance(places, list) else ())
-        if isinstance(one, dict) and one.get("where") and one.get("what")
+        for one in _objects(places)
+        if one.get("where") and one.get("what")
     ]
     if isinstance(more, int) and more > 0:
         found.append(f"{more:,} more places could not be read.")

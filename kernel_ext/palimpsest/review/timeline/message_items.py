@@ -74,10 +74,6 @@ class ItemList:
         self._block = 0
         self._sections: dict[str, int] = {}
 
-    def copied(self) -> "ItemList":
-        """Return a copy that may go on alone; the values in it are shared."""
-        return with_own_containers(self)
-
     def items_of(self, decision: Decision) -> list[int]:
         """Return the items that a decision is about: a call's result, a part, or a whole message.
 

@@ -13,7 +13,7 @@ from palimpsest.transcript.timeline import (
     TimelineEvent,
     TimelineRequest,
 )
-from palimpsest.transcript.values import ModelRef, Price
+from palimpsest.transcript.values import ModelRef
 
 
 @dataclass(slots=True)
@@ -21,7 +21,6 @@ class _BegunRequest:
     """A request whose answer may still come."""
 
     made: TimelineRequest
-    message: str
     finished: TimelineRequest | None = None
     """With the items of its answer, as last told."""
 
@@ -40,7 +39,7 @@ class RequestList:
 
     def forget(self, message_id: str) -> None:
         """Forget the newest request if it filled this message, which is asked for again."""
-        if self._requests and self._requests[-1].message == message_id:
+        if self._requests and self._requests[-1].made.id == message_id:
             self._requests.pop()
 
     def begin(
@@ -65,12 +64,12 @@ class RequestList:
             effort=info.model.variant or "",
             **more,
         )
-        self._requests.append(_BegunRequest(request, info.id))
+        self._requests.append(_BegunRequest(request))
 
     def answered(self, info: AssistantMessage) -> None:
         """Note what is known of the answer of a request."""
         for at in reversed(self._requests):
-            if at.message == info.id:
+            if at.made.id == info.id:
                 break
         else:
             return
@@ -79,7 +78,9 @@ class RequestList:
         if info.error is not None:
             status = "aborted" if info.error.type == "aborted" else "refused"
         made = at.made
-        cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
+        cost = info.cost
+        if cost is None and usage is not None and made.price is not None:
+            cost = usage.cost(made.price)
         ended = info.time.completed if made.started is not None else None
         at.finished = None
         at.made = replace(
@@ -97,7 +98,7 @@ class RequestList:
         """Yield the requests with the items of their answers."""
         answers = items.answers
         for at in self._requests:
-            answer = answers.get(at.message, (at.made.items, at.made.items))
+            answer = answers.get(at.made.id, (at.made.items, at.made.items))
             if at.finished is None or at.finished.answer != answer:
                 at.finished = replace(at.made, answer=answer)
             yield at.finished
@@ -122,8 +123,3 @@ def _named(model: ModelRef) -> str:
     if model.provider != UNKNOWN:
         return model.id
     return "" if model.name == UNKNOWN else model.name
-
-
-def _cost(usage: Any, price: Price | None) -> float | None:
-    found: float | None = None if price is None else usage.cost(price)
-    return found

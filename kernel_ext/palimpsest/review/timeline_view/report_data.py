@@ -33,17 +33,13 @@ SHARED_LENGTH = 8
 """Shorter lists are written where they are."""
 
 
-def _untold(_done: int, _total: int) -> None:
-    """Tell nobody."""
-
-
 def report_data(
     answers: ViewAnswers,
     policies: Sequence[str],
     texts: ReportTexts,
     price: str | None,
     clean: Callable[[Any], Any],
-    progress: Callable[[int, int], None] = _untold,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[TimelineView, str]:
     """Return the view that the report shows, and the data as JSON; both without what ``clean`` removes.
 

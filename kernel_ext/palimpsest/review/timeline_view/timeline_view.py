@@ -1,6 +1,7 @@
 """The whole view of a session: items and requests as columns, the recorded track, breaks, wastes and choices."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 
 from palimpsest.render.content.phrases import some
@@ -29,6 +30,7 @@ from palimpsest.review.timeline_view.view_values import (
     EventView,
     ItemColumns,
     ProofView,
+    PruneView,
     RequestColumns,
     RulerView,
     SubagentView,
@@ -53,6 +55,8 @@ KINDS = (
     "media",
 )
 """In the order in which a window is stacked; kinds that are not among these follow."""
+REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
+"""States of an item that a rule shortened."""
 
 
 def timeline_view(
@@ -69,12 +73,15 @@ def timeline_view(
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     kinds, items = _items(timeline, timeline.weights(ruler.estimator))
-    models, requests = _requests(timeline, session_costs(timeline, ruler, profile))
     limits = review.listed_limits()
+    costs = session_costs(timeline, ruler, profile)
+    models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
     track = recorded_track(review, price)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
+    # The last that was decided of each item for the request that comes next.
+    coming = {one.item: one.state for one in timeline.coming}
     # What was made of the same values before is not looked at again.
     return TimelineView.model_construct(
         version=VIEW_VERSION,
@@ -87,7 +94,6 @@ def timeline_view(
         epoch=epoch,
         kinds=kinds,
         models=models,
-        listed_limits=tuple(limits.by_model.get(one, 0) for one in models) if limits.words else (),
         limit_words=limits.words,
         items=items,
         requests=requests,
@@ -110,7 +116,8 @@ def timeline_view(
         subagents=tuple(_subagents(subagents)),
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
-        coming=_coming(timeline),
+        pruned=_pruned(track, items),
+        coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
         policies=policy_choices(),
     )
 
@@ -201,10 +208,14 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
     )
 
 
-def _coming(timeline: Timeline) -> ComingColumns:
-    """Return the last that was decided of each item for the request that comes next."""
-    newest = {one.item: one.state for one in timeline.coming}
-    return ComingColumns(item=tuple(newest), state=tuple(newest.values()))
+def _pruned(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
+    moves = track.transitions
+    found = Counter(
+        request
+        for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
+        if items.entered[item] < request and state in REDUCED
+    )
+    return tuple(PruneView(request=at, items=found[at]) for at in sorted(found))
 
 
 def _partners(groups: Sequence[str]) -> list[int]:
@@ -220,7 +231,7 @@ def _partners(groups: Sequence[str]) -> list[int]:
 
 
 def _requests(
-    timeline: Timeline, costs: Sequence[RequestCost | None]
+    timeline: Timeline, costs: Sequence[RequestCost | None], limits: Mapping[str, int]
 ) -> tuple[tuple[str, ...], RequestColumns]:
     """Return the models of a session's requests, and the requests."""
 
@@ -239,7 +250,6 @@ def _requests(
                 "ended": lambda one: one.ended,
                 "model": lambda one: one.model,
                 "effort": lambda one: one.effort,
-                "window": lambda one: one.window,
                 "reserve": lambda one: one.reserve,
                 "status": lambda one: one.status,
                 "seen": lambda one: one.seen,
@@ -249,6 +259,7 @@ def _requests(
                 "output": lambda one: reported(one, lambda usage: usage.output + usage.reasoning),
             },
         ),
+        "window": tuple(one.window or limits.get(one.model, 0) for one in timeline.requests),
         "cost": tuple(None if one is None else one.value for one in costs),
         "listed": tuple(one is not None and one.basis == "estimate" for one in costs),
     }

@@ -10,7 +10,6 @@ from palimpsest.review.comparison.policy_comparison import reported_figures
 from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.policies.recorded_policy import RECORDED
-from palimpsest.review.replay.cache_walk import RequestSize
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
@@ -60,7 +59,7 @@ def track_of(
                 "prefix": lambda one: round(one.prefix),
                 "read": lambda one: round(one.read),
                 "output": lambda one: round(one.output),
-                "cost": lambda one: _cost(one, price),
+                "cost": lambda one: round(one.cost(price) + one.summaries_cost(price), 6),
                 "first_changed": lambda one: -1 if one.first_changed is None else one.first_changed,
             },
             price,
@@ -119,10 +118,6 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
     found = (*known[:kept], *(newest.get((one.item, one.request), one) for one in moves[kept:]))
     replayed.earlier["as recorded"] = moves, recorded, found
     return found
-
-
-def _cost(one: RequestSize, price: PriceProfile) -> float:
-    return round(one.cost(price) + one.summaries_cost(price), 6)
 
 
 def _probe(simulation: Simulation) -> ProbeView | None:

@@ -4,12 +4,12 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from palimpsest.review.comparison.price_file import without_files
 from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
-from palimpsest.review.request_contents.request_blocks import RequestBlock
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
@@ -23,15 +23,14 @@ from palimpsest.review.timeline_view.view_queries import (
     AskRequest,
     AskTrack,
     AskView,
-    BlockView,
     CompactionText,
     ItemText,
     LostKind,
-    LostName,
     RequestText,
     ViewAnswer,
     ViewQuery,
 )
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
@@ -81,7 +80,10 @@ class ViewAnswers:
 
     def _answer(self, query: ViewQuery) -> ViewAnswer:
         match query:
-            case AskView(after=after, epoch=epoch) if self._is_newest(after, epoch):
+            case AskView(after=after, epoch=epoch) if after == self.seq and epoch in (
+                None,
+                self.epoch,
+            ):
                 return ViewAnswer(unchanged=True)
             case AskView():
                 view = timeline_view(
@@ -103,10 +105,6 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
-
-    def _is_newest(self, after: int | None, epoch: str | None) -> bool:
-        """Return whether nothing came after the view that an asker has."""
-        return after == self.seq and epoch in (None, self.epoch)
 
     def _simulation(
         self,
@@ -155,7 +153,7 @@ class ViewAnswers:
             basis=shown.basis,
             note=shown.note,
             blocks=tuple(
-                _block(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
+                _piece(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
                 for one, place in matching[query.first : query.first + MOST_BLOCKS]
             ),
             first=query.first,
@@ -196,7 +194,7 @@ class ViewAnswers:
                 for kind, number in one.found.items()
             ),
             lost=tuple(
-                LostName(name=lost.name[:LONGEST_NAME], kind=lost.kind, needed=lost.needed)
+                replace(lost, name=lost.name[:LONGEST_NAME])
                 for lost in (*one.needed, *(lost for lost in one.lost if not lost.needed))[
                     :MOST_LOST
                 ]
@@ -218,17 +216,10 @@ class ViewAnswers:
             raise IndexError
 
 
-def _block(block: RequestBlock, place: int) -> BlockView:
-    """Return a block as it is told, with a piece of its text from a place on."""
-    return BlockView(
-        item=block.item,
-        role=block.role,
-        kind=block.kind,
-        state=block.state,
-        text=block.text[place : place + BLOCK_CHARS],
-        chars=block.chars,
-        tokens=round(block.tokens),
-    )
+def _piece(block: RequestItem, place: int) -> RequestItem:
+    """Return a block with the piece of its text from a place on."""
+    text = block.text[place : place + BLOCK_CHARS]
+    return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 
 
 def _number(value: float) -> float | int:

@@ -1,7 +1,7 @@
-"""What differs between two views of a session that grows, and the newer view from the older one and that.
+"""What differs between two views of a session that grows.
 
 Nearly all of a view are lists that grow at their ends, so a patch is the newer view with the beginning and the
-end of each list left out that the older one has as well. The front end applies it by the same rule
+end of each list left out that the older one has as well. The front end puts them back
 (``labextension/src/state/inspector/viewPatch.ts``).
 """
 
@@ -30,12 +30,6 @@ def patch_of(before: TimelineView, after: TimelineView) -> ViewPatch:
     return ViewPatch(after=before.seq, kept=kept, view=_left_out(before, after, "", kept))
 
 
-def patched(before: TimelineView, patch: ViewPatch) -> TimelineView:
-    """Return the newer view; ``before`` is the one that the patch was made for."""
-    found: TimelineView = _put_back(before, patch.view, "", patch.kept)
-    return found
-
-
 def _left_out(before: Value, after: Value, path: str, kept: dict[str, tuple[int, ...]]) -> Any:
     update: dict[str, Any] = {}
     for name in type(after).model_fields:
@@ -47,18 +41,6 @@ def _left_out(before: Value, after: Value, path: str, kept: dict[str, tuple[int,
                 update[name] = new[head : len(new) - end]
         elif isinstance(new, Value) and isinstance(old, Value):
             update[name] = _left_out(old, new, f"{path}{name}.", kept)
-    return after.model_copy(update=update)
-
-
-def _put_back(before: Value, after: Value, path: str, kept: dict[str, tuple[int, ...]]) -> Any:
-    update: dict[str, Any] = {}
-    for name in type(after).model_fields:
-        old, new = getattr(before, name), getattr(after, name)
-        if isinstance(new, tuple) and path + name in kept:
-            head, end = kept[path + name]
-            update[name] = (*old[:head], *new, *old[len(old) - end :])
-        elif isinstance(new, Value) and isinstance(old, Value):
-            update[name] = _put_back(old, new, f"{path}{name}.", kept)
     return after.model_copy(update=update)
 
 

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
+from palimpsest.review.request_contents.compaction_losses import LostWord
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
     TimelineView,
     TrackView,
 )
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import ItemState
 from palimpsest.transcript.values import Value
@@ -120,21 +122,6 @@ class ItemText(Value):
     """What stands in its place; None where it is whole, gone, or not known."""
 
 
-class BlockView(Value):
-    """One block of a request, in the order in which it is sent."""
-
-    item: int | None
-    """None for what is no item: system prompt and tools of a recording that does not show them."""
-    role: str
-    kind: str
-    state: ItemState
-    text: str
-    """At most ``BLOCK_CHARS`` characters; an item's whole text is asked for apart."""
-    chars: int
-    tokens: int
-    """Scaled by the ruler's factor."""
-
-
 class RequestText(Value):
     """A request as blocks."""
 
@@ -144,20 +131,12 @@ class RequestText(Value):
     """As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it."""
     note: str
     """The basis in a sentence."""
-    blocks: tuple[BlockView, ...]
+    blocks: tuple[RequestItem, ...]
+    """With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is asked for apart."""
     first: int = 0
     total: int
     """Blocks that match, of which these are a piece."""
     tokens: int
-
-
-class LostName(Value):
-    """A path, identifier, error or number that a summary no longer holds."""
-
-    name: str
-    kind: str
-    needed: tuple[int, ...] = ()
-    """The requests whose answers used it later."""
 
 
 class LostKind(Value):
@@ -190,7 +169,7 @@ class CompactionText(Value):
     tokens_after: int
     kinds: tuple[LostKind, ...]
     """All kinds of which there were names; their numbers count every name."""
-    lost: tuple[LostName, ...]
+    lost: tuple[LostWord, ...]
     """Those first that were needed later; of very many the others are only counted."""
     repair: float
     """What fetching the needed ones again would cost, in the money of the view's price; an estimate."""

@@ -14,8 +14,6 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 
 MOST_ROWS = 10
 LABEL_CHARS = 60
-REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
-"""States of an item that a rule shortened, as the front end's ``state/inspector/prunes.ts`` knows them."""
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -39,22 +37,11 @@ def view_summary(view: TimelineView) -> ViewSummary:
             sentence=_sentence(view, layers),
             names=names,
             layers=layers,
-            limits=limits_of(view),
+            limits=view.requests.window,
             marks=_marks(view),
         ),
         tables=tuple(one for one in (_breaks(view), _largest(view)) if one.rows),
         sentences=(*view.totals, *filter(None, (view.limit_words,)), *view.gaps),
-    )
-
-
-def limits_of(view: TimelineView) -> tuple[int, ...]:
-    """Return the limit of each request in tokens: as recorded, else the listed one of its model, else 0."""
-    if not any(view.listed_limits):
-        return view.requests.window
-    listed = (*view.listed_limits, 0)  # a request without a model has the place -1
-    return tuple(
-        window or listed[model]
-        for window, model in zip(view.requests.window, view.requests.model, strict=True)
     )
 
 
@@ -107,7 +94,7 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
         return "The session has no request yet."
     totals = [sum(column) for column in zip(*layers, strict=True)] or [0]
     peak = max(range(len(totals)), key=totals.__getitem__)
-    window = max(limits_of(view), default=0)
+    window = max(view.requests.window, default=0)
     limit = f" of {window:,}" if window else ""
     return (
         f"The context window over {requests:,} requests, by kind: {totals[0]:,} tokens in the first, "
@@ -118,20 +105,9 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
 def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     return (
         *(TimelineMark(one.request, "break") for one in view.breaks),
-        *(TimelineMark(one, "prune") for one in _prunes(view)),
+        *(TimelineMark(one.request, "prune") for one in view.pruned),
         *(TimelineMark(one.request, "compact") for one in view.events if one.kind == "compact"),
     )
-
-
-def _prunes(view: TimelineView) -> list[int]:
-    """Return the requests that began to show items reduced which the request before had shown otherwise."""
-    moves, entered = view.recorded.transitions, view.items.entered
-    found = {
-        request
-        for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
-        if entered[item] < request < len(view.requests.id) and state in REDUCED
-    }
-    return sorted(found)
 
 
 def _breaks(view: TimelineView) -> ReportTable:

@@ -10,7 +10,7 @@ from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.transcript.timeline import EventKind, ItemState, RequestStatus, Seen
 from palimpsest.transcript.values import Value
 
-VIEW_VERSION = 1
+VIEW_VERSION = 2
 """Of the schema; a reader refuses a newer one in one sentence."""
 
 
@@ -56,7 +56,7 @@ class RequestColumns(Value):
     """Places in ``TimelineView.models``; -1 where none is recorded."""
     effort: tuple[str, ...]
     window: tuple[int, ...]
-    """The limit as recorded; 0 where none is."""
+    """The limit: as recorded, else the listed one of its model; 0 where neither is known."""
     reserve: tuple[int, ...]
     status: tuple[RequestStatus, ...]
     seen: tuple[Seen, ...]
@@ -162,6 +162,13 @@ class EventView(Value):
     cause: str = ""
 
 
+class PruneView(Value):
+    """A request that began to show items reduced which the request before had shown otherwise."""
+
+    request: int
+    items: int
+
+
 class BreakView(Value):
     """A request that did not read from the cache what the one before left there: a fact."""
 
@@ -227,10 +234,8 @@ class TimelineView(Value):
     """Views of one epoch are measured alike, so that one goes on from another; empty in a file."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    listed_limits: tuple[int, ...] = ()
-    """The most tokens that each model takes by a list, where the recording tells no limit; 0 where it is not known."""
     limit_words: str = ""
-    """From where these limits are."""
+    """From where the limits are that the recording does not tell; empty where there are none."""
     items: ItemColumns
     requests: RequestColumns
     ruler: RulerView
@@ -250,6 +255,7 @@ class TimelineView(Value):
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
+    pruned: tuple[PruneView, ...] = ()
     coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
 

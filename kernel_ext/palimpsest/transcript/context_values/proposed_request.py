@@ -4,28 +4,9 @@ Border: nothing of it is in a log. What is decided and sent is decided anew when
 proposal says what would be sent at the moment when it was made.
 """
 
-from typing import Literal
-
 from palimpsest.transcript.context_values.decisions import Decision, Purpose
+from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.values import Value
-
-ItemState = Literal["whole", "truncated", "cleared"]
-
-
-class ProposedItem(Value):
-    """One block of a proposed request, in the order in which the model would read it."""
-
-    kind: str
-    """The kind of tokens that it counts as, such as ``output``."""
-    label: str
-    """The tool, or the beginning of the text."""
-    tokens: int
-    message_id: str | None = None
-    part_id: str | None = None
-    state: ItemState = "whole"
-    pinned: bool = False
-    new: bool = False
-    """It was not in the request before, or not as it is now."""
 
 
 class ProposedNumber(Value):
@@ -92,7 +73,7 @@ class ProposedRequest(Value):
     beside: bool = False
     """The title or turn summary that waits for it is requested with it."""
     kinds: dict[str, int] = {}
-    items: tuple[ProposedItem, ...] = ()
+    items: tuple[RequestItem, ...] = ()
     """The newest ones, where there are many."""
     items_left_out: int = 0
     """Older items, which are not listed."""

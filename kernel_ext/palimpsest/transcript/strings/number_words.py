@@ -14,9 +14,9 @@ Numbers = Mapping[str, Any]
 """The numbers that a decision recorded, by name."""
 
 
-def count(amount: int) -> str:
-    """Return a number with thousands separated."""
-    return f"{amount:,}"
+def count(amount: float) -> str:
+    """Return a number with thousands separated, without a fraction."""
+    return f"{round(amount):,}"
 
 
 def duration(seconds: float) -> str:

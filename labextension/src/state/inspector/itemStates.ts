@@ -1,12 +1,16 @@
 /**
  * What each request shows of each item, from a track's transitions: nothing is stored as a table.
  */
-import type { TimelineView, TrackView } from '../../protocol/generated';
+import {
+  GONE_STATES,
+  type TimelineView,
+  type TrackView
+} from '../../protocol/generated';
 
 export type ItemState = TrackView['transitions']['state'][number];
 
 /** The states in which an item is not in the request; a summary takes the tokens of the first item it covers. */
-const GONE: ReadonlySet<ItemState> = new Set(['out', 'reverted', 'summarised']);
+const GONE: ReadonlySet<ItemState> = new Set(GONE_STATES);
 
 /** Whether an item in this state is in the request. */
 export function isGone(state: ItemState): boolean {

@@ -3,18 +3,13 @@
  *
  * The kernel does the same (`Scale.at` in `review/replay/ruler.py`).
  */
-import type { RulerView } from '../../protocol/generated';
+import { LEAST_SCALED, WIDEST, type RulerView } from '../../protocol/generated';
 import type { ItemStates } from './itemStates';
 
 export interface IRequestScale {
   readonly unseen: number;
   readonly factor: number;
 }
-
-/** By how much the items of one request may count for more or less than the factor. */
-const WIDEST = 2;
-/** Counted tokens from which on the items are scaled by the total. */
-const LEAST_SCALED = 500;
 
 /** Returns the scale of a request whose items count `tokens`; the ruler's where its total is not known. */
 export function requestScale(

@@ -2,24 +2,13 @@
  * Why a request shows an item as it does, in a sentence or two: the same words as the kernel's `session.why`
  * (`review/comparison/explanation.py`), which the tests hold this to.
  */
-import type { TimelineView } from '../../protocol/generated';
+import { STATE_WORDS, type TimelineView } from '../../protocol/generated';
 import { count } from '../display/numberFormat';
-import type { ItemState, ItemStates } from './itemStates';
-
-const STATES: Record<ItemState, string> = {
-  whole: 'whole',
-  truncated: 'cut short',
-  cleared: 'cleared',
-  masked: 'masked',
-  summarised: 'replaced by a summary',
-  offloaded: 'moved to a file',
-  out: 'left out',
-  reverted: 'taken back'
-};
+import type { ItemStates } from './itemStates';
 
 /** A state in words. */
-export function stateWords(state: ItemState): string {
-  return STATES[state];
+export function stateWords(state: string): string {
+  return (STATE_WORDS as Readonly<Record<string, string>>)[state] ?? state;
 }
 
 /** Returns the sentences about an item at a request, both counted from 0. */
@@ -48,7 +37,7 @@ export function why(states: ItemStates, item: number, request: number): string {
   const { state, request: at, words } = track.transitions;
   const since = at[found] ?? 0;
   return (
-    `${name} is ${STATES[state[found] ?? 'whole']} in ${where}, since request ${since + 1}` +
+    `${name} is ${stateWords(state[found] ?? 'whole')} in ${where}, since request ${since + 1}` +
     `${time(view, since)}, ${track.words[words[found] ?? 0] ?? ''}.${used}`
   );
 }
@@ -112,7 +101,7 @@ function wholeSince(states: ItemStates, item: number, request: number): string {
   const since = at[again] ?? 0;
   return (
     `again since request ${since + 1}${time(view, since)}, ${track.words[words[again] ?? 0] ?? ''}; ` +
-    `from request ${(at[before] ?? 0) + 1} on it had been ${STATES[state[before] ?? 'whole']}`
+    `from request ${(at[before] ?? 0) + 1} on it had been ${stateWords(state[before] ?? 'whole')}`
   );
 }
 
@@ -130,7 +119,7 @@ function lostLater(states: ItemStates, item: number, request: number): string {
   for (const one of states.transitionsOf(item)) {
     const found = state[one] ?? 'whole';
     if ((at[one] ?? 0) > request && found !== 'whole') {
-      return `; from request ${(at[one] ?? 0) + 1} on it is ${STATES[found]}`;
+      return `; from request ${(at[one] ?? 0) + 1} on it is ${stateWords(found)}`;
     }
   }
   return '';

@@ -1,11 +1,13 @@
 /** The view of a session, asked of the source and asked again when the session has grown. */
 import { startTransition, useEffect, useState } from 'react';
-import type { TimelineView, ViewAnswer } from '../../protocol/generated';
+import {
+  VIEW_VERSION,
+  type TimelineView,
+  type ViewAnswer
+} from '../../protocol/generated';
 import type { IInspectorSource } from '../../state/inspector/source';
 import { patchedView } from '../../state/inspector/viewPatch';
 import { LATE_MS } from './controls/answers';
-
-const VERSION = 1;
 
 interface IKnownView {
   readonly view: TimelineView | null;
@@ -98,7 +100,7 @@ function next(
   if (view === null) {
     return error === '' ? before : { ...before, error };
   }
-  return view.version > VERSION
+  return view.version > VIEW_VERSION
     ? {
         view: null,
         error:

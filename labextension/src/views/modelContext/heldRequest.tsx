@@ -3,7 +3,7 @@
  * buttons that let it go, stop it, or change it first.
  */
 import { useId, useState, type KeyboardEvent } from 'react';
-import type { ProposedItem, ProposedRequest } from '../../protocol/generated';
+import type { ProposedRequest, RequestItem } from '../../protocol/generated';
 import { count } from '../../state/display/numberFormat';
 import { useContextEditor } from '../actions/contextEdits';
 import {
@@ -176,7 +176,7 @@ function Items({
 }: {
   hold: string;
   title: string;
-  items: readonly ProposedItem[];
+  items: readonly RequestItem[];
 }) {
   const { words } = useHost();
   const editor = useContextEditor();
@@ -188,7 +188,8 @@ function Items({
     <Disclosure className="plm-HeldRequest-list" head={title}>
       <ul>
         {items.map((item, index) => {
-          const { kind, label, part_id: part, pinned, state, tokens } = item;
+          const { kind, part_id: part, pinned, state, tokens } = item;
+          const label = `${item.name} ${item.words}`.trim();
           return (
             <li key={index} className="plm-HeldRequest-item" data-kind={kind}>
               <span className="plm-HeldRequest-tokens">{count(tokens)}</span>

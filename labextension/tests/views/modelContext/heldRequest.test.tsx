@@ -28,6 +28,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const PIECE = { remark: '', role: '', text: '', chars: 0, is_error: false };
+
 const HELD: ProposedRequest = {
   id: 'hold_1',
   session_id: 'ses_1',
@@ -57,8 +59,10 @@ const HELD: ProposedRequest = {
   kinds: {},
   items: [
     {
+      ...PIECE,
       kind: 'user',
-      label: '<b>old</b>',
+      name: 'prompt',
+      words: '<b>old</b>',
       tokens: 300,
       part_id: 'prt_1',
       state: 'whole',
@@ -66,8 +70,10 @@ const HELD: ProposedRequest = {
       new: false
     },
     {
+      ...PIECE,
       kind: 'output',
-      label: 'read',
+      name: 'read',
+      words: '',
       tokens: 910,
       part_id: 'prt_2',
       state: 'truncated',
@@ -362,8 +368,10 @@ describe('a held request', () => {
   it('lists what is new, as text, with the edits of each part', () => {
     const { edits } = draw();
     fireEvent.click(screen.getByRole('button', { name: 'All it holds: 2' }));
-    expect(screen.getByText('<b>old</b>')).toBeDefined();
-    fireEvent.click(screen.getByRole('button', { name: 'Pin <b>old</b>' }));
+    expect(screen.getByText('prompt <b>old</b>')).toBeDefined();
+    fireEvent.click(
+      screen.getByRole('button', { name: 'Pin prompt <b>old</b>' })
+    );
     fireEvent.click(screen.getByRole('button', { name: 'Unpin read' }));
 
     expect(edits.edit.mock.calls).toEqual([

@@ -1,6 +1,6 @@
 /** What a compaction lost: how many names of each kind, which they are, and which of them were needed later. */
 import { useState } from 'react';
-import type { CompactionText, LostName } from '../../../protocol/generated';
+import type { CompactionText, LostWord } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { oneLine } from '../../../state/display/oneLine';
 import { useHost } from '../../host';
@@ -98,7 +98,7 @@ function kindCells({ kinds }: CompactionText, place: number) {
       ];
 }
 
-function nameCells(one: LostName | undefined) {
+function nameCells(one: LostWord | undefined) {
   return one === undefined
     ? []
     : [

@@ -29,7 +29,7 @@ export function RequestTable() {
     () =>
       marksByRequest(
         isRecorded
-          ? recordedMarks(view, recorded.track, words)
+          ? recordedMarks(view, words)
           : policyMarks(shown.track.fired, shown.track.taken, words)
       ),
     [isRecorded, view, recorded.track, shown.track, words]

@@ -1,6 +1,6 @@
 /** The exact request, or what a policy would have sent, block by block and searchable. */
 import { useId, useState } from 'react';
-import type { BlockView } from '../../../protocol/generated';
+import type { RequestItem } from '../../../protocol/generated';
 import { count } from '../../../state/display/numberFormat';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
@@ -139,7 +139,7 @@ function RequestBlock({
   find,
   tabIndex
 }: {
-  block: BlockView;
+  block: RequestItem;
   find: string;
   tabIndex: number;
 }) {

@@ -2,7 +2,6 @@
 import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
 import { count, short } from '../../../state/display/numberFormat';
-import { limitsOf } from '../../../state/inspector/limits';
 import {
   DOUBTFUL,
   ESTIMATED,
@@ -78,7 +77,7 @@ function largest(view: TimelineView, tracks: readonly IShownTrack[]): number {
     series.total.forEach(fit);
   }
   reported.forEach(fit);
-  const limit = limitsOf(view)[at] ?? 0;
+  const limit = view.requests.window[at] ?? 0;
   return (limit > 0 && limit < 4 * most ? Math.max(limit, most) : most) * 1.04;
 }
 
@@ -99,21 +98,15 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const total = shown.series.total.length;
   const { fired, taken } = shown.track;
   const recordedOnes = useMemo(
-    () => (isRecorded ? recordedMarks(view, shown.track, words) : []),
-    [view, shown.track, isRecorded, words]
+    () => (isRecorded ? recordedMarks(view, words) : []),
+    [view, isRecorded, words]
   );
   const firedOnes = useMemo(
     () => (isRecorded ? [] : policyMarks(fired, taken, words)),
     [fired, taken, isRecorded, words]
   );
   const lines = useMemo(
-    () =>
-      trackLines(
-        { ...view.requests, window: limitsOf(view) },
-        total,
-        { width, height, most },
-        isRecorded
-      ),
+    () => trackLines(view.requests, total, { width, height, most }, isRecorded),
     [view, total, width, height, most, isRecorded]
   );
   // The track of a policy may end before a request that has just been sent.
@@ -292,7 +285,7 @@ function sentence(
 
 /** Says from where a limit is that was not recorded, and that the picture has no room for it. */
 function limitWords(view: TimelineView, most: number, words: IWords): string {
-  const limit = Math.min(...limitsOf(view).filter(one => one > 0));
+  const limit = Math.min(...view.requests.window.filter(one => one > 0));
   const above =
     Number.isFinite(limit) && limit > most
       ? words.__(

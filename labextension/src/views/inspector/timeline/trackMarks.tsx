@@ -1,7 +1,6 @@
 /** The marks below a track: what happened at a request, each kind in a form of its own, and what they mean. */
 import { memo, useMemo } from 'react';
-import type { TimelineView, TrackView } from '../../../protocol/generated';
-import { prunes } from '../../../state/inspector/prunes';
+import type { TimelineView } from '../../../protocol/generated';
 import { useHost, type IWords } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 
@@ -17,13 +16,9 @@ export interface ITrackMark {
 export const MARK_PX = 7;
 
 /** Returns the marks of the recorded track: its prunes, events and breaks. */
-export function recordedMarks(
-  view: TimelineView,
-  track: TrackView,
-  words: IWords
-): ITrackMark[] {
+export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
   return placed([
-    ...[...prunes(view, track)].map(([request, items]) => ({
+    ...view.pruned.map(({ request, items }) => ({
       request,
       kind: 'prune',
       title: words.__(
@@ -175,7 +170,7 @@ export const MarkLegend = memo(function MarkLegend() {
   const kinds = useMemo(
     () => [
       ...new Set([
-        ...recordedMarks(view, recorded.track, words).map(one => one.kind),
+        ...recordedMarks(view, words).map(one => one.kind),
         ...(isFired ? ['fired'] : []),
         ...(isTaken ? ['taken'] : [])
       ])
