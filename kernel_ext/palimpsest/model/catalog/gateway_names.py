@@ -107,14 +107,11 @@ def _key(ref: ModelRef) -> str:
 
 def _spellings(name: str) -> Iterator[str]:
     """Yield a name as it stands, and without what makes no other model of it: capitals, a region, a version, a date."""
-    seen = set()
     plain = litellm_table.REGION.sub("", name.lower())
     at_sign = plain.replace("@", "-")
     undated = COPY_DATE.sub("", VERSION.sub("", plain))
-    for one in (name, name.lower(), plain, at_sign, VERSION.sub("", at_sign), undated):
-        if one and one not in seen:
-            seen.add(one)
-            yield one
+    spelled = (name, name.lower(), plain, at_sign, VERSION.sub("", at_sign), undated)
+    yield from filter(None, dict.fromkeys(spelled))
 
 
 def _of_makers(name: str) -> MeantModel | None:

@@ -16,14 +16,12 @@ _SONNET = {
     "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 1.2e-05,
 }
 """Claude Sonnet 4 and 4.5 read more than 200,000 tokens at twice the price, and write the answer at 1.5 times."""
-_BY_KEY: Mapping[str, Mapping[str, float]] = {
-    "claude-sonnet-4-5": _SONNET,
-    "claude-sonnet-4-5-20250929": _SONNET,
-    "claude-sonnet-4-20250514": _SONNET,
-    "claude-4-sonnet-20250514": _SONNET,
-}
+_KEYS = frozenset(
+    {"claude-sonnet-4-5", "claude-sonnet-4-5-20250929"}
+    | {"claude-sonnet-4-20250514", "claude-4-sonnet-20250514"}
+)
 
 
 def long_prompt_prices(key: str, provider: str) -> Mapping[str, float]:
     """Return the prices of a model's long prompts, named as in the list; none where the list has them or they are not known."""
-    return _BY_KEY.get(key, {}) if provider == "anthropic" else {}
+    return _SONNET if provider == "anthropic" and key in _KEYS else {}

@@ -68,14 +68,10 @@ def _spread(step: Mapping[str, Any]) -> list[dict[str, Any]]:
     parts += [{key: step[key]} for key in ("thinks", "says") if key in step]
     calls = step.get("calls", [])
     if isinstance(calls, str):
-        parts.append(
-            {key: value for key, value in step.items() if key in {"calls", "input", "raw", "id"}}
-        )
+        given = ("calls", "input", "raw", "id")
+        parts.append({key: step[key] for key in given if key in step})
     else:
-        parts += [
-            {"calls": call["tool"], **{k: v for k, v in call.items() if k != "tool"}}
-            for call in calls
-        ]
+        parts += [{"calls": call["tool"], **call} for call in calls]
     rest = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
     return parts + [{key: value} for key, value in step.items() if key not in rest]
 

@@ -105,7 +105,7 @@ class _Operands:
             return []
         edits: list[Edit] = []
         for pair in self._fitting(self._pairs(operator), left, right):
-            text, number = pair[:2] if left == "str" else pair[1::-1]
+            text, number = (pair.left, pair.right) if left == "str" else (pair.right, pair.left)
             other = left if right == "str" else right
             if operator == "+" and self._builds_words(pair.node):
                 if number is pair.left and isinstance(pair.node, ast.AugAssign):
@@ -188,7 +188,8 @@ class _Operands:
         return node, f"{kind}({self.cell.segment(node)})"
 
     def _pairs(self, operator: str) -> list[_Pair]:
-        kind, found = OPERATORS.get(operator, ()), list[_Pair]()
+        kind = OPERATORS.get(operator, ())
+        found: list[_Pair] = []
         added = [node for node in self.cell.walk() if isinstance(node, ast.AugAssign)]
         here = [node for node in added if node.lineno in self.lines]
         for node in (*self.cell.nodes(self.lines), *here):

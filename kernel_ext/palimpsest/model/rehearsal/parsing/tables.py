@@ -93,13 +93,11 @@ def parse_variables(text: str) -> tuple[Variable, ...]:
     """Read a list of variables, one a line as ``name: type - summary``, or a dict of type names."""
     # Only a text that is a dict as a whole: a line may well show a dict of the user.
     told = literal_in(text) if text.lstrip().startswith("{") else None
+    lines = text.splitlines()
     if isinstance(told, dict):
-        pairs = [(str(name), str(kind)) for name, kind in told.items()]
-        return tuple(
-            Variable(n, k.rsplit(".", 1)[-1], f"{n}: {k}") for n, k in pairs if n.isidentifier()
-        )
+        lines = [f"{name}: {kind}" for name, kind in told.items() if str(name).isidentifier()]
     found = []
-    for line in text.splitlines():
+    for line in lines:
         match = _LINE.match(line)
         if match:
             kind = match[2].rstrip(".").rsplit(".", 1)[-1]

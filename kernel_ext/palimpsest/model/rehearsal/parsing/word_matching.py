@@ -80,7 +80,8 @@ def number_of(word: str) -> float | int | None:
     if word in SPELLED:
         return SPELLED.index(word)
     digits = word.replace(",", "")
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(digits) if kind is int or digits.lstrip("-")[:1].isdigit() else None
+    with suppress(ValueError):
+        return int(digits)
+    with suppress(ValueError):
+        return float(digits) if digits.lstrip("-")[:1].isdigit() else None
     return None

@@ -112,10 +112,9 @@ def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
         other = yield from closest_file(runner, path)
         if not other:
             check(result)
-        result = yield runner.act(
-            f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
-        )
-        path = other
+        thought = f"There is no {path}; the closest name is {other}."
+        path = other or path
+        result = yield runner.act(thought, "read", path=path, **inputs)
     check(result)
     if summarise:
         return PlanAnswer(
