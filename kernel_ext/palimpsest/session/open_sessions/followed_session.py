@@ -8,18 +8,23 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
 from palimpsest.context.request_kinds.request_inputs import RequestInputs, recorded_inputs
 from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter
+from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
+from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import RecordsCallback, Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.revert.operations import ReadOnlyReverts, Reverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -32,15 +37,11 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import NotFound, SessionHeld
-from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
+from palimpsest.transcript.values import Reply
 
 LOG = logging.getLogger(__name__)
-T = TypeVar("T")
-End = Callable[[], None]
-"""Ends a subscription."""
-Ends = dict[int, End]
-"""By the identity of the callback."""
 
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
@@ -51,43 +52,11 @@ NOT_ASKED = (
 )
 
 
-def _awaited(name: str) -> Any:
-    """Return the method of a live session, which takes the session over first; raises SessionHeld while it is not free."""
-
-    async def call(self: "FollowedSession", *given: Any, **named: Any) -> Any:
-        return await getattr(await self._here(), name)(*given, **named)
-
-    return call
-
-
-def _at_once(name: str) -> Any:
-    """Return the attribute of a live session, taken over in the same way for a caller that cannot await it."""
-    return property(lambda self: getattr(self._at_once(), name))
-
-
-def _of_this_kernel(name: str) -> Any:
-    """Return the method of a live session; while another kernel has it, its turns and questions are its own: False."""
-
-    def call(self: "FollowedSession", *given: Any) -> bool:
-        return self._alive is not None and getattr(self._alive, name)(*given)
-
-    return call
-
-
 class FollowedSession:
     """A session that another kernel writes, followed live, until it can be continued here.
 
     Responsibilities: fold new records, notify subscribers, refuse changes while the other kernel writes it.
     """
-
-    prompt, retry, loop = _awaited("prompt"), _awaited("retry"), _awaited("loop")
-    compact, wait_compaction = _awaited("compact"), _awaited("wait_compaction")
-    use_policy: Callable[..., Coroutine[Any, Any, Policy]] = _awaited("use_policy")
-    control, step_mode = _at_once("control"), _at_once("step_mode")
-    mentions, edit_context = _at_once("mentions"), _at_once("edit_context")
-    cancel, withdraw = _of_this_kernel("cancel"), _of_this_kernel("withdraw")
-    reply, answer = _of_this_kernel("reply"), _of_this_kernel("answer")
-    nobody_answers = _of_this_kernel("nobody_answers")
 
     def __init__(
         self,
@@ -114,10 +83,10 @@ class FollowedSession:
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
-        self._moved: Ends = {}
+        self._moved: dict[int, Callable[[], None]] = {}
         """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
-        self._ends: Ends = {}
+        self._ends: dict[int, Callable[[], None]] = {}
         self._ended = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
         self._resets = self._follower.resets
@@ -155,6 +124,20 @@ class FollowedSession:
         """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
         return "" if self._alive is None else self._alive.take_withheld()
 
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Send a prompt, if the other kernel has released the session; else raise SessionHeld."""
+        return await (await self._here()).prompt(text, options)
+
+    @property
+    def control(self) -> SessionControls:
+        """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
+        return self._at_once().control
+
+    @property
+    def step_mode(self) -> StepMode:
+        """The session's step mode, if the other kernel has released it; else raises SessionHeld."""
+        return self._at_once().step_mode
+
     @property
     def stepping(self) -> bool:
         """Whether step mode holds its requests in this kernel."""
@@ -164,6 +147,34 @@ class FollowedSession:
     def held(self) -> tuple[ProposedRequest, ...]:
         """The requests that step mode holds in this kernel; what another kernel holds is shown there."""
         return self._alive.held if self._alive is not None else ()
+
+    @property
+    def mentions(self) -> MentionPreviews:
+        """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
+        return self._at_once().mentions
+
+    async def retry(self) -> Answer:
+        """Send the newest turn's failed request again, if the other kernel has released the session."""
+        return await (await self._here()).retry()
+
+    async def loop(self) -> Answer:
+        """Answer what was left unanswered, if the other kernel has released the session."""
+        return await (await self._here()).loop()
+
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
+        """Compact the session, if the other kernel has released it."""
+        return await (await self._here()).compact(focus, origin, model=model, auto=auto)
+
+    async def wait_compaction(self) -> bool:
+        """Wait for a compaction, if the other kernel has released the session."""
+        return await (await self._here()).wait_compaction()
 
     async def wait_stopped(self, seconds: float) -> None:
         """Wait until a turn that was told to stop has ended; this kernel has none while another one writes."""
@@ -188,37 +199,67 @@ class FollowedSession:
         """Whether a policy of the person's own acts in this kernel."""
         return self._alive is not None and self._alive.own_policy_acts
 
+    async def use_policy(self, *given: Any) -> Policy:
+        """Choose a policy, if the other kernel has released the session."""
+        return await (await self._here()).use_policy(*given)
+
+    def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
+        """Pin, exclude or restore, if the other kernel has released the session."""
+        return self._at_once().edit_context(action, name)
+
+    def cancel(self, reason: str = "Stopped.") -> bool:
+        """Stop what runs in this kernel; another kernel's turn is not stopped from here."""
+        return self._alive is not None and self._alive.cancel(reason)
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a permission question of this kernel; others are answered in the kernel that asks."""
+        return self._alive is not None and self._alive.reply(ask_id, reply)
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
+        """Answer a model's question of this kernel; others are answered in the kernel that asks."""
+        return self._alive is not None and self._alive.answer(question_id, answers)
+
+    def nobody_answers(self, question_id: str) -> bool:
+        """Decline a model's question of this kernel because no user is present."""
+        return self._alive is not None and self._alive.nobody_answers(question_id)
+
     def picture(self, url: str) -> str:
         """Return a picture of the session, scaled for a page, as a ``data:`` URL."""
         if self._alive is not None:
             return self._alive.picture(url)
         return preview_picture(self.snapshot().messages, self._store.get_blob, url)
 
+    def withdraw(self, prompt_id: str) -> bool:
+        """Withdraw a prompt that waits in this kernel's inbox."""
+        return self._alive is not None and self._alive.withdraw(prompt_id)
+
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Call back with records, of the other kernel and later of this one; returns a function that unsubscribes."""
-        return self._hear(self._subscribers, self._moved, callback, lambda live: live.subscribe)
+        with self._lock:
+            self._subscribers = [*self._subscribers, callback]
+            if self._alive is not None:
+                self._moved[id(callback)] = self._alive.subscribe(callback)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._subscribers = [held for held in self._subscribers if held is not callback]
+                moved = self._moved.pop(id(callback), None)
+            if moved is not None:
+                moved()
+
+        return unsubscribe
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back when the session becomes free to continue here, or is taken again, or its problem changes."""
-        return self._hear(self._listeners, self._ends, callback, lambda live: live.on_problem)
-
-    def _hear(
-        self,
-        held: list[T],
-        moved: Ends,
-        callback: T,
-        begin: Callable[[LiveSession], Callable[[T], End]],
-    ) -> End:
-        """Hold a callback, also in the session as this kernel writes it; returns a function that ends that."""
         with self._lock:
-            held.append(callback)
+            self._listeners = [*self._listeners, callback]
             if self._alive is not None:
-                moved[id(callback)] = begin(self._alive)(callback)
+                self._ends[id(callback)] = self._alive.on_problem(callback)
 
         def forget() -> None:
             with self._lock:
-                held[:] = [one for one in held if one is not callback]
-                ends = moved.pop(id(callback), None)
+                self._listeners = [held for held in self._listeners if held is not callback]
+                ends = self._ends.pop(id(callback), None)
             if ends is not None:
                 ends()
 
@@ -310,8 +351,8 @@ class FollowedSession:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live
-            listeners = tuple(self._listeners)
-            self._ends.update((id(one), live.on_problem(one)) for one in listeners)
+            listeners = self._listeners
+            self._ends = {id(one): live.on_problem(one) for one in listeners}
         for listener in listeners:
             listener()
 
@@ -321,12 +362,16 @@ class FollowedSession:
             self._look()
             looks += 1
             if looks % LOOKS == 0:
-                lease = self._lease.read()
-                free = self._reopen is not None and (lease is None or is_dead(lease))
-                if free is not self._free:
-                    self._free = free
-                    for listener in tuple(self._listeners):
-                        listener()
+                self._look_for_holder()
+
+    def _look_for_holder(self) -> None:
+        """Check whether a kernel writes the session, and notify the listeners when that changed."""
+        lease = self._lease.read()
+        free = self._reopen is not None and (lease is None or is_dead(lease))
+        if free is not self._free:
+            self._free = free
+            for listener in self._listeners:
+                listener()
 
     def _look(self) -> None:
         """Fold new records and notify the subscribers."""
@@ -343,7 +388,7 @@ class FollowedSession:
                 self._state = State()
             for record in records:
                 self._state.apply(record)
-            subscribers = tuple(self._subscribers)
+            subscribers = self._subscribers
         for subscriber in subscribers:
             try:
                 subscriber(records)
