@@ -9,11 +9,16 @@ from pydantic import Field
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection, Rows
 from palimpsest.frontends.operation_text.session_list import day
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.open_sessions.storage_cleanup import (
+    Pruned,
+    StorageUse,
+    prune_storage,
+    weigh_storage,
+)
 from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
@@ -34,12 +39,9 @@ MOST_ROWS = 20
 class MeasuredStorage(StorageReport):
     """The disk usage of the project's folder, and what of it may be deleted, with what Python returns of it."""
 
-    use: Any = Field(exclude=True)
-    """The ``StorageUse``."""
-    pruned: Any = Field(exclude=True)
-    """The ``Pruned``."""
-    kept: Any = Field(exclude=True)
-    """The settings of retention."""
+    use: InKernel[StorageUse]
+    pruned: InKernel[Pruned]
+    kept: RetentionSettings = Field(exclude=True)
 
 
 def _prune(rest: str) -> dict[str, Any] | None:
@@ -100,15 +102,14 @@ class ShowStorage(Operation):
 
     async def run(self, at: Desk) -> MeasuredStorage:
         services = at.services
-        config, workspace = getattr(services, "config", None), services.workspace
-        kept = config.value.retention if config is not None else RetentionSettings()
+        kept, workspace = services.config.value.retention, services.workspace
         pruned = await prune_storage(
             workspace,
             kept,
             days=self.days,
             max_size=self.max_size,
             delete=self.delete,
-            locked_settings=getattr(services, "locked_settings", None),
+            locked_settings=services.locked_settings,
         )
         for family in pruned.sessions_gone or ():
             for one in family.ids:
@@ -169,7 +170,7 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
         ("the rest", size_text(sizes.other), ""),
         ("together", size_text(sizes.total), ""),
     ]
-    said: list[Any] = [PolicySection("", ("what", "takes", ""), rows)]
+    said: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
     found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
     if found:
         head = ("session", "title", "takes", "last used")
@@ -190,7 +191,7 @@ def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
         return []
     if not found.due and not found.spared:
         return [f"No session is over the limits ({limits})."]
-    said: list[Any] = []
+    said: list[str | PolicySection] = []
     if gone is not None:
         said.append(f"Deleted {_sessions(gone)} ({size_text(sum(one.bytes for one in gone))}).")
         left = [one for one in found.due if one not in gone]

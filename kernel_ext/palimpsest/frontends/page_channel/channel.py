@@ -20,6 +20,7 @@ from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
 from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operations.definitions import own_commands
 from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
@@ -321,7 +322,8 @@ class Channel:
                 raise
             else:
                 if answer is not None:
-                    self._publish(OutcomeNotice(id=command.id, answer=answer))
+                    said = _words(command, answer)
+                    self._publish(OutcomeNotice(id=command.id, answer=answer, words=said))
 
         future = self._services.engine.submit(guarded())
         self._tasks.add(future)
@@ -395,6 +397,13 @@ def _command(content: dict[str, Any]) -> CommandBase:
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
     return found.model_validate({"id": None, **content, "type": kind})
+
+
+def _words(command: CommandBase, answer: Any) -> str | None:
+    """Return what a button's operation says, for a page that knows nothing of its answer."""
+    if isinstance(command, Operation) and any(form.button for form in command.forms):
+        return shown(command.output(answer)).plain
+    return None
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:
