@@ -161,7 +161,9 @@ def load(
     digest = trusted(found, places, start)
     for layer in found:
         if layer.is_project and not digest and not trusted_by(found, layer.base):
-            agents, commands = own_names(start, places) if _defines(layer) else NOBODY
+            agents, commands = NOBODY
+            if "agent" in layer.data or "command" in layer.data:
+                agents, commands = own_names(start, places)
             ground = SettingsBaseline(layer.base, loading.value(), agents, commands)
             lay_untrusted(loading, layer, ground)
         else:
@@ -191,10 +193,6 @@ def _placed(places: ConfigFolders, found: Sequence[Layer]) -> ConfigFolders:
 
 
 NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
-
-
-def _defines(layer: Layer) -> bool:
-    return "agent" in layer.data or "command" in layer.data
 
 
 def trusted(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:

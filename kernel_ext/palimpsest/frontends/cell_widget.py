@@ -7,7 +7,7 @@ could be dead, and one that is reopened without a kernel, or sent to another per
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -16,6 +16,8 @@ from IPython.core.getipython import get_ipython
 
 from palimpsest.frontends.static_files import built
 from palimpsest.session.engine import EngineThread
+from palimpsest.transcript.session_record.events import Record, SessionStatus
+from palimpsest.transcript.session_record.sessions import Idle
 
 SHOWN = 8
 """How many of the newest outputs are updated; a cell that runs again makes another output."""
@@ -75,6 +77,12 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         for display_id, parent in self._outputs:
             content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
             kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
+
+    def _refresh_after_turn(self, records: Sequence[Record]) -> None:
+        """Update the outputs when a turn has ended; on the writer thread."""
+        states = [one.event.status for one in records if isinstance(one.event, SessionStatus)]
+        if self._outputs and any(isinstance(one, Idle) for one in states):
+            self._on_engine(self._refresh)
 
     def _on_engine(self, work: Callable[[], Any]) -> None:
         def report(done: Any) -> None:

@@ -147,16 +147,13 @@ class Frontend:
         return self._recorded.look(request, place)
 
     def _begin(self, request: MagicLine) -> None:
-        self._refuse_nested()
+        if self.main_thread.current is not None:
+            raise usage_error(NESTED)
         self._refuse_without_error(request)
         self._warn()
 
     def _parts(self, request: MagicLine, place: CellPlace) -> Any:
         return self.services, self.main_thread, request, place, self.channel
-
-    def _refuse_nested(self) -> None:
-        if self.main_thread.current is not None:
-            raise usage_error(NESTED)
 
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""

@@ -25,13 +25,13 @@ from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.content.phrases import some
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine import EngineThread, Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.session_record.events import Record, SessionStatus
-from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.visible_text import visible
 
 PLAIN_CHARS = 20_000
@@ -93,8 +93,7 @@ class SessionView(CellWidget):
         if self._watches.fresh():
             for notice in new_records(self._live.id, records):
                 self._tell(notice)
-        if self._outputs and any(_ends_a_turn(record) for record in records):
-            self._on_engine(self._refresh)
+        self._refresh_after_turn(records)
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
@@ -134,10 +133,6 @@ def view_of(
     return known
 
 
-def _ends_a_turn(record: Record) -> bool:
-    return isinstance(record.event, SessionStatus) and isinstance(record.event.status, Idle)
-
-
 def _title(picture: Snapshot) -> str:
     """Return the session's title, or "New session" before its first message, when the title is a date."""
     return picture.session.title if picture.session and picture.messages else "New session"
@@ -147,7 +142,7 @@ def _remark(picture: Snapshot) -> str:
     session = picture.session
     model = f" to {session.model.id}" if session is not None and session.model else ""
     steps = sum(part.type == "step-finish" for m in picture.messages for part in m.parts)
-    return f"{steps} model request{'' if steps == 1 else 's'}{model}"
+    return f"{some(steps, 'model request')}{model}"
 
 
 def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: OutlineNotes) -> str:

@@ -159,7 +159,11 @@ class CellTurn:
     async def _answer(self, session: KernelSession) -> Answer:
         if self._request.request is not None:
             return await self._request.request.turn(session, self._origin)
-        return await session.prompt(self._request.prompt, self._prompt_options())
+        chosen = self._options
+        options = PromptOptions.of(
+            chosen, yes=chosen.yes, origin=self._origin, prompt_id=self._feed.prompt_id
+        )
+        return await session.prompt(self._request.prompt, options)
 
     async def _session(self) -> KernelSession:
         workspace, notebook = self._services.workspace, self._place.notebook
@@ -170,14 +174,6 @@ class CellTurn:
                 notebook, title=self._options.title, permission=self._options.permission
             )
         return await workspace.current(notebook)
-
-    def _prompt_options(self) -> PromptOptions:
-        return PromptOptions.of(
-            self._options,
-            yes=self._options.yes,
-            origin=self._origin,
-            prompt_id=self._feed.prompt_id,
-        )
 
     def _tick(self) -> None:
         if self._leave:

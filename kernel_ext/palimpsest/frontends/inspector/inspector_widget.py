@@ -32,8 +32,7 @@ from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.session_record.events import Record, SessionStatus
-from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.session_record.events import Record
 
 CHANGED_SECONDS = 0.5
 """A page hears at most so often that the session grew."""
@@ -141,8 +140,7 @@ class InspectorWidget(CellWidget):
 
     def _grew(self, records: Sequence[Record]) -> None:
         """Tell the page that there is more, and write the outputs anew after a turn; on the writer thread."""
-        if self._outputs and any(_ends_turn(one) for one in records):
-            self._on_engine(self._refresh)
+        self._refresh_after_turn(records)
         if self._is_watched and any(one.event.type in GROWTH for one in records):
             self._on_engine(self._tell_changed)
 
@@ -157,10 +155,6 @@ class InspectorWidget(CellWidget):
         self.send(
             {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
         )
-
-
-def _ends_turn(record: Record) -> bool:
-    return isinstance(record.event, SessionStatus) and isinstance(record.event.status, Idle)
 
 
 def inspector_view(answer: ViewAnswer) -> TimelineView:

@@ -54,7 +54,7 @@ def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
             one.name,
             f"{one.state} ({one.kind})",
             one.origin,
-            _tools(one) or one_line(one.problem, 300),
+            names_text(one.tools) or one_line(one.problem, 300),
         )
         for one in servers
     ]
@@ -64,10 +64,6 @@ def names_text(names: Sequence[str]) -> str:
     """Return names in a row, of many the first ones."""
     more = f" and {len(names) - MOST_TOOLS} more" if len(names) > MOST_TOOLS else ""
     return ", ".join(names[:MOST_TOOLS]) + more
-
-
-def _tools(one: McpServerStatus) -> str:
-    return names_text(one.tools)
 
 
 class Extensions(Value):

@@ -66,6 +66,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     picture, workspace = session.snapshot(), services.workspace
     about = picture.session.about if picture.session else ""
+    asked = len(picture.asks) + len(picture.questions)
     kept = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
@@ -74,7 +75,7 @@ def _facts(
         ("state", _state(picture)),
         ("model", _model(picture) or default_model(services)),
         ("messages", count(len(picture.messages))),
-        ("waiting", f"{some(len(picture.inbox), 'prompt')}, {some(_asked(picture), 'question')}"),
+        ("waiting", f"{some(len(picture.inbox), 'prompt')}, {some(asked, 'question')}"),
         ("cost so far", _session_cost(session, picture, services)),
         ("kept in", kept),
         *((("not readable", broken),) if broken else ()),
@@ -125,10 +126,6 @@ def _state(picture: Snapshot) -> str:
     if picture.asks:
         return f"waits for your answer {WHERE}, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]
-
-
-def _asked(picture: Snapshot) -> int:
-    return len(picture.asks) + len(picture.questions)
 
 
 def _cost(picture: Snapshot) -> str:
@@ -220,14 +217,12 @@ class ListedSettings(Value):
     """The remarks under their titles."""
 
 
-def _config(rest: str) -> Operation | dict[str, Any] | None:
-    match rest.strip():
-        case "":
-            return {}
-        case "trust" | "distrust" as word:
-            return TrustProject(trusted=word == "trust")
-        case _:
-            return None
+SETTINGS: Mapping[str, Operation | Mapping[str, Any]] = {
+    "": {},
+    "trust": TrustProject(),
+    "distrust": TrustProject(trusted=False),
+}
+"""What may follow ``%agent config``."""
 
 
 class ListSettings(Operation):
@@ -238,7 +233,7 @@ class ListSettings(Operation):
         Form(
             "config",
             "every setting and where it came from; %agent config trust believes this project's file",
-            read=_config,
+            read=lambda rest: SETTINGS.get(rest.strip()),
             keywords=("trust", "distrust"),
             begins_no_prompt=True,
         )

@@ -11,7 +11,7 @@ from palimpsest.frontends.operation_text.session_list import day
 from palimpsest.frontends.operations.grammar import OptionError
 from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
-from palimpsest.render.content.phrases import count, size_text
+from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
@@ -158,12 +158,12 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
         (
             "sessions",
             size_text(sizes.logs),
-            f"{count(len(sizes.sessions))} {'log' if len(sizes.sessions) == 1 else 'logs'}",
+            some(len(sizes.sessions), "log"),
         ),
         (
             "long texts and pictures",
             size_text(sizes.blobs),
-            f"{count(sizes.blob_count)} {'file' if sizes.blob_count == 1 else 'files'}",
+            some(sizes.blob_count, "file"),
         ),
         ("snapshots of files", size_text(sizes.snapshots), ""),
         ("shared pages", size_text(sizes.share), ""),
@@ -242,9 +242,10 @@ def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -
     if gone is not None and found.due:
         said.append(f"Deleted {_texts(gone)}.")
     elif found.due:
+        them = "it" if len(found.due) == 1 else "them"
         said.append(
             f"{_texts(found.due)} {'was' if len(found.due) == 1 else 'were'} not needed by any "
-            f"session for {_days(days)}. %agent storage prune --yes deletes {_them(found.due)}, for good."
+            f"session for {_days(days)}. %agent storage prune --yes deletes {them}, for good."
         )
     if found.waiting:
         first = min(one.since for one in found.waiting) + days * DAY
@@ -258,17 +259,11 @@ def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -
 
 
 def _sessions(found: Sequence[SessionTree]) -> str:
-    number = sum(len(one.ids) for one in found)
-    return f"{count(number)} {'session' if number == 1 else 'sessions'}"
+    return some(sum(len(one.ids) for one in found), "session")
 
 
 def _texts(found: Sequence[UnneededBlob]) -> str:
-    what = "kept text" if len(found) == 1 else "kept texts"
-    return f"{count(len(found))} {what} ({size_text(sum(one.bytes for one in found))})"
-
-
-def _them(found: Sequence[UnneededBlob]) -> str:
-    return "it" if len(found) == 1 else "them"
+    return f"{some(len(found), 'kept text')} ({size_text(sum(one.bytes for one in found))})"
 
 
 def _days(days: float) -> str:

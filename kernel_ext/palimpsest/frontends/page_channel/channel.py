@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -129,8 +130,8 @@ class Channel:
             self._sessions[session.id] = session
             self._current = session.id
             if not known:
-                self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
-                self._unsubscribe.append(session.on_problem(self._problem_teller(session)))
+                self._unsubscribe.append(session.subscribe(partial(self._forward, session.id)))
+                self._unsubscribe.append(session.on_problem(partial(self._tell_problem, session)))
         if changed:
             self._publish(CurrentNotice(session=head_of(session)))
 
@@ -357,21 +358,14 @@ class Channel:
     def _notebook(self) -> str | None:
         return current_notebook(self._shell)
 
-    def _forwarder(self, session_id: str) -> Callable[[Sequence[Record]], None]:
-        def forward(records: Sequence[Record]) -> None:
-            if not self.watches.fresh(session_id):
-                return
+    def _forward(self, session_id: str, records: Sequence[Record]) -> None:
+        if self.watches.fresh(session_id):
             for notice in new_records(session_id, records):
                 self._publish(notice)
 
-        return forward
-
-    def _problem_teller(self, session: KernelSession) -> Callable[[], None]:
-        def tell() -> None:
-            if self._current == session.id:
-                self._publish(CurrentNotice(session=head_of(session)))
-
-        return tell
+    def _tell_problem(self, session: KernelSession) -> None:
+        if self._current == session.id:
+            self._publish(CurrentNotice(session=head_of(session)))
 
     def _publish(self, notice: BaseModel) -> None:
         """Send a notice to every page, while one watches; from any thread."""
