@@ -29,30 +29,24 @@ class ShownSettings(Protocol):
     @property
     def value(self) -> Config:
         """The settings."""
-        ...
 
     @property
     def origins(self) -> Mapping[str, str]:
         """Origin by dotted setting name; what is not in it is built in."""
-        ...
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong."""
-        ...
 
     @property
     def held(self) -> tuple[UntrustedSetting, ...]:
         """Settings that need the user's trust."""
-        ...
 
     def rows(self) -> Sequence[tuple[str, str, str]]:
         """Return every setting as name, value and origin."""
-        ...
 
     def remarks(self) -> Sequence[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: what is wrong, what is not used, what needs trust."""
-        ...
 
 
 class FrontendServices(Protocol):
@@ -71,59 +65,46 @@ class FrontendServices(Protocol):
     @property
     def config(self) -> ShownSettings:
         """The settings."""
-        ...
 
     @property
     def trust_unwritten(self) -> str:
         """Why trust in the project's files ends with this kernel; empty where it is stored."""
-        ...
 
     def trust(self) -> Sequence[UntrustedSetting]:
         """Trust the project's files as they are now; returns the settings that take effect by that."""
-        ...
 
     def distrust(self) -> bool:
         """Revoke trust in the project's files; returns False when it was not trusted."""
-        ...
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
-        ...
 
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
-        ...
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
-        ...
 
     def price(self, model: str) -> Price | None:
         """Return what a model costs; None where that is not known."""
-        ...
 
     def known(self, field: str) -> Sequence[str]:
         """Return values that an option may take, for completion."""
-        ...
 
     def close(self) -> None:
         """Close every session and end the engine."""
-        ...
 
     @property
     def engine(self) -> EngineThread:
         """The engine's thread."""
-        ...
 
     @property
     def workspace(self) -> "Workspace":
         """The project's sessions."""
-        ...
 
     @property
     def inspections(self) -> "InspectorAnswers":
         """Answers inspectors' questions; made when it is first asked."""
-        ...
 
 
 class InspectorAnswers(Protocol):
@@ -134,13 +115,11 @@ class InspectorAnswers(Protocol):
 
     async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
         """Answer a question about a session of the project."""
-        ...
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
     ) -> ViewAnswer:
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
-        ...
 
 
 class Pages(Protocol):
@@ -148,27 +127,21 @@ class Pages(Protocol):
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches the session now."""
-        ...
 
     def present(self, session_id: str) -> bool:
         """Tell whether a page can answer a question now; pings it where that is not known."""
-        ...
 
     def expected(self) -> bool:
         """Tell whether a page may be about to watch."""
-        ...
 
     def adopt(self, session: KernelSession) -> None:
         """Make a session the one that the notebook continues."""
-        ...
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
         """Have a page insert new cells below a cell; false where no page can."""
-        ...
 
     def forget(self, session_id: str) -> None:
         """Drop a session that was deleted."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from pydantic import ConfigDict
+
 from palimpsest.frontends import terminal
 from palimpsest.frontends.command_line.report_output import CommandReport
 from palimpsest.frontends.operations.operation import AsItIs, Desk, Operation
@@ -28,22 +30,27 @@ ALL = "all"
 
 
 class Argument:
-    """How a field is written on the command line: marks it in ``Annotated``; what ``add_argument`` takes."""
+    """How a field is written on the command line: marks it in ``Annotated``, with what ``add_argument`` takes.
 
-    def __init__(self, *flags: str, **options: Any) -> None:
+    A field with a default is an option of its name; its docstring is the help.
+    """
+
+    def __init__(self, metavar: str, *flags: str, **options: Any) -> None:
         self.flags = flags
-        self.options = options
+        self.options = {"metavar": metavar, **options}
 
 
 FileName = Annotated[str, AsItIs()]
 """A name of a file as the system gave it, which need not be text."""
-OnePath = Annotated[FileName, Argument(metavar="PATH", help="a recording, a folder, or a project")]
-Policies = tuple[tuple[str, ...], ...] | None
+Policies = Annotated[
+    tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
+]
 
 
 class RecordingOperation(Operation):
     """An operation on recordings; its docstring is its help, and its ``type`` the word behind ``palimpsest``."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     in_page: ClassVar[bool] = False
     has_rows: ClassVar[bool] = False
     """Its answer has rows, for Markdown and for conditions."""
@@ -60,26 +67,12 @@ class RecordingOperation(Operation):
 class ReadRecordings(RecordingOperation):
     """An operation that reads recordings at the prices that are asked for."""
 
-    session: Annotated[
-        str, Argument("--session", metavar="ID", help="one session, by its id or number from 1")
-    ] = ""
-    price: Annotated[
-        tuple[FileName, ...] | None,
-        Argument(
-            "--price",
-            metavar="PRICE",
-            action="append",
-            help="the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file",
-        ),
-    ] = None
-    lifetime: Annotated[
-        str | None,
-        Argument(
-            "--lifetime",
-            metavar="TIME",
-            help="how long the cache keeps a prefix: seconds, or 5m, 1h",
-        ),
-    ] = None
+    session: Annotated[str, Argument("ID")] = ""
+    """one session, by its id or number from 1"""
+    price: Annotated[tuple[FileName, ...] | None, Argument("PRICE", action="append")] = None
+    """the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file"""
+    lifetime: Annotated[str | None, Argument("TIME")] = None
+    """how long the cache keeps a prefix: seconds, or 5m, 1h"""
 
     @contextmanager
     def opened(self, path: str) -> "Iterator[Recording[RecordingReview]]":
@@ -98,13 +91,10 @@ class ImportRecordings(RecordingOperation):
     """Import recordings into a project."""
 
     type: Literal["import"] = "import"
-    path: Annotated[
-        FileName, Argument(metavar="PATH", help="a recording, or a folder of recordings")
-    ]
-    project: Annotated[
-        FileName | None,
-        Argument("--project", metavar="DIR", help="the project's folder; else this one's"),
-    ] = None
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, or a folder of recordings"""
+    project: Annotated[FileName | None, Argument("DIR")] = None
+    """the project's folder; else this one's"""
 
     def answer(self) -> CommandReport:
         from palimpsest.review.importers.built_in import REGISTRY
@@ -142,7 +132,8 @@ class InspectRecordings(ReadRecordings):
     """Say what sessions hold, cost and lost."""
 
     type: Literal["inspect"] = "inspect"
-    path: OnePath
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, a folder, or a project"""
     has_rows: ClassVar[bool] = True
 
     def answer(self) -> CommandReport:
@@ -162,32 +153,14 @@ class CompareRecordings(ReadRecordings):
     """Compare policies over one recording, or two recordings."""
 
     type: Literal["compare"] = "compare"
-    path: Annotated[
-        tuple[FileName, ...],
-        Argument(metavar="PATH", nargs="+", help="a recording with policies, or two recordings"),
-    ]
-    policy: Annotated[
-        Policies,
-        Argument(
-            "--policy",
-            metavar="NAME",
-            nargs="+",
-            action="append",
-            help='names, with numbers as in "sweagent.last_n n=10"; recorded, raw, all (the default)',
-        ),
-    ] = None
-    window: Annotated[
-        int,
-        Argument("--window", metavar="N", type=int, help="tokens of the context window to assume"),
-    ] = 0
-    summary: Annotated[
-        str | None,
-        Argument(
-            "--summary",
-            metavar="TEXT",
-            help="what stands where policies would have had a summary: stub(1500), extract(2000), recorded",
-        ),
-    ] = None
+    path: Annotated[tuple[FileName, ...], Argument("PATH", nargs="+")]
+    """a recording with policies, or two recordings"""
+    policy: Policies = None
+    """names, with numbers as in "sweagent.last_n n=10"; recorded, raw, all (the default)"""
+    window: Annotated[int, Argument("N", type=int)] = 0
+    """tokens of the context window to assume"""
+    summary: Annotated[str | None, Argument("TEXT")] = None
+    """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
     has_rows: ClassVar[bool] = True
 
     def answer(self) -> CommandReport:
@@ -233,36 +206,17 @@ class ReportRecording(ReadRecordings):
     """Write a session's inspector as one HTML file, without server and network."""
 
     type: Literal["report"] = "report"
-    path: OnePath
-    output_file: Annotated[
-        FileName,
-        Argument(
-            "-o",
-            "--output",
-            dest="output_file",
-            metavar="FILE.html",
-            required=True,
-            help="a new file, or an older report",
-        ),
-    ]
-    policy: Annotated[
-        Policies,
-        Argument(
-            "--policy",
-            metavar="NAME",
-            nargs="+",
-            action="append",
-            help='what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field',
-        ),
-    ] = None
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, a folder, or a project"""
+    file: Annotated[FileName, Argument("FILE.html", "-o", "--output", dest="file", required=True)]
+    """a new file, or an older report"""
+    policy: Policies = None
+    """what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field"""
     texts: Annotated[
         Literal["none", "preview", "all"],
-        Argument(
-            "--texts",
-            choices=("none", "preview", "all"),
-            help="of the session's texts: none, the first 200 characters (the default), or all",
-        ),
+        Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
+    """of the session's texts: none, the first 200 characters (the default), or all"""
 
     def answer(self) -> CommandReport:
         from palimpsest.frontends.inspector.report_file import write_report
@@ -271,7 +225,7 @@ class ReportRecording(ReadRecordings):
             review = next(_chosen(recording, self.session, with_requests=True))
             written = write_report(
                 review,
-                self.output_file,
+                self.file,
                 environment=os.environ,
                 policies=[one for many in self.policy or () for one in many],
                 texts=self.texts,

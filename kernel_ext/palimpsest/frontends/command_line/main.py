@@ -6,9 +6,11 @@ answers at once.
 
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from pydantic.fields import FieldInfo
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
@@ -64,8 +66,12 @@ def parser() -> ArgumentParser:
             epilog=CONDITION if operation.has_rows else "",
             formatter_class=RawDescriptionHelpFormatter,
         )
-        for name, argument, default in arguments_of(operation):
-            command.add_argument(*argument.flags or (name,), default=default, **argument.options)
+        for name, (field, argument) in arguments_of(operation).items():
+            flags = argument.flags or ((name,) if field.is_required() else (f"--{name}",))
+            default = None if field.is_required() else field.default
+            command.add_argument(
+                *flags, default=default, help=field.description, **argument.options
+            )
         _add_output(command, has_rows=operation.has_rows)
         command.set_defaults(operation=operation)
     return made
@@ -76,15 +82,12 @@ def command_of(operation: type[RecordingOperation]) -> str:
     return str(operation.model_fields["type"].default)
 
 
-def arguments_of(operation: type[RecordingOperation]) -> Iterator[tuple[str, Argument, Any]]:
-    """Yield the fields that are written, each with its default: those of the operation before those of all."""
-    fields = sorted(
-        operation.model_fields.items(), key=lambda one: one[0] in ReadRecordings.model_fields
-    )
-    for name, field in fields:
-        for argument in field.metadata:
-            if isinstance(argument, Argument):
-                yield name, argument, None if field.is_required() else field.default
+def arguments_of(operation: type[RecordingOperation]) -> dict[str, tuple[FieldInfo, Argument]]:
+    """Return the fields that are written, those of the operation before those of all."""
+    fields = operation.model_fields.items()
+    own_first = sorted(fields, key=lambda one: one[0] in ReadRecordings.model_fields)
+    marked = ((name, field, mark) for name, field in own_first for mark in field.metadata)
+    return {name: (field, mark) for name, field, mark in marked if isinstance(mark, Argument)}
 
 
 def _add_output(command: ArgumentParser, *, has_rows: bool) -> None:
@@ -111,7 +114,7 @@ def run_command(given: Namespace) -> int:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(named)) if named else None
     operation: type[RecordingOperation] = given.operation
-    values = {name: getattr(given, name) for name, _, _ in arguments_of(operation)}
+    values = {name: getattr(given, name) for name in arguments_of(operation)}
     report = operation.of(**values).answer()
     over = failed(conditions, report.json(), baseline) if conditions else []
     form: OutputForm = "markdown" if getattr(given, "markdown", False) else "text"
