@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import (
     SHORT_NAMES,
     ConfiguredPolicy,
@@ -115,17 +115,6 @@ class LoadedConfig:
             shown = _shown(_named_only(value) if _NAMED_ONLY.fullmatch(key) else value)
             found.append((key, shown, f"{origin}, fixed" if fixed else origin))
         return found
-
-    def table(self) -> str:
-        """Return every setting as a Markdown table, followed by what is wrong, unused or needs trust."""
-        lines = ["| setting | value | from |", "|---|---|---|"]
-        for row in self.rows():
-            key, value, origin = (cell.replace("|", "¦") for cell in row)
-            lines.append(f"| {code_span(key)} | {code_span(value) or '—'} | {inline(origin)} |")
-        text = "\n".join(lines)
-        for title, sentences in self.remarks():
-            text += f"\n\n**{title}**\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
-        return text
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: what is wrong, what is not used, what needs trust."""

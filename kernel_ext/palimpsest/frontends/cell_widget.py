@@ -42,7 +42,10 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     def __init__(self, session: str, engine: EngineThread, module: str) -> None:
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
+        self._unsubscribe: Callable[[], None] = lambda: None
+        """Stops following the session."""
         super().__init__(key=secrets.token_hex(8), session=session, module=module)
+        self.on_msg(self._heard)
 
     def open(self) -> None:
         """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""
@@ -53,6 +56,15 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
             comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
             # comm's own handler would tell IPython that a cell begins and ends, and flush its figures.
             comm.handle_msg = self._handle_msg
+
+    def close(self) -> None:
+        """Stop following the session and close the comm."""
+        self._unsubscribe()
+        super().close()
+
+    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
+        raise NotImplementedError
 
     def bundle(self) -> dict[str, str]:
         """Return what the cell keeps, by MIME type, without secrets."""

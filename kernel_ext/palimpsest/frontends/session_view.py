@@ -6,7 +6,6 @@ the HTML (``labextension/src/widget``). So a notebook never holds a widget that 
 one that is reopened without a kernel, or sent to another person, looks as it did.
 """
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -16,11 +15,7 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.page_channel.notices import (
-    new_records,
-    records_since,
-    session_states,
-)
+from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built
@@ -52,13 +47,7 @@ class SessionView(CellWidget):
         self._live = live
         self._watches = PageWatches()
         super().__init__(live.id, engine, built("view.js"))
-        self.on_msg(self._heard)
         self._unsubscribe = live.subscribe(self._told)
-
-    def close(self) -> None:
-        """Stop following the session and close the comm."""
-        self._unsubscribe()
-        super().close()
 
     # What the cell holds
 
@@ -96,26 +85,17 @@ class SessionView(CellWidget):
         self._refresh_after_turn(records)
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
         match content:
             case {"kind": "watch"}:
                 self._watches.renew("view", None)
                 self._tell(CurrentNotice(session=head_of(self._live)))
-            case {"kind": "resync", "id": str(resync), "after": None}:
-                self._on_engine(lambda: self._tell_all(resync))
-            case {"kind": "resync", "id": str(resync), "after": int(after)}:
-                self._on_engine(lambda: self._tell_since(resync, after))
+            case {"kind": "resync", "id": str(resync), "after": None | int() as after}:
+                self._on_engine(lambda: self._tell_again(resync, after))
             case _:
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
-    async def _tell_all(self, resync: str) -> None:
-        for notice in session_states(self._live, resync):
-            self._tell(notice)
-
-    async def _tell_since(self, resync: str, after: int) -> None:
-        for notice in await asyncio.to_thread(
-            lambda: list(records_since(self._live, after, resync))
-        ):
+    async def _tell_again(self, resync: str, after: int | None) -> None:
+        for notice in await resynced(self._live, after, resync):
             self._tell(notice)
 
     def _tell(self, notice: BaseModel) -> None:

@@ -75,15 +75,10 @@ class InspectorWidget(CellWidget):
         self._told_at = 0.0
         self._is_due = False
         super().__init__(inspected.id, engine, built("inspector.js"))
-        self.on_msg(self._heard)
         live = inspected.live
         self.own = live is not None and not live.read_only
-        self._unsubscribe = live.subscribe(self._grew) if live is not None else lambda: None
-
-    def close(self) -> None:
-        """Stop following the session and close the comm."""
-        self._unsubscribe()
-        super().close()
+        if live is not None:
+            self._unsubscribe = live.subscribe(self._grew)
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
@@ -95,7 +90,6 @@ class InspectorWidget(CellWidget):
     # Messages from and to the page
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True

@@ -33,33 +33,6 @@ REPAIRED = (
 SHORTENED = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
 
 
-def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
-    """Return a row for each hook with its calls and failures."""
-    return [
-        (
-            one.name,
-            one.label,
-            one.origin,
-            f"{one.calls:,}",
-            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
-        )
-        for one in hooks
-    ]
-
-
-def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
-    """Return a row for each server with its state and tools."""
-    return [
-        (
-            one.name,
-            f"{one.state} ({one.kind})",
-            one.origin,
-            names_text(one.tools) or one_line(one.problem, 300),
-        )
-        for one in servers
-    ]
-
-
 def names_text(names: Sequence[str]) -> str:
     """Return names in a row, of many the first ones."""
     more = f" and {len(names) - MOST_TOOLS} more" if len(names) > MOST_TOOLS else ""
@@ -127,7 +100,16 @@ def hook_lines(
 ) -> Lines:
     """Return the hooks as a table, and what is wrong with some."""
     said = [*problems, *_waiting(held, "hooks", "hooks")]
-    rows = hook_rows(hooks)
+    rows = [
+        (
+            one.name,
+            one.label,
+            one.origin,
+            f"{one.calls:,}",
+            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+        )
+        for one in hooks
+    ]
     return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
 
 
@@ -138,7 +120,16 @@ def server_lines(
     waiting = _waiting(held, "mcp", "MCP servers")
     if not servers:
         return waiting or [NO_SERVERS]
-    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, server_rows(servers))]
+    rows = [
+        (
+            one.name,
+            f"{one.state} ({one.kind})",
+            one.origin,
+            names_text(one.tools) or one_line(one.problem, 300),
+        )
+        for one in servers
+    ]
+    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, rows)]
     said += [words for one in servers for words in one.left_out]
     said += [words for one in servers for words in _changed(one, registry)]
     if any(one.state in ("waiting", "failed") for one in servers):

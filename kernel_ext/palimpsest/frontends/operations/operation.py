@@ -103,7 +103,7 @@ class Desk:
     """Drops a session that was deleted."""
     publish: Callable[[BaseModel], None] = _ignore
     """Sends a notice to the pages."""
-    turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[TurnEnd]] | None" = None
+    turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
     """Awaits a turn that belongs to no cell."""
 
     async def seen(self, identifier: str | None, what: str = "look") -> "KernelSession":
@@ -161,9 +161,6 @@ class SessionAnswer(Value):
     session: SessionHead
 
 
-TurnEnd = SessionAnswer
-
-
 class Operation(CommandBase):
     """What a person asks for; its fields are the arguments.
 
@@ -210,7 +207,7 @@ class TurnOperation(Operation):
         """Return the turn, which begins when it is awaited."""
         raise NotImplementedError
 
-    async def run(self, at: Desk) -> TurnEnd:
+    async def run(self, at: Desk) -> SessionAnswer:
         """Await the turn."""
         if at.turn is None:
             raise UserError(A_TURN)

@@ -26,7 +26,7 @@ from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operations.definitions import own_commands
 from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
 from palimpsest.frontends.operations.turns import PromptBase
-from palimpsest.frontends.page_channel.notices import new_records, records_since, session_states
+from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.typed_commands import RefusedCommand, typed_command
@@ -272,15 +272,8 @@ class Channel:
 
     async def _resync(self, command: Resync) -> None:
         session = await self._session(command.session)
-        if command.after is None:
-            for notice in session_states(session, command.id):
-                self._publish(notice)
-            return
-        after = command.after
-        for told in await asyncio.to_thread(
-            lambda: list(records_since(session, after, command.id))
-        ):
-            self._publish(told)
+        for notice in await resynced(session, command.after, command.id):
+            self._publish(notice)
 
     async def _rename(self, command: RenameNotebook) -> Done:
         before = self._notebook()

@@ -3,8 +3,9 @@
 Border: values to values; publishing is the channel's work.
 """
 
+import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from palimpsest.frontends.operation_text.session_head import head_in
@@ -86,6 +87,15 @@ def records_since(session: KernelSession, after: int, resync: str) -> Iterator[R
             session=session.id, records=batch, resync=resync, after=after, last=last
         )
         after = batch[-1]["seq"] if batch else after
+
+
+async def resynced(
+    session: KernelSession, after: int | None, resync: str
+) -> Iterable[SessionStateNotice | RecordsNotice]:
+    """Return what a page missed: the records after a sequence number, or the whole state where it has none."""
+    if after is None:
+        return session_states(session, resync)
+    return await asyncio.to_thread(lambda: list(records_since(session, after, resync)))
 
 
 def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
