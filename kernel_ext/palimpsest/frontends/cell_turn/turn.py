@@ -9,7 +9,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -35,6 +35,7 @@ from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     QuestionRejected,
     QuestionReplied,
+    Record,
 )
 from palimpsest.transcript.visible_text import visible
 
@@ -229,7 +230,7 @@ class CellTurn:
         elif self._future is not None:
             self._future.cancel()
 
-    def _replied(self, records: Any) -> None:
+    def _replied(self, records: Sequence[Record]) -> None:
         for record in records:
             if isinstance(record.event, PermissionReplied):
                 self._questions.answered(record.event.ask_id)

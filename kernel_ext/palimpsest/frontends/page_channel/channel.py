@@ -47,6 +47,7 @@ from palimpsest.frontends.protocol.connection import (
 )
 from palimpsest.frontends.protocol.sessions import RenameNotebook
 from palimpsest.frontends.protocol.transcript import Resync
+from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
@@ -98,7 +99,7 @@ class Channel:
         self._greeting_ends: float | None = None
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
-        self._tasks: set[Any] = set()
+        self._tasks: set[EngineFuture[None]] = set()
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""

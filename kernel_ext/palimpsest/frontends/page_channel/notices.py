@@ -18,6 +18,7 @@ from palimpsest.frontends.protocol.page_records import (
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import Record
 
 NOTICE_CHARS = 250_000
@@ -41,7 +42,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
     """Yield a session's whole state in notices of bounded size."""
     picture = session.snapshot()
     head = head_in(session, picture)
-    pieces: list[list[Any]] = [[]]
+    pieces: list[list[Message]] = [[]]
     room = NOTICE_CHARS
     for message in picture.messages:
         size = len(message.model_dump_json())
