@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from palimpsest.app.wiring import App
+from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.context import ApplyContextEdit
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import (
     Archive,
@@ -135,3 +136,19 @@ def test_what_takes_the_loop_says_so_there(session: RecordingSession) -> None:
     said = session._app.engine.submit(work()).result()
 
     assert "waits for the agent's thread" in said
+
+
+def test_no_argument_of_an_operation_no_answer_and_no_desk_is_of_any_type() -> None:
+    operations = [*TABLE.by_type.values()]
+    answers = [get_type_hints(one.run)["return"] for one in operations]
+    values = [one for one in (*operations, *answers) if hasattr(one, "model_fields")]
+
+    untyped = {
+        f"{one.__name__}.{name}"
+        for one in values
+        for name, field in one.model_fields.items()
+        if field.annotation is Any
+    }
+
+    assert untyped == set()
+    assert Desk.__annotations__["services"] == "FrontendServices"

@@ -103,6 +103,12 @@ def _add_output(command: ArgumentParser, *, has_rows: bool) -> None:
         command.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
 
 
+def asked_operation(given: Namespace) -> RecordingOperation:
+    """Return the operation that the arguments are; raises UserError."""
+    operation: type[RecordingOperation] = given.operation
+    return operation.of(**{name: getattr(given, name) for name in arguments_of(operation)})
+
+
 def run_command(given: Namespace) -> int:
     """Carry out the operation and write its report; returns the exit code. Raises UserError."""
     from palimpsest.frontends.command_line.condition import read_condition
@@ -113,9 +119,7 @@ def run_command(given: Namespace) -> int:
     if named and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(named)) if named else None
-    operation: type[RecordingOperation] = given.operation
-    values = {name: getattr(given, name) for name in arguments_of(operation)}
-    report = operation.of(**values).answer()
+    report = asked_operation(given).answer()
     over = failed(conditions, report.json(), baseline) if conditions else []
     form: OutputForm = "markdown" if getattr(given, "markdown", False) else "text"
     terminal.write(f"{report.written('json' if given.json else form)}\n")
