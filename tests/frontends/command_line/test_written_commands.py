@@ -12,7 +12,7 @@ from palimpsest.frontends.command_line.commands import (
 )
 from palimpsest.frontends.command_line.main import asked_operation, parser
 
-NO_TEXT = "caf\udce9.jsonl"
+NO_TEXT = "a\udce9.jsonl"
 """A name of a file whose bytes are no UTF-8, as Python hands it over."""
 
 
