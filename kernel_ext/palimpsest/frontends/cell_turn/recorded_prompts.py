@@ -216,10 +216,10 @@ class RecordedPrompts:
             turn,
             session,
             self._pages,
-            calls=chosen,
-            records=engine.submit(workspace.replay.notes(turn)).result(),
-            notes=notes,
-            quiet=request.options.quiet,
+            chosen,
+            engine.submit(workspace.replay.notes(turn)).result(),
+            notes,
+            request.options.quiet,
         )
 
     def _chosen(

@@ -218,17 +218,15 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
     )
 
 
+@dataclass(eq=False)
 class _Body:
     """Writes messages as HTML, and counts the prompts."""
 
-    def __init__(
-        self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: OutlineNotes | None
-    ) -> None:
-        self._scrub = scrub
-        self._embed = embed
-        self._when = when
-        self._notes = notes
-        self._prompts = 0
+    _scrub: Scrub
+    _embed: Embed
+    _when: Callable[[int], str]
+    _notes: OutlineNotes | None
+    _prompts: int = 0
 
     def message(self, message: Message, caps: Caps, first_step: int) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
