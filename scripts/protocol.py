@@ -128,7 +128,11 @@ def with_dataclasses(models: list[type[Any]]) -> set[type[Any]]:
         pending += get_args(one)
         if inspect.isclass(one) and one not in found and (one in models or is_dataclass(one)):
             found.add(one)
-            pending += get_type_hints(one).values()
+            hints = get_type_hints(one)
+            kernels = {
+                name for name, field in getattr(one, "model_fields", {}).items() if field.exclude
+            }
+            pending += [hint for name, hint in hints.items() if name not in kernels]
     return found
 
 

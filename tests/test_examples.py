@@ -19,6 +19,7 @@ MODULES = [
     "palimpsest.project",
     "palimpsest.public.session_object",
     "palimpsest.public.recorded_session",
+    "palimpsest.public.session_calls",
     "palimpsest.public.session_inspection",
     "palimpsest.public.session_lifecycle",
     "palimpsest.public.session_runs",

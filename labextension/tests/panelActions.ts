@@ -37,6 +37,8 @@ export function prompts(): MockedActions['prompts'] {
     sendNow: vi.fn(),
     withdraw: vi.fn(() => Promise.resolve(true)),
     choices: vi.fn(() => Promise.resolve(null)),
+    buttons: vi.fn(() => Promise.resolve([])),
+    operate: vi.fn(nothing),
     mentions: vi.fn(() => Promise.resolve(null)),
     previews: vi.fn(() => Promise.resolve([]))
   };

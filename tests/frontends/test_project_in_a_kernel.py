@@ -43,46 +43,33 @@ def said(interfaces: ThreeInterfaces) -> str:
     return identifier
 
 
-def chosen(interfaces: ThreeInterfaces, way: str, action: str, name: str) -> None:
-    match way:
-        case "command":
-            interfaces.says(f"{action} {name}")
-        case "Python":
-            interfaces.cell(f"now().{action}({name!r})")
-        case _:
-            interfaces.sends(type="context-edit", action=action, target=name)
-
-
 def next_request(interfaces: ThreeInterfaces) -> str:
     interfaces.says("And now?")
     sent: str = interfaces.look("str(harness.model.requests[-1].messages)")
     return sent
 
 
-@each_way
-def test_a_message_is_left_out_of_every_request(interfaces: ThreeInterfaces, way: str) -> None:
+def test_a_message_is_left_out_of_every_request(interfaces: ThreeInterfaces) -> None:
     name = said(interfaces)
 
-    chosen(interfaces, way, "exclude", name)
+    interfaces.sends(type="context-edit", action="exclude", target=name)
 
     assert interfaces.told("decision")["decision"]["rule"] == "user/exclude"
     assert "walrus" not in next_request(interfaces)
     assert "walrus" in interfaces.look("str(now().messages[1])")
 
 
-@each_way
-def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces, way: str) -> None:
+def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces) -> None:
     name = said(interfaces)
     interfaces.sends(type="context-edit", action="exclude", target=name)
 
-    chosen(interfaces, way, "restore", name)
+    interfaces.sends(type="context-edit", action="restore", target=name)
 
     assert "walrus" in next_request(interfaces)
 
 
-@each_way
 def test_a_message_is_kept_in_every_request_until_it_is_let_go(
-    interfaces: ThreeInterfaces, way: str
+    interfaces: ThreeInterfaces,
 ) -> None:
     more = (
         "says('As I said. ' * 400).in_pieces(4_000)",
@@ -95,17 +82,17 @@ def test_a_message_is_kept_in_every_request_until_it_is_let_go(
     name = interfaces.look("now().messages[1].id")
     interfaces.says("Sure?")
 
-    chosen(interfaces, way, "pin", name)
+    interfaces.sends(type="context-edit", action="pin", target=name)
     interfaces.sends(type="compact")
     kept = next_request(interfaces)
-    chosen(interfaces, way, "unpin", name)
+    interfaces.sends(type="context-edit", action="unpin", target=name)
 
     assert "It is a walrus." in kept
     assert "walrus" not in next_request(interfaces)
 
 
-@each_way
-def test_a_compaction_is_undone(interfaces: ThreeInterfaces, way: str) -> None:
+@pytest.mark.parametrize("edit", [{"action": "undo"}, {"action": "restore", "target": "summary"}])
+def test_a_compaction_is_undone(interfaces: ThreeInterfaces, edit: dict[str, str]) -> None:
     interfaces.begin(
         "says('It is a walrus. ' * 400).in_pieces(4_000)",
         f"says('{SUMMARY}')",
@@ -114,13 +101,7 @@ def test_a_compaction_is_undone(interfaces: ThreeInterfaces, way: str) -> None:
     interfaces.says("What is it?")
     interfaces.sends(type="compact")
 
-    match way:
-        case "command":
-            interfaces.says("restore summary")
-        case "Python":
-            interfaces.cell("now().undo_compaction()")
-        case _:
-            interfaces.sends(type="context-edit", action="undo")
+    interfaces.sends(type="context-edit", **edit)
 
     assert "walrus" in next_request(interfaces)
 

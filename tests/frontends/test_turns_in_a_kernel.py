@@ -165,20 +165,12 @@ def test_who_joins_the_run_gets_its_final_answer(interfaces: ThreeInterfaces, wa
             assert interfaces.look("now().messages[-1].parts[1].text") == "It is 42."
 
 
-@each_way
-def test_a_waiting_prompt_is_taken_back(interfaces: ThreeInterfaces, way: str) -> None:
+def test_a_waiting_prompt_is_taken_back(interfaces: ThreeInterfaces) -> None:
     stands(interfaces)
     waiting = interfaces.posts(type="queue", text="Banana?")
     interfaces.told("prompt.admitted", prompt_id=waiting)
 
-    match way:
-        case "command":
-            assert interfaces.says("withdraw") == "Withdrawn."
-        case "Python":
-            interfaces.cell(f"gone = now().withdraw({waiting!r})")
-            assert interfaces.look("gone") is True
-        case _:
-            assert interfaces.sends(type="withdraw", prompt_id=waiting)["late"] is False
+    assert interfaces.sends(type="withdraw", prompt_id=waiting)["late"] is False
 
     assert "message_id" not in interfaces.told("prompt.delivered", prompt_id=waiting)
     interfaces.sends(type="cancel")
@@ -186,18 +178,10 @@ def test_a_waiting_prompt_is_taken_back(interfaces: ThreeInterfaces, way: str) -
     assert "Banana?" not in interfaces.kernel.requests()
 
 
-@each_way
-def test_a_turn_is_stopped(interfaces: ThreeInterfaces, way: str) -> None:
+def test_a_turn_is_stopped(interfaces: ThreeInterfaces) -> None:
     stands(interfaces)
 
-    match way:
-        case "command":
-            assert interfaces.says("stop") == "Stopped."
-        case "Python":
-            interfaces.cell("stopped = now().cancel()")
-            assert interfaces.look("stopped") is True
-        case _:
-            assert interfaces.sends(type="cancel")["late"] is False
+    assert interfaces.sends(type="cancel")["late"] is False
 
     interfaces.told("session.status", status={"type": "idle"})
     last = "now().messages[-1]"
@@ -260,43 +244,29 @@ def test_python_waits_for_a_compaction(interfaces: ThreeInterfaces) -> None:
     assert interfaces.look("(over, made.result().error)") == (True, None)
 
 
-@pytest.mark.parametrize("way", ["Python", "protocol"])
-def test_a_question_for_permission_is_answered(interfaces: ThreeInterfaces, way: str) -> None:
+def test_a_question_for_permission_is_answered(interfaces: ThreeInterfaces) -> None:
     interfaces.begin(ASKS, "says('It is 42.')")
     interfaces.says("--bg How many?")
     ask = interfaces.told("permission.asked")["ask"]
     assert (ask["permission"], ask["input"]) == ("python", {"code": "x = 6 * 7\nx"})
 
-    if way == "Python":
-        assert interfaces.look("[(a.id, a.tool) for a in now().asks]") == [(ask["id"], "python")]
-        interfaces.cell(f"first = now().reply({ask['id']!r}, 'once')")
-        assert interfaces.look("first") is True
-    else:
-        assert interfaces.sends(type="reply", ask_id=ask["id"], answer="once")["late"] is False
+    assert interfaces.look("[(a.id, a.tool) for a in now().asks]") == [(ask["id"], "python")]
+    assert interfaces.sends(type="reply", ask_id=ask["id"], answer="once")["late"] is False
 
     assert interfaces.told("permission.replied", ask_id=ask["id"])["reply"]["answer"] == "once"
     eventually(lambda: interfaces.look("len(harness.model.requests)") == 2)
     assert interfaces.look("x") == 42
 
 
-@pytest.mark.parametrize("way", ["Python", "protocol"])
-def test_a_question_of_the_model_is_answered(interfaces: ThreeInterfaces, way: str) -> None:
+def test_a_question_of_the_model_is_answered(interfaces: ThreeInterfaces) -> None:
     interfaces.begin(CHOOSES, "says('Blue it is.')")
     interfaces.says("--bg Paint it.")
     asked = interfaces.told("question.asked")
 
-    if way == "Python":
-        found = interfaces.look(
-            "[(q.question_id, q.questions[0].question) for q in now().questions]"
-        )
-        assert found == [(asked["question_id"], "Which?")]
-        interfaces.cell(f"first = now().answer({asked['question_id']!r}, 'Blue')")
-        assert interfaces.look("first") is True
-    else:
-        answered = interfaces.sends(
-            type="answer", question_id=asked["question_id"], answers=[["Blue"]]
-        )
-        assert answered["late"] is False
+    found = interfaces.look("[(q.question_id, q.questions[0].question) for q in now().questions]")
+    assert found == [(asked["question_id"], "Which?")]
+    answered = interfaces.sends(type="answer", question_id=asked["question_id"], answers=[["Blue"]])
+    assert answered["late"] is False
 
     told = interfaces.told("question.replied", question_id=asked["question_id"])
     assert told["answers"] == [["Blue"]]

@@ -8,6 +8,7 @@ import random
 import secrets
 import socket
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from tests.harness.services import services_of
 from tests.waiting import eventually
 
 from palimpsest import ipython_extension
+from palimpsest.app.loaded_config import Config, ConfigFolders, LoadedConfig
 from palimpsest.context.policy_overrides import preset_policy
+from palimpsest.frontends.cell_turn.services import ShownSettings
 from palimpsest.frontends.frontend import Frontend
 from palimpsest.frontends.inspector.inspections import Inspections
 from palimpsest.frontends.kernel.cell_recorder import CellRecorder
@@ -25,18 +28,28 @@ from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
+from palimpsest.session.config.layer_merge import UntrustedSetting
+from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.definitions.agents import known_agents
+from palimpsest.session.definitions.project_definitions import (
+    DefinitionSources,
+    ProjectDefinitions,
+)
 from palimpsest.session.engine import EngineThread
+from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.session.prompts.hidden_variables import HiddenNames
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
+from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.values import ModelInfo, ModelRef
+from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
 INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000, output_limit=4_000)
 
@@ -54,11 +67,19 @@ class KernelHarness:
         recorder: CellRecorder | None = None,
     ) -> None:
         self.model = model
-        self.notebook_runs = recorder
+        self.notebook_runs: NotebookReader | None = recorder
         self.frontend: Frontend | None = None
         self.engine = EngineThread()
         self.main_thread = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
+        self.registry = Registry(builtin_tools(kernel=True))
+        self.config: ShownSettings = LoadedConfig(Config())
+        self.locked_settings = LockedSettings()
+        self.hidden_names = HiddenNames(())
+        self.hooks = HookRegistry(installed=False)
+        self.servers = McpServers((), self.registry, {}, root)
+        sources = DefinitionSources(root, ConfigFolders((), (), root))
+        self.definitions = ProjectDefinitions(sources, lambda: DEFAULT_RULES)
         self.services = services_of(
             store=MemoryStore(),
             ids=Ids(lambda: time.time_ns() // 1_000_000, secrets.token_bytes),
@@ -66,7 +87,7 @@ class KernelHarness:
             jitter=random.random,
             root=root,
             cwd=root,
-            registry=Registry(builtin_tools(kernel=True)),
+            registry=self.registry,
             model=lambda _info: self.model,
             info=lambda _name, _variant: INFO,
             default_model=lambda: "test/scripted",
@@ -92,6 +113,34 @@ class KernelHarness:
         assert self.frontend is not None
         cells = self.frontend.channel.cells
         eventually(lambda: cells.clients(0.1))
+
+    @property
+    def trust_unwritten(self) -> str:
+        return ""
+
+    def trust(self) -> Sequence[UntrustedSetting]:
+        return ()
+
+    def distrust(self) -> bool:
+        return False
+
+    def models(self) -> Sequence[tuple[str, str, str]]:
+        return ()
+
+    def default_model(self) -> str:
+        return "test/scripted"
+
+    def agents(self) -> Sequence[tuple[str, str]]:
+        return ()
+
+    def price(self, _model: str) -> Price | None:
+        return None
+
+    def known(self, _field: str) -> Sequence[str]:
+        return ()
+
+    def close(self) -> None:
+        """Keep the engine for what a test looks at afterwards."""
 
     def script(self, *answers: ModelAnswer) -> None:
         """Replace the model by one with these answers."""

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
@@ -40,34 +41,27 @@ _SAID: set[str] = set()
 """Hashes of the notices that this process has shown."""
 
 
+@dataclass(frozen=True)
 class FirstRequestNotice:
     """Makes the notice for the first request of a project to a provider."""
 
-    def __init__(
-        self,
-        project: Path,
-        detail: Detail,
-        folder: Path | None = None,
-        *,
-        cells: NotebookDetail = "all",
-    ) -> None:
-        self._project = project
-        self._detail = detail
-        self._cells = cells
-        self._folder = folder
+    project: Path
+    detail: Detail
+    folder: Path | None = None
+    cells: NotebookDetail = "all"
 
     def words(self, provider: str) -> str:
         """Return the notice before the first request to a provider; empty from the second time on."""
         if provider in SENDS_NOTHING:
             return ""
         said = json.dumps(
-            ["sent", os.path.realpath(self._project), provider, self._detail, self._cells]
+            ["sent", os.path.realpath(self.project), provider, self.detail, self.cells]
         )
         if not self._note(hashlib.sha256(said.encode()).hexdigest(), provider):
             return ""
-        values = VALUES if self._detail != "values" else ""
+        values = VALUES if self.detail != "values" else ""
         return WORDS.format(
-            provider=provider, detail=DETAILS[self._detail], cells=CELLS[self._cells], values=values
+            provider=provider, detail=DETAILS[self.detail], cells=CELLS[self.cells], values=values
         )
 
     def _note(self, name: str, provider: str) -> bool:
@@ -75,9 +69,9 @@ class FirstRequestNotice:
         if name in _SAID:
             return False
         _SAID.add(name)
-        folder = self._folder or state_folder() / FOLDER
+        folder = self.folder or state_folder() / FOLDER
         # An untrusted folder is not written either: the next kernel shows the notice again.
-        if state_folder_problem(folder.parent, self._project) or state_folder_problem(folder):
+        if state_folder_problem(folder.parent, self.project) or state_folder_problem(folder):
             return True
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -87,7 +81,7 @@ class FirstRequestNotice:
             return False
         except OSError:
             return True
-        at, project = int(time.time()), os.path.realpath(self._project)
+        at, project = int(time.time()), os.path.realpath(self.project)
         content = json.dumps({"project": project, "provider": provider, "at": at}).encode()
         try:
             write_fully(file, content)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import (
     SHORT_NAMES,
     ConfiguredPolicy,
@@ -116,17 +116,6 @@ class LoadedConfig:
             found.append((key, shown, f"{origin}, fixed" if fixed else origin))
         return found
 
-    def table(self) -> str:
-        """Return every setting as a Markdown table, followed by what is wrong, unused or needs trust."""
-        lines = ["| setting | value | from |", "|---|---|---|"]
-        for row in self.rows():
-            key, value, origin = (cell.replace("|", "¦") for cell in row)
-            lines.append(f"| {code_span(key)} | {code_span(value) or '—'} | {inline(origin)} |")
-        text = "\n".join(lines)
-        for title, sentences in self.remarks():
-            text += f"\n\n**{title}**\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
-        return text
-
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return titles with sentences: what is wrong, what is not used, what needs trust."""
         found = (
@@ -161,7 +150,9 @@ def load(
     digest = trusted(found, places, start)
     for layer in found:
         if layer.is_project and not digest and not trusted_by(found, layer.base):
-            agents, commands = own_names(start, places) if _defines(layer) else NOBODY
+            agents, commands = NOBODY
+            if "agent" in layer.data or "command" in layer.data:
+                agents, commands = own_names(start, places)
             ground = SettingsBaseline(layer.base, loading.value(), agents, commands)
             lay_untrusted(loading, layer, ground)
         else:
@@ -191,10 +182,6 @@ def _placed(places: ConfigFolders, found: Sequence[Layer]) -> ConfigFolders:
 
 
 NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
-
-
-def _defines(layer: Layer) -> bool:
-    return "agent" in layer.data or "command" in layer.data
 
 
 def trusted(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:

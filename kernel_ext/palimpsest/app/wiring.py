@@ -221,7 +221,7 @@ class App:
                     self.info,
                 ),
                 # Models that the caller supplies instead of our adapter are the caller's to describe.
-                first_time=_told_nothing
+                first_time=(lambda _provider: "")
                 if model
                 else FirstRequestNotice(
                     self.project, config.variables, cells=config.notebook
@@ -551,10 +551,6 @@ def tool(function: ToolFunction) -> ToolFunction:
     for app in APPS:
         app.registry.add(function)
     return function
-
-
-def _told_nothing(_provider: str) -> str:
-    return ""
 
 
 def _with_remark(because: str, info: ModelInfo) -> str:

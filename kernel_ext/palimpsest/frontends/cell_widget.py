@@ -7,7 +7,7 @@ could be dead, and one that is reopened without a kernel, or sent to another per
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -16,6 +16,8 @@ from IPython.core.getipython import get_ipython
 
 from palimpsest.frontends.static_files import built
 from palimpsest.session.engine import EngineThread
+from palimpsest.transcript.session_record.events import Record, SessionStatus
+from palimpsest.transcript.session_record.sessions import Idle
 
 SHOWN = 8
 """How many of the newest outputs are updated; a cell that runs again makes another output."""
@@ -40,7 +42,10 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     def __init__(self, session: str, engine: EngineThread, module: str) -> None:
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
+        self._unsubscribe: Callable[[], None] = lambda: None
+        """Stops following the session."""
         super().__init__(key=secrets.token_hex(8), session=session, module=module)
+        self.on_msg(self._heard)
 
     def open(self) -> None:
         """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""
@@ -51,6 +56,15 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
             comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
             # comm's own handler would tell IPython that a cell begins and ends, and flush its figures.
             comm.handle_msg = self._handle_msg
+
+    def close(self) -> None:
+        """Stop following the session and close the comm."""
+        self._unsubscribe()
+        super().close()
+
+    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
+        raise NotImplementedError
 
     def bundle(self) -> dict[str, str]:
         """Return what the cell keeps, by MIME type, without secrets."""
@@ -75,6 +89,12 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         for display_id, parent in self._outputs:
             content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
             kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
+
+    def _refresh_after_turn(self, records: Sequence[Record]) -> None:
+        """Update the outputs when a turn has ended; on the writer thread."""
+        states = [one.event.status for one in records if isinstance(one.event, SessionStatus)]
+        if self._outputs and any(isinstance(one, Idle) for one in states):
+            self._on_engine(self._refresh)
 
     def _on_engine(self, work: Callable[[], Any]) -> None:
         def report(done: Any) -> None:

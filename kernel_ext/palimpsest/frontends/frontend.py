@@ -34,7 +34,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
-from palimpsest.tools.tool import NotebookReader, ShownVariables
+from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import StepRequested
 
@@ -147,20 +147,17 @@ class Frontend:
         return self._recorded.look(request, place)
 
     def _begin(self, request: MagicLine) -> None:
-        self._refuse_nested()
+        if self.main_thread.current is not None:
+            raise usage_error(NESTED)
         self._refuse_without_error(request)
         self._warn()
 
     def _parts(self, request: MagicLine, place: CellPlace) -> Any:
         return self.services, self.main_thread, request, place, self.channel
 
-    def _refuse_nested(self) -> None:
-        if self.main_thread.current is not None:
-            raise usage_error(NESTED)
-
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
-        runs: NotebookReader | None = getattr(self.services, "notebook_runs", None)
+        runs = self.services.notebook_runs
         problem = missing_error(request.prompt, runs.runs().runs if runs is not None else ())
         if problem is not None:
             raise usage_error(problem)
@@ -170,11 +167,9 @@ class Frontend:
         if self._warned:
             return
         self._warned = True
-        config = getattr(self.services, "config", None)
-        problems = getattr(config, "problems", ())
-        waits = waiting_text(getattr(config, "held", ()))
-        workspace = self.services.workspace
-        for sentence in (workspace.warning, workspace.notice, *problems, waits):
+        config, workspace = self.services.config, self.services.workspace
+        waits = waiting_text(config.held)
+        for sentence in (workspace.warning, workspace.notice, *config.problems, waits):
             if sentence:
                 terminal.write_error(sentence)
 
@@ -205,7 +200,6 @@ class Frontend:
 
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without any request."""
-        known = getattr(self.services, "known", None)
         if field == "session":
             return [one.id for one in self.services.workspace.sessions()]
         if field == "part":
@@ -216,7 +210,7 @@ class Frontend:
             return [LAST, SUMMARY, *(name for name, _, _ in found)]
         if field == "request":
             return self._requests()
-        values: list[str] = list(known(field)) if callable(known) else []
+        values = self.services.known(field)
         return [*values, *self._mentions()] if field == "mention" else values
 
     def _requests(self) -> list[str]:
@@ -234,13 +228,13 @@ class Frontend:
 
     def _mentions(self) -> list[str]:
         """Return what a prompt can name of the notebook behind an at sign, the newest cells first."""
-        runs: NotebookReader | None = getattr(self.services, "notebook_runs", None)
+        runs = self.services.notebook_runs
         recorded = [
             one
             for one in reversed(runs.runs().runs if runs is not None else ())
             if one.number is not None and not one.by_agent and not one.hidden
         ][:MOST_CELLS]
-        hidden = getattr(self.services, "hidden_names", ())
+        hidden = self.services.hidden_names
         listed = list_variables(self.shell, ShownVariables("names"))
         names = [one.name for one in listed if one.name not in hidden]
         errors = ["error"] if any(one.status == "error" for one in recorded) else []
@@ -251,9 +245,7 @@ class Frontend:
         """Close the channel, the socket for interrupts and the application."""
         self.channel.close()
         self.main_thread.interrupts.close()
-        close = getattr(self.services, "close", None)
-        if callable(close):
-            close()
+        self.services.close()
 
 
 def _apart(request: MagicLine) -> bool:

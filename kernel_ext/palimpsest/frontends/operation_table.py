@@ -21,7 +21,8 @@ from palimpsest.frontends.operations import (
     storage,
     turns,
 )
-from palimpsest.frontends.operations.operation import Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.transcript.values import Value
 
 _MODULES = (
     *(status, sessions, turns, context, reverts, controls, step_mode),
@@ -67,6 +68,42 @@ def operations_of(module: ModuleType) -> Iterator[type[Operation]]:
             yield one
 
 
+class OperationButton(Value):
+    """A button of the panel that asks for an operation."""
+
+    label: str
+    help: str
+    """What it is for, in one line."""
+    command: str
+    """The operation's type."""
+    arguments: dict[str, str | bool | int] = {}
+
+
+class ListedButtons(Value):
+    """The buttons that the table has for the panel, in order."""
+
+    buttons: tuple[OperationButton, ...]
+
+
+class ListButtons(Operation):
+    """List the buttons that operations have in the panel; what a button's operation answers comes with its words."""
+
+    type: Literal["buttons"] = "buttons"
+
+    async def run(self, at: Desk) -> ListedButtons:  # noqa: ARG002
+        """Return those of the forms that have one."""
+        return ListedButtons(
+            buttons=tuple(
+                OperationButton(
+                    label=form.button, help=form.help, command=name, arguments=dict(form.fixed)
+                )
+                for name, operation in TABLE.in_page.items()
+                for form in operation.forms
+                if form.button
+            )
+        )
+
+
 class Help(Operation):
     """Show the help text, which is made of this table."""
 
@@ -80,3 +117,4 @@ for _module in _MODULES:
     for _operation in operations_of(_module):
         TABLE.register(_operation)
 TABLE.register(Help)
+TABLE.register(ListButtons)

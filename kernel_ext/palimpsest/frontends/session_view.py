@@ -6,7 +6,6 @@ the HTML (``labextension/src/widget``). So a notebook never holds a widget that 
 one that is reopened without a kernel, or sent to another person, looks as it did.
 """
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -16,22 +15,18 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.page_channel.notices import (
-    new_records,
-    records_since,
-    session_states,
-)
+from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.content.phrases import some
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine import EngineThread, Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.session_record.events import Record, SessionStatus
-from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.visible_text import visible
 
 PLAIN_CHARS = 20_000
@@ -52,13 +47,7 @@ class SessionView(CellWidget):
         self._live = live
         self._watches = PageWatches()
         super().__init__(live.id, engine, built("view.js"))
-        self.on_msg(self._heard)
         self._unsubscribe = live.subscribe(self._told)
-
-    def close(self) -> None:
-        """Stop following the session and close the comm."""
-        self._unsubscribe()
-        super().close()
 
     # What the cell holds
 
@@ -93,30 +82,20 @@ class SessionView(CellWidget):
         if self._watches.fresh():
             for notice in new_records(self._live.id, records):
                 self._tell(notice)
-        if self._outputs and any(_ends_a_turn(record) for record in records):
-            self._on_engine(self._refresh)
+        self._refresh_after_turn(records)
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
         match content:
             case {"kind": "watch"}:
                 self._watches.renew("view", None)
                 self._tell(CurrentNotice(session=head_of(self._live)))
-            case {"kind": "resync", "id": str(resync), "after": None}:
-                self._on_engine(lambda: self._tell_all(resync))
-            case {"kind": "resync", "id": str(resync), "after": int(after)}:
-                self._on_engine(lambda: self._tell_since(resync, after))
+            case {"kind": "resync", "id": str(resync), "after": None | int() as after}:
+                self._on_engine(lambda: self._tell_again(resync, after))
             case _:
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
-    async def _tell_all(self, resync: str) -> None:
-        for notice in session_states(self._live, resync):
-            self._tell(notice)
-
-    async def _tell_since(self, resync: str, after: int) -> None:
-        for notice in await asyncio.to_thread(
-            lambda: list(records_since(self._live, after, resync))
-        ):
+    async def _tell_again(self, resync: str, after: int | None) -> None:
+        for notice in await resynced(self._live, after, resync):
             self._tell(notice)
 
     def _tell(self, notice: BaseModel) -> None:
@@ -134,10 +113,6 @@ def view_of(
     return known
 
 
-def _ends_a_turn(record: Record) -> bool:
-    return isinstance(record.event, SessionStatus) and isinstance(record.event.status, Idle)
-
-
 def _title(picture: Snapshot) -> str:
     """Return the session's title, or "New session" before its first message, when the title is a date."""
     return picture.session.title if picture.session and picture.messages else "New session"
@@ -147,7 +122,7 @@ def _remark(picture: Snapshot) -> str:
     session = picture.session
     model = f" to {session.model.id}" if session is not None and session.model else ""
     steps = sum(part.type == "step-finish" for m in picture.messages for part in m.parts)
-    return f"{steps} model request{'' if steps == 1 else 's'}{model}"
+    return f"{some(steps, 'model request')}{model}"
 
 
 def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: OutlineNotes) -> str:

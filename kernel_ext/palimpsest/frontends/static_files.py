@@ -44,12 +44,11 @@ def missing_front_end(static: Path = STATIC, places: tuple[Path, ...] | None = N
         return NOT_BUILT_HERE.format(clone=clone) if editable else NOT_BUILT
     if not editable:
         return None
-    if any((place / EXTENSION / "package.json").is_file() for place in places or _places()):
+    if any(
+        (place / EXTENSION / "package.json").is_file()
+        for place in places or map(Path, jupyter_path())
+    ):
         return None
     folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     built_folder = clone / "labextension" / "dist"
     return NOT_LINKED.format(clone=clone, built=built_folder, folder=folder)
-
-
-def _places() -> tuple[Path, ...]:
-    return tuple(map(Path, jupyter_path()))

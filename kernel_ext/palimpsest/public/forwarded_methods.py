@@ -10,22 +10,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def forwarded(
-    part: Callable[[W], T], method: Callable[Concatenate[T, P], R]
-) -> Callable[Concatenate[W, P], R]:
-    """Return a method that calls a part's method, with the same name, docstring and parameters."""
-
-    @functools.wraps(method)
-    def call(whole: Any, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return method(part(whole), *arguments, **named)
-
-    return call
-
-
 def forwarded_later(
     part: Callable[[W], T], method: Callable[[], Callable[Concatenate[T, P], R]]
 ) -> Callable[Concatenate[W, P], R]:
-    """Return such a method without importing the part's class: ``method`` does when somebody looks at it."""
+    """Return a method that calls a part's method, with the same name, docstring and parameters.
+
+    The part's class is not imported before somebody looks at it: ``method`` does that.
+    """
     return cast("Callable[Concatenate[W, P], R]", _ForwardedLater(part, method))
 
 
@@ -42,5 +33,11 @@ class _ForwardedLater(Generic[W, T, P, R]):
         self._home, self._name = owner, name
 
     def __get__(self, whole: W | None, owner: type) -> Any:
-        setattr(self._home, self._name, forwarded(self._part, self._method()))
+        part, method = self._part, self._method()
+
+        @functools.wraps(method)
+        def call(whole: W, /, *arguments: P.args, **named: P.kwargs) -> R:
+            return method(part(whole), *arguments, **named)
+
+        setattr(self._home, self._name, call)
         return getattr(owner if whole is None else whole, self._name)

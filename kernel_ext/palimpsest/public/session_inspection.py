@@ -4,21 +4,16 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.app.wiring import App
+from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
     from palimpsest.review.comparison.price_file import PriceWords
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
-    from palimpsest.session.open_sessions.followed_session import KernelSession
 
 
-class SessionInspection:
+class SessionInspection(SessionCalls):
     """Shows one session of the project."""
-
-    def __init__(self, app: App, session: "KernelSession") -> None:
-        self._app = app
-        self._session = session
 
     def inspect(
         self, price: "PriceWords | None" = None, lifetime: str | float | None = None
@@ -40,7 +35,7 @@ class SessionInspection:
         from palimpsest.review.comparison.price_file import price_words
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
-        app, live = self._app, self._session
+        app, live = self._app, self._live
         words = price_words(price, lifetime)
         key = f"inspect {live.id} {words or ''}"
         known = app.views.get(key)
@@ -82,7 +77,7 @@ class SessionInspection:
         from palimpsest.review.comparison.price_file import price_words
 
         return write_report(
-            self._app.inspections.answers(self._session.id).review(),
+            self._app.inspections.answers(self._live.id).review(),
             path,
             environment=self._app.environment,
             policies=policies,

@@ -1,29 +1,18 @@
 """The methods of ``Session`` about the session as a whole: rename, archive, share, export, delete."""
 
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
-from palimpsest.app.wiring import App
+from palimpsest.public.session_calls import SessionCalls
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.sharing_operations import FORMS, Form
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.transcript.errors import UserError
 
-if TYPE_CHECKING:
-    from palimpsest.session.open_sessions.followed_session import KernelSession
 
-T = TypeVar("T")
-
-
-class SessionLifecycle:
+class SessionLifecycle(SessionCalls):
     """Renames, archives, shares, exports and deletes one session, lists its children; each call blocks."""
-
-    def __init__(self, holder: App, session: "KernelSession") -> None:
-        self._holder = holder
-        self._session = session
 
     def retitle(self, title: str) -> str:
         """Change the session's title; returns the title as stored.
@@ -65,7 +54,7 @@ class SessionLifecycle:
         >>> list(session.problems())
         []
         """
-        return tuple(self._awaited(self._holder.workspace.problems(self._session.id)))
+        return tuple(self._awaited(self._app.workspace.problems(self._live.id)))
 
     def share(self) -> Path:
         """Write a page of the session that can be given to others, or write it anew; returns its path.
@@ -104,37 +93,6 @@ class SessionLifecycle:
         named = None if path is None else str(path)
         made = self.run("export", form=checked_form(form), path=named, prompts=prompts)
         return Path(made.path)
-
-    def run(self, operation: str, /, **arguments: Any) -> Any:
-        """Carry out an operation by the name that pages call it by, with this session for its own; returns its answer.
-
-        It is what ``%agent`` and the panel carry out, too (docs/routes.md lists the names and arguments). Raises
-        UserError.
-
-        >>> session.run("title", title="Penguins").title
-        'Penguins'
-        """
-        from palimpsest.frontends.operation_table import TABLE
-        from palimpsest.frontends.operations.operation import Desk
-
-        kind = TABLE.by_type.get(operation)
-        if kind is None:
-            raise UserError(
-                f"There is no operation {operation!r}; there are {', '.join(TABLE.by_type)}."
-            )
-        if "session" in kind.model_fields:
-            arguments.setdefault("session", self._session.id)
-        desk = Desk(self._holder, self._found)
-        return self._awaited(kind.of(**arguments).run(desk))
-
-    async def _found(self, identifier: str | None) -> "KernelSession":
-        if identifier in (None, self._session.id):
-            return self._session
-        return await self._holder.workspace.open(str(identifier))
-
-    def _awaited(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = self._holder.engine.submit(work)
-        return future.result()
 
 
 def checked_form(word: str | None) -> Form | None:

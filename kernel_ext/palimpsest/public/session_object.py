@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
-from palimpsest.public.forwarded_methods import forwarded, forwarded_later
+from palimpsest.public.forwarded_methods import forwarded_later
 from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
@@ -21,7 +21,6 @@ from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -43,19 +42,6 @@ if TYPE_CHECKING:
     from palimpsest.review.reconstruction.requests import Rebuilt
     from palimpsest.review.recordings.branch_comparison import BranchComparison
     from palimpsest.review.recordings.session_answers import SessionReviews
-    from palimpsest.session.open_sessions.followed_session import KernelSession
-
-
-def _runs_of(session: "Session") -> SessionRuns:
-    return session._runs  # noqa: SLF001  the session's own part
-
-
-def _lifecycle_of(session: "Session") -> SessionLifecycle:
-    return session._lifecycle  # noqa: SLF001  the session's own part
-
-
-def _inspection_of(session: "Session") -> SessionInspection:
-    return session._inspection  # noqa: SLF001  the session's own part
 
 
 def _review_of(session: "Session") -> "SessionReview":
@@ -69,15 +55,8 @@ def _review_class() -> "type[SessionReview]":
     return SessionReview
 
 
-class Session:
+class Session(SessionRuns, SessionLifecycle, SessionInspection):
     """A session of the agent: send it prompts, read its transcript, inspect what the model saw."""
-
-    def __init__(self, app: App, live: "KernelSession") -> None:
-        self._app = app
-        self._live = live
-        self._runs = SessionRuns(app, live)
-        self._lifecycle = SessionLifecycle(app, live)
-        self._inspection = SessionInspection(app, live)
 
     @property
     def id(self) -> str:
@@ -216,29 +195,7 @@ class Session:
         >>> asyncio.run(session.aio.prompt("Hello.")).error is None
         True
         """
-        return AsyncRuns(self._runs)
-
-    # Methods of its parts: runs, and the session as a whole
-
-    start = forwarded(_runs_of, SessionRuns.start)
-    loop = forwarded(_runs_of, SessionRuns.loop)
-    retry = forwarded(_runs_of, SessionRuns.retry)
-    compact = forwarded(_runs_of, SessionRuns.compact)
-    wait_compaction = forwarded(_runs_of, SessionRuns.wait_compaction)
-    cancel = forwarded(_runs_of, SessionRuns.cancel)
-    withdraw = forwarded(_runs_of, SessionRuns.withdraw)
-    reply = forwarded(_runs_of, SessionRuns.reply)
-    answer = forwarded(_runs_of, SessionRuns.answer)
-    subscribe = forwarded(_runs_of, SessionRuns.subscribe)
-    retitle = forwarded(_lifecycle_of, SessionLifecycle.retitle)
-    archive = forwarded(_lifecycle_of, SessionLifecycle.archive)
-    delete = forwarded(_lifecycle_of, SessionLifecycle.delete)
-    children = forwarded(_lifecycle_of, SessionLifecycle.children)
-    problems = forwarded(_lifecycle_of, SessionLifecycle.problems)
-    share = forwarded(_lifecycle_of, SessionLifecycle.share)
-    unshare = forwarded(_lifecycle_of, SessionLifecycle.unshare)
-    export = forwarded(_lifecycle_of, SessionLifecycle.export)
-    run = forwarded(_lifecycle_of, SessionLifecycle.run)
+        return AsyncRuns(self, self._app, self._live)
 
     def pin(self, name: str) -> ContextEdit:
         """Keep a part, or a whole message, in every request from the next one on.
@@ -250,7 +207,7 @@ class Session:
         >>> session.pin(name).target == name
         True
         """
-        return self._live.edit_context("pin", name)
+        return self._edited("pin", name)
 
     def unpin(self, name: str) -> ContextEdit:
         """Unpin a part or message, so that it can be pruned and compacted again.
@@ -259,7 +216,7 @@ class Session:
         >>> len(session.unpin(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._live.edit_context("unpin", name)
+        return self._edited("unpin", name)
 
     def exclude(self, name: str) -> ContextEdit:
         """Leave a part, or a whole message, out of every request from the next one on.
@@ -270,7 +227,7 @@ class Session:
         >>> {decision.rule for decision in wish.decisions}
         {'user/exclude'}
         """
-        return self._live.edit_context("exclude", name)
+        return self._edited("exclude", name)
 
     def restore(self, name: str) -> ContextEdit:
         """Restore what was excluded, cleared or truncated, or what a summary replaced.
@@ -279,7 +236,7 @@ class Session:
         >>> len(session.restore(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._live.edit_context("restore", name)
+        return self._edited("restore", name)
 
     def undo_compaction(self) -> ContextEdit:
         """Undo the newest compaction: show the model again what its summary replaced.
@@ -290,7 +247,11 @@ class Session:
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is no compaction to undo
         """
-        return self._live.edit_context("undo")
+        return self._edited("undo")
+
+    def _edited(self, action: str, name: str = "") -> ContextEdit:
+        edit: ContextEdit = self._at_once("context-edit", action=action, target=name).edit
+        return edit
 
     def preview(self, name: str = "") -> RevertPreview:
         """Return what ``revert`` would do to which messages and files, without changing anything.
@@ -481,7 +442,7 @@ class Session:
             self._live.basis(),
             lambda only: self._live.records_after(0, only),
             clean,
-            hidden_variables=left_out(self._app),
+            hidden_variables=len(self._app.hidden_names.left_out),
         )
 
     @functools.cached_property
@@ -585,8 +546,8 @@ class Session:
         1
         """
         self._flush()
-        forking = self._app.workspace.fork(self.id, message_id, request=request, model=model)
-        return Session(self._app, self._app.engine.submit(forking).result())
+        forked = self.run("fork", message=message_id, request=request, model=model)
+        return Session(self._app, forked.live)
 
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.
@@ -614,14 +575,11 @@ class Session:
         self._flush()
         return view_of(self._live, self._app.engine, self._app.views)
 
-    inspect = forwarded(_inspection_of, SessionInspection.inspect)
-    report = forwarded(_inspection_of, SessionInspection.report)
-
     def _flush(self) -> None:
         journal = getattr(self._live, "journal", None)
         if journal is not None:
             journal.flush_sync()
-        self._runs.caught_up()
+        self._caught_up()
 
     def __repr__(self) -> str:
         picture = self._live.snapshot()

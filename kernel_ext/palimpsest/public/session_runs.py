@@ -7,11 +7,12 @@ same as coroutines, for scripts that have an event loop of their own.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from palimpsest.app.wiring import App
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.record_listener import RecordListener
+from palimpsest.public.session_calls import SessionCalls
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.unattended_refusal import (
@@ -25,6 +26,7 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
 if TYPE_CHECKING:
+    from palimpsest.frontends.operations.operation import TurnOperation
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
@@ -37,12 +39,11 @@ NOT_IN_A_CELL = (
 )
 
 
-class SessionRuns:
+class SessionRuns(SessionCalls):
     """Sends prompts and controls the turns of one session."""
 
-    def __init__(self, holder: App, session: "KernelSession") -> None:
-        self.holder = holder
-        self.session = session
+    def __init__(self, app: App, live: "KernelSession") -> None:
+        super().__init__(app, live)
         self._listeners: tuple[RecordListener, ...] = ()
 
     def start(self, text: str, **options: Unpack[PromptWords]) -> EngineFuture[Answer]:
@@ -56,8 +57,11 @@ class SessionRuns:
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        future = self._begun(self.session.prompt(text, options_of(options)))
-        self._in_order(lambda: None)  # status and waiting include it as soon as this returns
+        future = self._begun(self._live.prompt(text, options_of(options)))
+        if not self._app.engine.is_current():
+            self._begun(
+                asyncio.sleep(0)
+            ).result()  # status and waiting include it as soon as this returns
         return future
 
     def loop(self) -> EngineFuture[Answer]:
@@ -71,7 +75,7 @@ class SessionRuns:
         >>> joined.result().text == turn.result().text
         True
         """
-        return self._begun(self.session.loop())
+        return self._turn("loop")
 
     def retry(self) -> EngineFuture[Answer]:
         """Send the newest turn's failed request again; the answer arrives in a future.
@@ -80,7 +84,7 @@ class SessionRuns:
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
-        return self._begun(self.session.retry())
+        return self._turn("retry")
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -93,7 +97,7 @@ class SessionRuns:
         >>> session.compact("the file names").result().steps
         1
         """
-        return self._begun(self.session.compact(focus, model=model, auto=auto))
+        return self._turn("compact", focus=focus, model=model, auto=auto)
 
     def wait_compaction(self) -> EngineFuture[bool]:
         """Wait, in a future, until no compaction runs and the request that it interrupted was sent again.
@@ -105,9 +109,9 @@ class SessionRuns:
         True
         """
         try:
-            return self._begun(self.session.wait_compaction())
+            return self._begun(self._live.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
-            ended = EngineFuture[bool](self.holder.engine)
+            ended = EngineFuture[bool](self._app.engine)
             ended.work_ended.set_result(None)
             ended.set_exception(WaitAborted(CLOSED_BEFORE))
             return ended
@@ -118,7 +122,7 @@ class SessionRuns:
         >>> session.cancel()
         False
         """
-        return self.session.cancel() or self._in_order(self.session.cancel)
+        return self._now_or_in_order("cancel")
 
     def withdraw(self, prompt_id: str) -> bool:
         """Withdraw a waiting prompt; false when it was delivered already.
@@ -126,8 +130,7 @@ class SessionRuns:
         >>> session.withdraw("greeting")
         False
         """
-        session = self.session
-        return session.withdraw(prompt_id) or self._in_order(session.withdraw, prompt_id)
+        return self._now_or_in_order("withdraw", prompt_id=prompt_id)
 
     def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
         """Answer a permission question with once, always or reject; the first answer wins.
@@ -138,7 +141,9 @@ class SessionRuns:
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
         """
-        return self.session.reply(ask_id, reply_of(reply, feedback))
+        given = reply_of(reply, feedback)
+        options = {"feedback": given.feedback, "scope": given.scope}
+        return not self._at_once("reply", ask_id=ask_id, answer=given.answer, **options).late
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer the model's questions: for each one a label, free text, or a list of labels.
@@ -149,7 +154,8 @@ class SessionRuns:
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        return self.session.answer(question_id, answers_of(answers))
+        given = answers_of(answers)
+        return not self._at_once("answer", question_id=question_id, answers=given).late
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
@@ -165,9 +171,9 @@ class SessionRuns:
         >>> "message.updated" in {record.event.type for record in seen}
         True
         """
-        self.holder.engine.check()
+        self._app.engine.check()
         listener = RecordListener(callback)
-        unsubscribe = self.session.subscribe(listener.take)
+        unsubscribe = self._live.subscribe(listener.take)
         self._listeners = (*self._listeners, listener)
 
         def end() -> None:
@@ -177,23 +183,30 @@ class SessionRuns:
 
         return end
 
-    def caught_up(self) -> None:
+    def _caught_up(self) -> None:
         """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
             listener.caught_up()
 
-    def _in_order(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Call after the work submitted before: a prompt of a moment ago may not be admitted yet."""
+    def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
+        """Begin the turn of an operation."""
+        turn = cast("TurnOperation", self._built(operation, **arguments))
+        return self._begun(turn.turn(self._live, None))
 
-        async def work() -> T:
-            return call(*arguments)
+    def _now_or_in_order(self, operation: str, **arguments: Any) -> bool:
+        """Tell whether an operation did something, now or after the work submitted before.
 
-        if self.holder.engine.is_current():
-            return call(*arguments)
-        return self._begun(work()).result()
+        A prompt of a moment ago may not be admitted yet.
+        """
+        if not self._at_once(operation, **arguments).late:
+            return True
+        if self._app.engine.is_current():
+            return False
+        later = self._built(operation, **arguments).run(self._desk())
+        return not self._begun(later).result().late
 
     def _begun(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:
-        return self.holder.engine.submit(work, is_turn=True)
+        return self._app.engine.submit(work, is_turn=True)
 
 
 class AsyncRuns:
@@ -211,8 +224,8 @@ class AsyncRuns:
     [None, None]
     """
 
-    def __init__(self, runs: SessionRuns) -> None:
-        self._runs = runs
+    def __init__(self, runs: SessionRuns, app: App, live: "KernelSession") -> None:
+        self._runs, self._app, self._live = runs, app, live
 
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
@@ -220,10 +233,10 @@ class AsyncRuns:
         Without a terminal, a question that the program does not answer within seconds is rejected, with
         a record. ``start`` leaves questions to the program without a limit.
         """
-        holder, live = self._runs.holder, self._runs.session
-        if holder.in_kernel:
+        if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        refusing = holder.engine.submit(refuse_unattended(live, has_terminal, PROGRAM_SECONDS))
+        refusal = refuse_unattended(self._live, has_terminal, PROGRAM_SECONDS)
+        refusing = self._app.engine.submit(refusal)
         try:
             return await self._of(self._runs.start(text, **options))
         finally:
@@ -266,8 +279,7 @@ class AsyncRuns:
             future.cancel()
             # The turn ends in its record before the caller goes on, so that the session can be used at once.
             await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
-            holder, live = self._runs.holder, self._runs.session
             with suppress(UserError):  # the engine has ended
-                stopped = holder.engine.submit(live.wait_stopped(STOP_SECONDS))
+                stopped = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))
                 await asyncio.wait({asyncio.wrap_future(stopped)}, timeout=STOP_SECONDS)
             raise

@@ -40,6 +40,7 @@ export type CommandFields<T extends Command['type']> = {
 export interface IOutcome<T extends Command['type']> {
   error?: string;
   answer?: T extends keyof Answers ? Answers[T] : Done;
+  words?: string;
 }
 
 export type OnProgress = (notice: ImportProgressNotice) => void;

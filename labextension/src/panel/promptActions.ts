@@ -4,7 +4,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { NO_ANSWER, type ILink } from '../kernel/kernelLink';
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
-import type { PromptAdmitted } from '../protocol/generated';
+import type { Command, PromptAdmitted } from '../protocol/generated';
 import type { IPromptActions } from '../views/actions/prompts';
 import { chosenFor } from '../views/composer/drafts';
 import type { PendingSwitches } from './pendingSwitches';
@@ -64,6 +64,17 @@ export function promptActions(
     withdraw,
     choices: async () =>
       (await target.link?.outcome('choices'))?.answer ?? null,
+    buttons: async () =>
+      (await target.link?.outcome('buttons'))?.answer?.buttons ?? [],
+    operate: async button => {
+      const { link, session } = target;
+      const fields = { ...button.arguments, session };
+      const type = button.command as Command['type'];
+      const { words: said, error } = (await link?.outcome(type, fields)) ?? {
+        error: NO_ANSWER
+      };
+      return said ?? error ?? '';
+    },
     mentions: async (query, agent) => {
       const fields = { session: target.session, query, agent };
       return (await target.link?.outcome('mentions', fields))?.answer ?? null;

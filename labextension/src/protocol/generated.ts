@@ -104,7 +104,8 @@ export type Command =
   | RecreateOutputs
   | ListMentions
   | PreviewMentions
-  | Inspect;
+  | Inspect
+  | ListButtons;
 /** One journal record as a front end is told it: an event and its place. */
 export type Notice = {
   v: number;
@@ -1240,6 +1241,11 @@ export interface ListBranches {
   type: 'branches';
   session?: string;
 }
+/** List the buttons that operations have in the panel; what a button's operation answers comes with its words. */
+export interface ListButtons {
+  id: string;
+  type: 'buttons';
+}
 /** List the sessions that ``task`` calls of a session began. */
 export interface ListChildren {
   id: string;
@@ -1305,6 +1311,19 @@ export interface RuleRow {
 /** Branches side by side; to Python and to a cell, a ``BranchComparison``. */
 export interface ListedBranches {
   branches: BranchTable;
+}
+/** The buttons that the table has for the panel, in order. */
+export interface ListedButtons {
+  buttons: OperationButton[];
+}
+/** A button of the panel that asks for an operation. */
+export interface OperationButton {
+  label: string;
+  help: string;
+  command: string;
+  arguments: {
+    [k: string]: string | boolean | number;
+  };
 }
 /** Sessions, newest first. */
 export interface ListedSessions {
@@ -1739,6 +1758,8 @@ export interface OutcomeNotice {
   error?: string;
   /** What the operation answers, as ``Answers`` says. */
   answer?: {};
+  /** What a cell would show of the answer, as text, where the operation has a button. */
+  words?: string;
 }
 /** How much of the window a request may take. */
 export interface OverflowPolicy {
@@ -2831,6 +2852,7 @@ export interface Answers {
   mentions: MentionList;
   'mention-preview': PreviewedMentions;
   inspect: ViewAnswer;
+  buttons: ListedButtons;
 }
 
 /**

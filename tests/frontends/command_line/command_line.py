@@ -14,7 +14,15 @@ from tests.waiting import LAST_RESORT_SECONDS
 import palimpsest
 
 PACKAGE = Path(palimpsest.__file__).parent
-IMPORTED = ("palimpsest.frontends.command_line.main", "palimpsest.frontends.command_line.commands")
+IMPORTED = tuple(
+    f"palimpsest.{name}"
+    for name in (
+        *("frontends.command_line.main", "frontends.command_line.session_report"),
+        *("frontends.command_line.threshold", "frontends.inspector.report_file"),
+        *("review.importers.built_in", "review.recordings.recording_review"),
+        *("review.comparison.recorded_comparison", "review.recordings.preset_policies"),
+    )
+)
 """What a run of the command line imports before it reads a recording."""
 
 

@@ -25,6 +25,7 @@ class CountWords(Operation):
             "how much was said: %agent count [words|letters]",
             ("unit",),
             begins_no_prompt=True,
+            button="Count words",
         )
     )
 

@@ -1,13 +1,24 @@
-"""An operation that one file adds has a magic, a page's command, a Python call, help, completion and protocol types."""
+"""An operation that one file adds has a magic, a page's command and button, a Python call, help, completion and types.
+
+With a line in the table, a named method of Python and a row of documentation it is four files, none of TypeScript.
+"""
 
 import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import new_kinds
 from tests.frontends.operations.count_words import CountWords
 from tests.frontends.three_interfaces import ThreeInterfaces
 from tests.harness.kernel import ROOT, Kernel
+from tests.new_kinds import Change
 
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
 from palimpsest.frontends.operation_table import TABLE
@@ -17,6 +28,98 @@ from tests.frontends.operations.count_words import CountWords
 from palimpsest.frontends.operation_table import TABLE
 TABLE.register(CountWords)
 """
+
+
+PACKAGE = "kernel_ext/palimpsest"
+ADDED = (
+    Change(
+        f"{PACKAGE}/frontends/operations/count_words.py",
+        (ROOT / "tests/frontends/operations/count_words.py").read_text("utf-8"),
+    ),
+    Change(
+        f"{PACKAGE}/frontends/operation_table.py",
+        "    controls,\n    count_words,\n    definitions,\n",
+        "    controls,\n    definitions,\n",
+    ),
+    Change(
+        f"{PACKAGE}/frontends/operation_table.py",
+        "controls, step_mode, count_words),",
+        "controls, step_mode),",
+    ),
+    Change(
+        f"{PACKAGE}/public/session_object.py",
+        '    def count_words(self, text: str = "") -> int:\n'
+        '        """Count the words of a text, or all that were said."""\n'
+        '        return int(self.run("count-words", text=text).words)\n\n'
+        "    def undo_compaction(self)",
+        "    def undo_compaction(self)",
+    ),
+    Change(
+        "docs/routes.md",
+        "| none |  | `count-words` | [session, text, unit] | `count_words` | `count` | |\n"
+        "| none |  | `stop-import` |",
+        "| none |  | `stop-import` |",
+    ),
+)
+"""What somebody writes for the operation, as CONTRIBUTING.md says."""
+ASKS_EVERYWHERE = """
+import json
+from pathlib import Path
+from palimpsest.app.wiring import App
+from palimpsest.frontends.magic.line_parser import parse
+from palimpsest.model.script import says
+from palimpsest.public.session_object import open_session
+from palimpsest.testing import ScriptedModel
+
+facts = {"model": "scripted/model", "models": {"scripted/model": {"window": 90_000}}, "titles": False}
+model = ScriptedModel(says("Three small words."))
+app = App(start=Path.cwd(), overrides=facts, model=lambda _info: model)
+session = open_session(app)
+session.prompt("Say three.")
+(button,) = session.run("buttons").buttons
+print(json.dumps({
+    "magic": parse("count letters").unit,
+    "method": [session.count_words(), session.count_words("one two")],
+    "button": [button.label, button.command, session.run(button.command).words],
+}))
+app.close()
+"""
+
+
+def test_it_takes_four_files_by_hand_which_the_recipe_names_and_none_of_the_page() -> None:
+    recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## How to add an operation")[1]
+    touched = new_kinds.files(ADDED)
+
+    assert len(touched) == 4
+    assert not any("labextension" in one for one in touched)
+    for path in touched - {f"{PACKAGE}/frontends/operations/count_words.py"}:
+        assert f"`{path.removeprefix(f'{PACKAGE}/')}`" in recipe.split("\n## ")[0]
+
+
+@pytest.mark.slow
+def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Path) -> None:
+    sources = shutil.ignore_patterns("__pycache__", "static")
+    shutil.copytree(ROOT / "kernel_ext", tmp_path / "kernel_ext", ignore=sources)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/routes.md", tmp_path / "docs")
+    new_kinds.write(ADDED, tmp_path)
+    (tmp_path / "project").mkdir()
+
+    ran = subprocess.run(
+        [sys.executable, "-c", ASKS_EVERYWHERE],
+        cwd=tmp_path / "project",
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "kernel_ext"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {
+        "magic": "letters",
+        "method": [5, 2],
+        "button": ["Count words", "count-words", 5],
+    }
 
 
 @pytest.fixture
@@ -82,6 +185,23 @@ def test_a_cell_a_page_and_python_ask_the_same_handler(interfaces: ThreeInterfac
     assert interfaces.sends(type="count-words", text="one two") == {"words": 2}
     assert interfaces.look("now().run('count-words').words") == 5
     assert interfaces.look("now().run('count-words', text='abc', unit='letters').words") == 3
+
+
+@pytest.mark.slow
+def test_a_button_of_the_panel_comes_from_the_table_and_its_answer_with_words(
+    interfaces: ThreeInterfaces,
+) -> None:
+    session = interfaces.begin("says('Three small words.')")
+    interfaces.says("Say three.")
+
+    (button,) = interfaces.sends(type="buttons")["buttons"]
+    pressed = interfaces.posts(type=button["command"], session=session, **button["arguments"])
+
+    assert (button["label"], button["command"]) == ("Count words", "count-words")
+    assert button["help"].startswith("how much was said")
+    said = interfaces.outcome(pressed)
+    assert (said["answer"], said["words"]) == ({"words": 5}, "5 words were said.")
+    assert "words" not in interfaces.outcome(interfaces.posts(type="sessions"))
 
 
 @pytest.mark.slow

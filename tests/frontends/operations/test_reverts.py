@@ -6,13 +6,13 @@ import pytest
 from tests.frontends.operations.said import said
 from tests.session.revert.test_revert import files, three_turns
 
-from palimpsest.frontends.operation_text.revert_text import diff_text, fenced, revert_text
+from palimpsest.frontends.operation_text.revert_text import diff_text, revert_text
 from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.session_record.reverts import RevertPreview
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 
 
 async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> None:
@@ -66,7 +66,9 @@ async def test_the_diff_of_the_session(tmp_path: Path) -> None:
 
 
 def test_backticks_in_a_patch_do_not_end_its_block() -> None:
-    assert fenced("+```\n+x").startswith("````diff\n")
+    change = FileDiff(file="a.md", status="modified", patch="+```\n+x")
+
+    assert diff_text([change]).markdown.endswith("````diff\n+```\n+x\n````")
 
 
 def test_a_part_is_named() -> None:

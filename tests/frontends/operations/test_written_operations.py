@@ -35,7 +35,7 @@ from palimpsest.frontends.operations.step_mode import (
     SetStepMode,
 )
 from palimpsest.frontends.operations.storage import ShowStorage
-from palimpsest.frontends.operations.turns import Withdraw
+from palimpsest.frontends.operations.turns import Cancel, Withdraw
 
 SESSION = "ses_ffe5af0b2d7ffffeAbcdefghij"
 PIECE = "4udZJUxVtt"
@@ -62,10 +62,14 @@ PIECE = "4udZJUxVtt"
         ("fork at request -2", Fork(request=-2)),
         ("children", ListChildren()),
         (f"branches {SESSION}", ListBranches(session=SESSION)),
+        ("stop", Cancel()),
+        ("withdraw", Withdraw()),
         ("withdraw all", Withdraw(which="all")),
         ("replay off", SwitchReplay(on="off")),
         ("pin", ListParts(action="pin")),
         ("pin last", ApplyContextEdit(action="pin", target="last")),
+        ("unpin last", ApplyContextEdit(action="unpin", target="last")),
+        ("restore summary", ApplyContextEdit(action="restore", target="summary")),
         (f"exclude prt_{PIECE}", ApplyContextEdit(action="exclude", target=f"prt_{PIECE}")),
         ("policy", UsePolicy()),
         ("policy default", UsePolicy(words=("default",))),

@@ -257,7 +257,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     await ask(session, "Go")
 
     report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
-    told = server_lines(servers.status(), harness.services.agents)
+    told = server_lines(servers.status(), harness.services.agents.registry)
     await servers.close()
 
     assert {one.name: one.remark for one in report.items if one.remark} == {

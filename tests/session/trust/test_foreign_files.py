@@ -127,7 +127,7 @@ def test_settings_of_a_project_that_lead_out_are_not_read(tmp_path: Path, name: 
         app.close()
 
     assert "CANARY" not in str(model.requests[0].messages)
-    assert "CANARY" not in app.config.table()
+    assert "CANARY" not in str((app.config.rows(), app.config.remarks()))
     assert "was not read: it leads out of the project." in told
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 
@@ -39,13 +40,12 @@ class AgentTurnFailed(UserError):
 
 
 def raise_if_failed(
-    answer: AgentAnswer, services: Any, shell: Any, clean: Callable[[str], str]
+    answer: AgentAnswer, services: FrontendServices, shell: Any, clean: Callable[[str], str]
 ) -> None:
     """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
     if answer.stopped_by in WELL:
         return
-    config = getattr(getattr(services, "config", None), "value", None)
-    chosen = getattr(config, "on_failure", "auto")
+    chosen = services.config.value.on_failure
     if chosen == "raise" or (chosen == "auto" and not may_type(shell)):
         raise AgentTurnFailed(answer, clean)
 

@@ -148,7 +148,9 @@ class RecordedPrompts:
     def offer_revert(self, sending: Sending) -> None:
         """Say how a cell that asked before is asked again from where it stood then."""
         if sending.earlier:
-            self._say(EARLIER.format(turn=sending.earlier))
+            words = EARLIER.format(turn=sending.earlier)
+            publish = self._main_thread.shell.display_pub.publish
+            publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
 
     def _begin_batch(self, place: CellPlace) -> None:
         """Begin anew at the notebook's top with the first prompt of a run of several cells."""
@@ -214,10 +216,10 @@ class RecordedPrompts:
             turn,
             session,
             self._pages,
-            calls=chosen,
-            records=engine.submit(workspace.replay.notes(turn)).result(),
-            notes=notes,
-            quiet=request.options.quiet,
+            chosen,
+            engine.submit(workspace.replay.notes(turn)).result(),
+            notes,
+            request.options.quiet,
         )
 
     def _chosen(
@@ -311,10 +313,6 @@ class RecordedPrompts:
             answer = question.take(line)
             if answer is not None:
                 return answer
-
-    def _say(self, words: str) -> None:
-        publish = self._main_thread.shell.display_pub.publish
-        publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
 
 
 def _number(line: str) -> int | None:

@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
@@ -45,36 +45,28 @@ FAILED_NOW = (
 )
 
 
+@dataclass(eq=False)
 class ReplayedTurn:
     """Shows one recorded answer in its cell."""
 
-    def __init__(
-        self,
-        services: FrontendServices,
-        main_thread: MainThread,
-        turn: RecordedTurn,
-        session: KernelSession,
-        pages: Pages,
-        *,
-        calls: Sequence[RecordedCall] = (),
-        records: Sequence[Record] = (),
-        notes: Sequence[str] = (),
-        quiet: bool = False,
-    ) -> None:
-        """``calls`` are run again; ``notes`` are sentences about those that are not; ``records`` are the turn's."""
-        self._services = services
-        self._main_thread = main_thread
-        self._turn = turn
-        self._session = session
-        self._pages = pages
-        self._calls = calls
-        self._records = records
-        self._notes = list(notes)
-        self._quiet = quiet
+    _services: FrontendServices
+    _main_thread: MainThread
+    _turn: RecordedTurn
+    _session: KernelSession
+    _pages: Pages
+    _calls: Sequence[RecordedCall]
+    """They run again."""
+    _records: Sequence[Record]
+    """Those of the turn."""
+    _notes: list[str]
+    """Sentences about the calls that do not run again."""
+    _quiet: bool
+
+    def __post_init__(self) -> None:
         self._scrub = scrubber(os.environ)
-        self._publish = main_thread.shell.display_pub.publish
+        self._publish = self._main_thread.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(self._say, shows=not quiet)
+        self._host = _CellHost(self._say, shows=not self._quiet)
         self._failed = ""
 
     def run(self) -> AgentAnswer:

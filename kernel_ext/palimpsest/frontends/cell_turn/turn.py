@@ -9,7 +9,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -35,6 +35,7 @@ from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     QuestionRejected,
     QuestionReplied,
+    Record,
 )
 from palimpsest.transcript.visible_text import visible
 
@@ -159,7 +160,11 @@ class CellTurn:
     async def _answer(self, session: KernelSession) -> Answer:
         if self._request.request is not None:
             return await self._request.request.turn(session, self._origin)
-        return await session.prompt(self._request.prompt, self._prompt_options())
+        chosen = self._options
+        options = PromptOptions.of(
+            chosen, yes=chosen.yes, origin=self._origin, prompt_id=self._feed.prompt_id
+        )
+        return await session.prompt(self._request.prompt, options)
 
     async def _session(self) -> KernelSession:
         workspace, notebook = self._services.workspace, self._place.notebook
@@ -170,14 +175,6 @@ class CellTurn:
                 notebook, title=self._options.title, permission=self._options.permission
             )
         return await workspace.current(notebook)
-
-    def _prompt_options(self) -> PromptOptions:
-        return PromptOptions.of(
-            self._options,
-            yes=self._options.yes,
-            origin=self._origin,
-            prompt_id=self._feed.prompt_id,
-        )
 
     def _tick(self) -> None:
         if self._leave:
@@ -233,7 +230,7 @@ class CellTurn:
         elif self._future is not None:
             self._future.cancel()
 
-    def _replied(self, records: Any) -> None:
+    def _replied(self, records: Sequence[Record]) -> None:
         for record in records:
             if isinstance(record.event, PermissionReplied):
                 self._questions.answered(record.event.ask_id)

@@ -1,174 +1,268 @@
-"""What the subcommands of ``palimpsest`` do: import into a project, inspect recordings, compare policies or sessions."""
+"""The operations of ``palimpsest``: import into a project, inspect recordings, compare policies or sessions, report.
+
+They read recordings without a kernel and without a session. ``main.py`` makes its parser of their fields; review is
+imported with the first answer.
+"""
 
 import os
 import sys
 import time
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.command_line.condition import read_condition
-from palimpsest.frontends.command_line.report_output import CommandReport, OutputForm, tell, write
-from palimpsest.frontends.command_line.session_report import session_report
-from palimpsest.frontends.command_line.threshold import failed, read_baseline
-from palimpsest.frontends.inspector.report_file import write_report
-from palimpsest.review.comparison.recorded_comparison import compare_recorded
-from palimpsest.review.comparison.session_review import PolicyLike, SessionReview
-from palimpsest.review.importers.built_in import REGISTRY
-from palimpsest.review.policies.recorded_policy import RECORDED
-from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
-from palimpsest.review.recordings.recording import Recording, open_recording
-from palimpsest.review.recordings.recording_review import RecordingReview
-from palimpsest.review.replay.simulation import RAW
-from palimpsest.store.exchange.importer import ImportControl
-from palimpsest.store.log.store_factory import find_project, open_store
+from palimpsest.frontends.command_line.report_output import CommandReport
+from palimpsest.frontends.operations.operation import AsItIs, Desk, Operation
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.visible_text import visible_line
 
+if TYPE_CHECKING:
+    from palimpsest.review.comparison.session_review import PolicyLike, SessionReview
+    from palimpsest.review.recordings.recording import Recording
+    from palimpsest.review.recordings.recording_review import RecordingReview
+    from palimpsest.store.exchange.importer import ImportControl
+
 ALL = "all"
-FAILED = 1
 
 
-def run_command(given: Namespace) -> int:
-    """Run a subcommand and write its report; returns the exit code. Raises UserError."""
-    conditions = [read_condition(one) for one in getattr(given, "fail_if", None) or ()]
-    named = getattr(given, "baseline", None)
-    if named and not conditions:
-        raise UserError("--baseline is for a condition; give --fail-if as well.")
-    baseline = read_baseline(Path(named)) if named else None
-    report = _COMMANDS[given.command](given)
-    over = failed(conditions, report.json(), baseline) if conditions else []
-    write(report.written(_form(given)))
-    tell(one.sentence for one in report.problems)
-    tell(over)
-    return FAILED if over else 0
+class Argument:
+    """How a field is written on the command line: marks it in ``Annotated``, with what ``add_argument`` takes.
+
+    A field with a default is an option of its name; its docstring is the help.
+    """
+
+    def __init__(self, metavar: str, *flags: str, **options: Any) -> None:
+        self.flags = flags
+        self.options = {"metavar": metavar, **options}
 
 
-def _form(given: Namespace) -> OutputForm:
-    if given.json:
-        return "json"
-    return "markdown" if getattr(given, "markdown", False) else "text"
+FileName = Annotated[str, AsItIs()]
+"""A name of a file as the system gave it, which need not be text."""
+Policies = Annotated[
+    tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
+]
 
 
-def _import(given: Namespace) -> CommandReport:
-    start = Path(given.project).expanduser() if given.project else find_project(Path.cwd())
-    if not start.is_dir():
-        raise UserError(
-            f"There is no folder {str(start)!r}; --project names the folder of a project."
-        )
-    store, in_memory = open_store(start)
-    if in_memory is not None:
-        raise UserError(in_memory)
-    with _progress() as control:
-        found = REGISTRY.import_from(store, Path(given.path).expanduser(), _now, control)
-    words = [
-        f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
-        for one in found.sessions
-    ]
-    words.append(f"{len(found.sessions)} sessions are in {start}.")
-    sessions = [
-        {
-            "session": one.id,
-            "title": one.title,
-            "outcome": one.outcome,
-            "messages": one.messages,
-        }
-        for one in found.sessions
-    ]
-    values: dict[str, Any] = {"project": str(start), "sessions": sessions}
-    return CommandReport("import", values, problems=found.problems, words=words)
+class RecordingOperation(Operation):
+    """An operation on recordings; its docstring is its help, and its ``type`` the word behind ``palimpsest``."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    in_page: ClassVar[bool] = False
+    has_rows: ClassVar[bool] = False
+    """Its answer has rows, for Markdown and for conditions."""
+
+    def answer(self) -> CommandReport:
+        """Do it; raises UserError."""
+        raise NotImplementedError
+
+    async def run(self, at: Desk) -> CommandReport:
+        """Do it, where somebody asks a table of operations."""
+        return await at.aside(self.answer)
 
 
-def _inspect(given: Namespace) -> CommandReport:
-    with _opened(given.path, given) as recording:
-        reports = [session_report(one) for one in _chosen(recording, given.session)]
-        return CommandReport(
-            "inspect",
-            {"path": given.path, "sessions": [one.json() for one in reports]},
-            [table for one in reports for table in one.tables],
-            recording.problems,
-        )
+class ReadRecordings(RecordingOperation):
+    """An operation that reads recordings at the prices that are asked for."""
+
+    session: Annotated[str, Argument("ID")] = ""
+    """one session, by its id or number from 1"""
+    price: Annotated[tuple[FileName, ...] | None, Argument("PRICE", action="append")] = None
+    """the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file"""
+    lifetime: Annotated[str | None, Argument("TIME")] = None
+    """how long the cache keeps a prefix: seconds, or 5m, 1h"""
+
+    @contextmanager
+    def opened(self, path: str) -> "Iterator[Recording[RecordingReview]]":
+        """Open a recording."""
+        from palimpsest.review.recordings.recording import open_recording
+
+        with _progress() as control:
+            recording = open_recording(
+                path, control=control, price=self.price, lifetime=self.lifetime
+            )
+        with recording:
+            yield recording
 
 
-def _compare(given: Namespace) -> CommandReport:
-    first, *others = given.path
-    if len(others) > 1:
-        raise UserError("compare takes one recording with policies, or two recordings.")
-    if others and (given.policy or given.summary):
-        raise UserError(
-            "Policies are compared over one recording; give one, or neither --policy nor --summary."
-        )
-    return _compare_recorded(given, first, others[0]) if others else _compare_policies(given, first)
+class ImportRecordings(RecordingOperation):
+    """Import recordings into a project."""
 
+    type: Literal["import"] = "import"
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, or a folder of recordings"""
+    project: Annotated[FileName | None, Argument("DIR")] = None
+    """the project's folder; else this one's"""
 
-def _compare_policies(given: Namespace, path: str) -> CommandReport:
-    policies = _policies([one for many in given.policy or [[ALL]] for one in many])
-    with _opened(path, given) as recording:
-        compared = [
-            one.compare(policies, window=given.window, summary=given.summary)
-            for one in _chosen(recording, given.session, with_requests=True)
+    def answer(self) -> CommandReport:
+        from palimpsest.review.importers.built_in import REGISTRY
+        from palimpsest.store.log.store_factory import find_project, open_store
+
+        start = Path(self.project).expanduser() if self.project else find_project(Path.cwd())
+        if not start.is_dir():
+            raise UserError(
+                f"There is no folder {str(start)!r}; --project names the folder of a project."
+            )
+        store, in_memory = open_store(start)
+        if in_memory is not None:
+            raise UserError(in_memory)
+        with _progress() as control:
+            found = REGISTRY.import_from(store, Path(self.path).expanduser(), _now, control)
+        words = [
+            f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
+            for one in found.sessions
         ]
-        return CommandReport(
-            "compare",
-            {"path": path, "comparisons": [one.json() for one in compared]},
-            [one.table for one in compared],
-            recording.problems,
-        )
+        words.append(f"{len(found.sessions)} sessions are in {start}.")
+        sessions = [
+            {
+                "session": one.id,
+                "title": one.title,
+                "outcome": one.outcome,
+                "messages": one.messages,
+            }
+            for one in found.sessions
+        ]
+        values: dict[str, Any] = {"project": str(start), "sessions": sessions}
+        return CommandReport("import", values, problems=found.problems, words=words)
 
 
-def _compare_recorded(given: Namespace, first: str, second: str) -> CommandReport:
-    with _opened(first, given) as one, _opened(second, given) as other:
-        left = next(_chosen(one, given.session, with_requests=True))
-        right = next(_chosen(other, "", with_requests=True))
-        compared = compare_recorded(left, right)
-        return CommandReport(
-            "compare",
-            {"paths": [first, second], "sessions": compared.json()["sessions"]},
-            [compared.table],
-            (*one.problems, *other.problems),
-        )
+class InspectRecordings(ReadRecordings):
+    """Say what sessions hold, cost and lost."""
+
+    type: Literal["inspect"] = "inspect"
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, a folder, or a project"""
+    has_rows: ClassVar[bool] = True
+
+    def answer(self) -> CommandReport:
+        from palimpsest.frontends.command_line.session_report import session_report
+
+        with self.opened(self.path) as recording:
+            reports = [session_report(one) for one in _chosen(recording, self.session)]
+            return CommandReport(
+                "inspect",
+                {"path": self.path, "sessions": [one.json() for one in reports]},
+                [table for one in reports for table in one.tables],
+                recording.problems,
+            )
 
 
-def _report(given: Namespace) -> CommandReport:
-    with _opened(given.path, given) as recording:
-        review = next(_chosen(recording, given.session, with_requests=True))
-        written = write_report(
-            review,
-            given.output,
-            environment=os.environ,
-            policies=[one for many in given.policy or () for one in many],
-            texts=given.texts,
-        )
-        size = written.stat().st_size
-        session = review.timeline.session
-        return CommandReport(
-            "report",
-            {"path": given.path, "session": session, "file": str(written), "bytes": size},
-            problems=recording.problems,
-            words=[f"{written} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
-        )
+class CompareRecordings(ReadRecordings):
+    """Compare policies over one recording, or two recordings."""
+
+    type: Literal["compare"] = "compare"
+    path: Annotated[tuple[FileName, ...], Argument("PATH", nargs="+")]
+    """a recording with policies, or two recordings"""
+    policy: Policies = None
+    """names, with numbers as in "sweagent.last_n n=10"; recorded, raw, all (the default)"""
+    window: Annotated[int, Argument("N", type=int)] = 0
+    """tokens of the context window to assume"""
+    summary: Annotated[str | None, Argument("TEXT")] = None
+    """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
+    has_rows: ClassVar[bool] = True
+
+    def answer(self) -> CommandReport:
+        first, *others = self.path
+        if len(others) > 1:
+            raise UserError("compare takes one recording with policies, or two recordings.")
+        if others and (self.policy or self.summary):
+            raise UserError(
+                "Policies are compared over one recording; give one, or neither --policy nor --summary."
+            )
+        return self._recorded(first, others[0]) if others else self._policies(first)
+
+    def _policies(self, path: str) -> CommandReport:
+        policies = _policies([one for many in self.policy or [[ALL]] for one in many])
+        with self.opened(path) as recording:
+            compared = [
+                one.compare(policies, window=self.window, summary=self.summary)
+                for one in _chosen(recording, self.session, with_requests=True)
+            ]
+            return CommandReport(
+                "compare",
+                {"path": path, "comparisons": [one.json() for one in compared]},
+                [one.table for one in compared],
+                recording.problems,
+            )
+
+    def _recorded(self, first: str, second: str) -> CommandReport:
+        from palimpsest.review.comparison.recorded_comparison import compare_recorded
+
+        with self.opened(first) as one, self.opened(second) as other:
+            left = next(_chosen(one, self.session, with_requests=True))
+            right = next(_chosen(other, "", with_requests=True))
+            compared = compare_recorded(left, right)
+            return CommandReport(
+                "compare",
+                {"paths": [first, second], "sessions": compared.json()["sessions"]},
+                [compared.table],
+                (*one.problems, *other.problems),
+            )
 
 
-_COMMANDS: Mapping[str, Callable[[Namespace], CommandReport]] = {
-    "import": _import,
-    "inspect": _inspect,
-    "compare": _compare,
-    "report": _report,
-}
+class ReportRecording(ReadRecordings):
+    """Write a session's inspector as one HTML file, without server and network."""
+
+    type: Literal["report"] = "report"
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, a folder, or a project"""
+    file: Annotated[FileName, Argument("FILE.html", "-o", "--output", dest="file", required=True)]
+    """a new file, or an older report"""
+    policy: Policies = None
+    """what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field"""
+    texts: Annotated[
+        Literal["none", "preview", "all"],
+        Argument("{none,preview,all}", choices=("none", "preview", "all")),
+    ] = "preview"
+    """of the session's texts: none, the first 200 characters (the default), or all"""
+
+    def answer(self) -> CommandReport:
+        from palimpsest.frontends.inspector.report_file import write_report
+
+        with self.opened(self.path) as recording:
+            review = next(_chosen(recording, self.session, with_requests=True))
+            written = write_report(
+                review,
+                self.file,
+                environment=os.environ,
+                policies=[one for many in self.policy or () for one in many],
+                texts=self.texts,
+            )
+            size = written.stat().st_size
+            session = review.timeline.session
+            return CommandReport(
+                "report",
+                {"path": self.path, "session": session, "file": str(written), "bytes": size},
+                problems=recording.problems,
+                words=[
+                    f"{written} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."
+                ],
+            )
 
 
-def _policies(words: list[str]) -> list[PolicyLike]:
+OPERATIONS: tuple[type[RecordingOperation], ...] = (
+    ImportRecordings,
+    InspectRecordings,
+    CompareRecordings,
+    ReportRecording,
+)
+
+
+def _policies(words: Sequence[str]) -> "list[PolicyLike]":
+    from palimpsest.review.policies.recorded_policy import RECORDED
+    from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
+    from palimpsest.review.replay.simulation import RAW
+
     every = (RECORDED, RAW, *preset_names())
     wanted = [name for one in words for name in (every if one == ALL else (one,))]
     return [policy_from_words(one) for one in dict.fromkeys(wanted)]
 
 
 def _chosen(
-    recording: Recording[RecordingReview], session: str, *, with_requests: bool = False
-) -> Iterator[SessionReview]:
+    recording: "Recording[RecordingReview]", session: str, *, with_requests: bool = False
+) -> "Iterator[SessionReview]":
     """Yield the sessions that are asked for: one by id or number from 1, else all; those of subagents last.
 
     ``with_requests`` leaves out sessions without any, and those of subagents.
@@ -186,7 +280,7 @@ def _chosen(
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 
-def _session(recording: Recording[RecordingReview], session: str) -> SessionReview:
+def _session(recording: "Recording[RecordingReview]", session: str) -> "SessionReview":
     if not session.isdecimal():
         return recording[session]
     if not 0 < int(session) <= len(recording):
@@ -197,18 +291,10 @@ def _session(recording: Recording[RecordingReview], session: str) -> SessionRevi
 
 
 @contextmanager
-def _opened(path: str, given: Namespace) -> Iterator[Recording[RecordingReview]]:
-    with _progress() as control:
-        recording = open_recording(
-            path, control=control, price=given.price, lifetime=given.lifetime
-        )
-    with recording:
-        yield recording
-
-
-@contextmanager
-def _progress() -> Iterator[ImportControl]:
+def _progress() -> "Iterator[ImportControl]":
     """Show how far a large source is read, on a terminal only."""
+    from palimpsest.store.exchange.importer import ImportControl
+
     if not sys.stderr.isatty():
         yield ImportControl()
         return

@@ -1,17 +1,29 @@
-"""The entry point of ``palimpsest``: parse the command line, run the subcommand, end with its exit code.
+"""The entry point of ``palimpsest``: parse the command line, carry out the operation, end with its exit code.
 
-Nothing heavy is imported before a subcommand runs, so that ``--help`` answers at once.
+The parser is made of the operations' fields. Review is imported by an operation that is carried out, so that ``--help``
+answers at once.
 """
 
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from palimpsest import __version__
-from palimpsest.transcript.errors import PalimpsestError
+from pydantic.fields import FieldInfo
 
-WRONG, INTERRUPTED = 2, 130
+from palimpsest import __version__
+from palimpsest.frontends import terminal
+from palimpsest.frontends.command_line.commands import (
+    OPERATIONS,
+    Argument,
+    ReadRecordings,
+    RecordingOperation,
+)
+from palimpsest.frontends.command_line.report_output import OutputForm, tell
+from palimpsest.transcript.errors import PalimpsestError, UserError
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
 EXAMPLES = """examples:
   palimpsest inspect session.jsonl
   palimpsest import ~/.codex/sessions --project .
@@ -31,8 +43,6 @@ class TerminalParser(ArgumentParser):
     """A parser whose help and errors, which quote what was given, are written as every other text."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        from palimpsest.frontends import terminal
-
         (terminal.write if file is sys.stdout else terminal.write_error)(message.rstrip("\n"))
 
 
@@ -45,129 +55,82 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"palimpsest {__version__}")
-    commands = made.add_subparsers(
-        dest="command", required=True, metavar="import|inspect|compare|report"
-    )
-    _add_import(commands.add_parser("import", **_about("Import recordings into a project.")))
-    _add_inspect(
-        commands.add_parser(
-            "inspect", **_about("Say what sessions hold, cost and lost.", CONDITION)
+    names = [command_of(one) for one in OPERATIONS]
+    commands = made.add_subparsers(dest="command", required=True, metavar="|".join(names))
+    for operation in OPERATIONS:
+        words = str(operation.__doc__)
+        command = commands.add_parser(
+            command_of(operation),
+            help=words,
+            description=words,
+            epilog=CONDITION if operation.has_rows else "",
+            formatter_class=RawDescriptionHelpFormatter,
         )
-    )
-    _add_compare(
-        commands.add_parser(
-            "compare",
-            **_about("Compare policies over one recording, or two recordings.", CONDITION),
-        )
-    )
-    _add_report(
-        commands.add_parser(
-            "report",
-            **_about("Write a session's inspector as one HTML file, without server and network."),
-        )
-    )
+        for name, (field, argument) in arguments_of(operation).items():
+            flags = argument.flags or ((name,) if field.is_required() else (f"--{name}",))
+            default = None if field.is_required() else field.default
+            command.add_argument(
+                *flags, default=default, help=field.description, **argument.options
+            )
+        _add_output(command, has_rows=operation.has_rows)
+        command.set_defaults(operation=operation)
     return made
 
 
-def _about(words: str, below: str = "") -> dict[str, Any]:
-    return {
-        "help": words,
-        "description": words,
-        "epilog": below,
-        "formatter_class": RawDescriptionHelpFormatter,
-    }
+def command_of(operation: type[RecordingOperation]) -> str:
+    """Return the word behind ``palimpsest``."""
+    return str(operation.model_fields["type"].default)
 
 
-def _add_import(command: ArgumentParser) -> None:
-    command.add_argument("path", metavar="PATH", help="a recording, or a folder of recordings")
-    command.add_argument("--project", metavar="DIR", help="the project's folder; else this one's")
-    command.add_argument("--json", action="store_true", help="write JSON")
+def arguments_of(operation: type[RecordingOperation]) -> dict[str, tuple[FieldInfo, Argument]]:
+    """Return the fields that are written, those of the operation before those of all."""
+    fields = operation.model_fields.items()
+    own_first = sorted(fields, key=lambda one: one[0] in ReadRecordings.model_fields)
+    marked = ((name, field, mark) for name, field in own_first for mark in field.metadata)
+    return {name: (field, mark) for name, field, mark in marked if isinstance(mark, Argument)}
 
 
-def _add_inspect(command: ArgumentParser) -> None:
-    command.add_argument("path", metavar="PATH", help="a recording, a folder, or a project")
-    _add_common(command)
-
-
-def _add_compare(command: ArgumentParser) -> None:
-    command.add_argument(
-        "path", metavar="PATH", nargs="+", help="a recording with policies, or two recordings"
-    )
-    command.add_argument(
-        "--policy",
-        metavar="NAME",
-        nargs="+",
-        action="append",
-        help='names, with numbers as in "sweagent.last_n n=10"; recorded, raw, all (the default)',
-    )
-    command.add_argument(
-        "--window", metavar="N", type=int, default=0, help="tokens of the context window to assume"
-    )
-    command.add_argument(
-        "--summary",
-        metavar="TEXT",
-        help="what stands where policies would have had a summary: stub(1500), extract(2000), recorded",
-    )
-    _add_common(command)
-
-
-def _add_report(command: ArgumentParser) -> None:
-    command.add_argument("path", metavar="PATH", help="a recording, a folder, or a project")
-    command.add_argument(
-        "-o", "--output", metavar="FILE.html", required=True, help="a new file, or an older report"
-    )
-    command.add_argument(
-        "--policy",
-        metavar="NAME",
-        nargs="+",
-        action="append",
-        help='what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field',
-    )
-    command.add_argument(
-        "--texts",
-        choices=("none", "preview", "all"),
-        default="preview",
-        help="of the session's texts: none, the first 200 characters (the default), or all",
-    )
-    command.add_argument(
-        "--session", metavar="ID", default="", help="one session, by its id or number from 1"
-    )
-    _add_prices(command)
-    command.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
-
-
-def _add_prices(command: ArgumentParser) -> None:
-    command.add_argument(
-        "--price",
-        metavar="PRICE",
-        action="append",
-        help="the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file",
-    )
-    command.add_argument(
-        "--lifetime", metavar="TIME", help="how long the cache keeps a prefix: seconds, or 5m, 1h"
-    )
-
-
-def _add_common(command: ArgumentParser) -> None:
-    command.add_argument(
-        "--session", metavar="ID", default="", help="one session, by its id or number from 1"
-    )
-    _add_prices(command)
+def _add_output(command: ArgumentParser, *, has_rows: bool) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
-    form.add_argument("--markdown", action="store_true", help="write Markdown, for a pull request")
-    command.add_argument(
-        "--fail-if", metavar="CONDITION", action="append", help="end with 1 where it holds"
-    )
-    command.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
+    if has_rows:
+        form.add_argument(
+            "--markdown", action="store_true", help="write Markdown, for a pull request"
+        )
+        command.add_argument(
+            "--fail-if", metavar="CONDITION", action="append", help="end with 1 where it holds"
+        )
+        command.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
+
+
+def asked_operation(given: Namespace) -> RecordingOperation:
+    """Return the operation that the arguments are; raises UserError."""
+    operation: type[RecordingOperation] = given.operation
+    return operation.of(**{name: getattr(given, name) for name in arguments_of(operation)})
+
+
+def run_command(given: Namespace) -> int:
+    """Carry out the operation and write its report; returns the exit code. Raises UserError."""
+    from palimpsest.frontends.command_line.condition import read_condition
+    from palimpsest.frontends.command_line.threshold import failed, read_baseline
+
+    conditions = [read_condition(one) for one in getattr(given, "fail_if", None) or ()]
+    named = getattr(given, "baseline", None)
+    if named and not conditions:
+        raise UserError("--baseline is for a condition; give --fail-if as well.")
+    baseline = read_baseline(Path(named)) if named else None
+    report = asked_operation(given).answer()
+    over = failed(conditions, report.json(), baseline) if conditions else []
+    form: OutputForm = "markdown" if getattr(given, "markdown", False) else "text"
+    terminal.write(f"{report.written('json' if given.json else form)}\n")
+    tell(one.sentence for one in report.problems)
+    tell(over)
+    return FAILED if over else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
     given = parser().parse_args(arguments)
-    from palimpsest.frontends.command_line.commands import run_command
-    from palimpsest.frontends.command_line.report_output import tell
-
     try:
         return run_command(given)
     except PalimpsestError as error:

@@ -6,12 +6,14 @@ The schema of the JSON is ``report.schema.json`` beside this file; keys are only
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
-from palimpsest.render.reports.table import ReportTable
-from palimpsest.store.interface import Problem
 from palimpsest.transcript.visible_text import visible, visible_json
+
+if TYPE_CHECKING:
+    from palimpsest.render.reports.table import ReportTable
+    from palimpsest.store.interface import Problem
 
 SCHEMA_VERSION = 1
 OutputForm = Literal["text", "json", "markdown"]
@@ -24,9 +26,9 @@ class CommandReport:
     command: str
     values: dict[str, Any]
     """Plain values, for JSON."""
-    tables: Sequence[ReportTable] = ()
+    tables: "Sequence[ReportTable]" = ()
     """The same for people."""
-    problems: Sequence[Problem] = ()
+    problems: "Sequence[Problem]" = ()
     """What could not be read."""
     words: Sequence[str] = field(default=())
     """Lines instead of tables."""
@@ -50,11 +52,6 @@ class CommandReport:
             **self.values,
             "problems": [{"where": one.where, "what": one.what} for one in self.problems],
         }
-
-
-def write(text: str) -> None:
-    """Write to standard output; what its encoding lacks is escaped."""
-    terminal.write(f"{text}\n")
 
 
 def tell(sentences: Iterable[str]) -> None:

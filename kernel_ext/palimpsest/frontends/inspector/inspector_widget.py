@@ -32,8 +32,7 @@ from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.session_record.events import Record, SessionStatus
-from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.session_record.events import Record
 
 CHANGED_SECONDS = 0.5
 """A page hears at most so often that the session grew."""
@@ -76,15 +75,10 @@ class InspectorWidget(CellWidget):
         self._told_at = 0.0
         self._is_due = False
         super().__init__(inspected.id, engine, built("inspector.js"))
-        self.on_msg(self._heard)
         live = inspected.live
         self.own = live is not None and not live.read_only
-        self._unsubscribe = live.subscribe(self._grew) if live is not None else lambda: None
-
-    def close(self) -> None:
-        """Stop following the session and close the comm."""
-        self._unsubscribe()
-        super().close()
+        if live is not None:
+            self._unsubscribe = live.subscribe(self._grew)
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
@@ -96,7 +90,6 @@ class InspectorWidget(CellWidget):
     # Messages from and to the page
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True
@@ -141,8 +134,7 @@ class InspectorWidget(CellWidget):
 
     def _grew(self, records: Sequence[Record]) -> None:
         """Tell the page that there is more, and write the outputs anew after a turn; on the writer thread."""
-        if self._outputs and any(_ends_turn(one) for one in records):
-            self._on_engine(self._refresh)
+        self._refresh_after_turn(records)
         if self._is_watched and any(one.event.type in GROWTH for one in records):
             self._on_engine(self._tell_changed)
 
@@ -157,10 +149,6 @@ class InspectorWidget(CellWidget):
         self.send(
             {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
         )
-
-
-def _ends_turn(record: Record) -> bool:
-    return isinstance(record.event, SessionStatus) and isinstance(record.event.status, Idle)
 
 
 def inspector_view(answer: ViewAnswer) -> TimelineView:

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.frontends.kernel.interrupts import (
@@ -40,6 +41,7 @@ NO_CELL = (
 )
 
 
+@dataclass(eq=False)
 class CellWait:
     """A cell that waits for an answer and runs jobs meanwhile.
 
@@ -47,23 +49,15 @@ class CellWait:
     put their native outputs into the cell; all outputs of other sessions' jobs are captured.
     """
 
-    def __init__(
-        self,
-        main_thread: "MainThread",
-        session_id: str,
-        host: JobHost,
-        stop: Callable[[], None],
-        tick: Callable[[], None],
-    ) -> None:
-        self.session_id = session_id
-        self._main_thread = main_thread
-        self._host = host
-        self._stop = stop
-        self._tick = tick
-        self._jobs: deque[Job] = deque()
-        self._wake = threading.Event()
-        self._wake_loop: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._catching: InterruptHold | None = None
+    _main_thread: "MainThread"
+    session_id: str
+    _host: JobHost
+    _stop: Callable[[], None]
+    _tick: Callable[[], None]
+    _jobs: deque[Job] = field(default_factory=deque)
+    _wake: threading.Event = field(default_factory=threading.Event)
+    _wake_loop: "tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None" = None
+    _catching: InterruptHold | None = None
 
     def __enter__(self) -> "CellWait":
         self._catching = self._main_thread.interrupts.catch(self._stop)

@@ -9,7 +9,7 @@ stays free of answers.
 import functools
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from IPython.core.magic import no_var_expand
 
@@ -26,8 +26,13 @@ from palimpsest.frontends.magic.await_transform import (
 from palimpsest.frontends.usage_errors import usage_error
 
 if TYPE_CHECKING:
+    from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+    from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
+    from palimpsest.frontends.cell_turn.services import CellPlace
     from palimpsest.frontends.operations.operation import Operation
+
+    Shown: TypeAlias = AgentAnswer | Background | None
 
 FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
@@ -38,11 +43,11 @@ FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: "MagicLine | Operation", place: Any) -> Any:
+    def ask(self, request: "MagicLine | Operation", place: "CellPlace") -> "Shown":
         """Run a prompt or an operation, blocking."""
         ...
 
-    def ask_awaiting(self, request: "MagicLine", place: Any) -> Awaitable[Any]:
+    def ask_awaiting(self, request: "MagicLine", place: "CellPlace") -> "Awaitable[Shown]":
         """Run a prompt, awaited."""
         ...
 
@@ -102,7 +107,7 @@ class AgentMagics:
         self,
         shell: Any,
         front: Callable[[], PromptRunner],
-        place: Callable[[], Any],
+        place: "Callable[[], CellPlace]",
         cells: RunningCells,
     ) -> None:
         self.shell = shell
@@ -129,13 +134,13 @@ class AgentMagics:
         shell.input_transformers_cleanup.remove(self.first_line_notice)
         shell.input_transformers_post.remove(self.rewrite)
 
-    def agent(self, line: str, cell: str | None = None) -> Any:
+    def agent(self, line: str, cell: str | None = None) -> "Shown":
         """Ask the agent; ``%%agent?`` shows the help text."""
         return self._asked(self._read(line, cell))
 
     agent.getdoc = _help  # type: ignore[attr-defined]  # what IPython shows of it, made when somebody looks
 
-    def agent_await(self, line: str, cell: str | None = None) -> Awaitable[Any]:
+    def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[Shown]":
         """Ask the agent; the awaited form of %agent, for its result."""
         request = self._read(line, cell)
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
@@ -175,7 +180,7 @@ class AgentMagics:
     def _may_await(self) -> bool:
         return bool(self.shell.autoawait) and self._cells.running == 0
 
-    def _asked(self, request: "MagicLine | Operation") -> Any:
+    def _asked(self, request: "MagicLine | Operation") -> "Shown":
         from palimpsest.frontends.operation_table import Help
 
         if isinstance(request, Help):
@@ -198,11 +203,11 @@ for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_awa
     no_var_expand(_magic)  # braces and dollars in a prompt are the user's
 
 
-async def _done(value: Any) -> Any:
+async def _done(value: "Shown") -> "Shown":
     return value
 
 
-async def _nothing(answer: Awaitable[Any]) -> None:
+async def _nothing(answer: "Awaitable[Shown]") -> None:
     await answer
 
 

@@ -5,7 +5,7 @@ Border: a matcher of IPython's completer; fast, no network access. What can be w
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
@@ -20,13 +20,21 @@ _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 
 
+class KnownValues(Protocol):
+    """What knows the values that an option may take."""
+
+    def known(self, field: str) -> Sequence[str]:
+        """Return them, without any request."""
+        ...
+
+
 class Completions:
     """A matcher for the lines of our magics.
 
     Responsibilities: parse the line up to the cursor; propose completions; register itself.
     """
 
-    def __init__(self, front: Callable[[], Any]) -> None:
+    def __init__(self, front: Callable[[], KnownValues | None]) -> None:
         self._front = front
         self._matcher: Any = None
 
@@ -122,7 +130,4 @@ class Completions:
         if field == "variant":
             return ("low", "medium", "high")
         front = self._front()
-        if front is None:
-            return ()
-        found: Sequence[str] = front.known(field)
-        return found
+        return front.known(field) if front is not None else ()

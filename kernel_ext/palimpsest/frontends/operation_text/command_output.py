@@ -34,7 +34,7 @@ class PolicySection:
     rows: Rows
 
 
-Lines = Sequence["str | PolicySection | CommandOutput"]
+Lines = Sequence[str | PolicySection | CommandOutput]
 """Sentences and tables, in order."""
 
 

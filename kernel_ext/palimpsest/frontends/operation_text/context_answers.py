@@ -5,16 +5,15 @@ Review is imported with the first question, so that ``%load_ext`` does without.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import in_html, inline
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.transcript.errors import ConfigError, UserError
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
     from palimpsest.review.comparison.session_review import SessionReview
@@ -75,16 +74,8 @@ class ContextAnswers:
         journal = getattr(session, "journal", None)
         if journal is not None:
             journal.flush_sync()
-        services: Any = self._services
-        return stored_review(services.services.store, session.id, self._price, in_file=True)
-
-    def _price(self, model: str) -> Price | None:
-        services: Any = self._services
-        try:
-            price: Price | None = services.info(model).price
-        except ConfigError:
-            return None
-        return price
+        services = self._services
+        return stored_review(services.services.store, session.id, services.price, in_file=True)
 
 
 def _item(review: "SessionReview", name: str, request: str) -> int | str:

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_text
 from palimpsest.session.permissions.effective_rules import Allowance
 from palimpsest.transcript.session_record.sessions import Budget, Measure, Spent
@@ -54,7 +54,7 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
 MOST_NAMED = 6
 
 
-def waiting_text(held: Sequence[Any]) -> str:
+def waiting_text(held: Sequence[UntrustedSetting]) -> str:
     """Return one sentence about the project's settings that wait for trust; empty where none do."""
     names = list(dict.fromkeys(one.key for one in held))
     if not names:
@@ -67,7 +67,7 @@ def waiting_text(held: Sequence[Any]) -> str:
     )
 
 
-def trust_text(held: Sequence[Any], unwritten: str = "") -> CommandOutput:
+def trust_text(held: Sequence[UntrustedSetting], unwritten: str = "") -> CommandOutput:
     """Return the settings that are trusted now, as text; ``unwritten`` says why that ends with this kernel."""
     if not held:
         words = "This project's files say nothing that needs your trust."

@@ -14,6 +14,7 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.render.content.phrases import some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, setting_names
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -40,9 +41,7 @@ def summary(policy: Policy, *, own: bool) -> str:
     found = policy_differences(policy)
     what = f"{policy.name}, as it comes"
     if found:
-        what = (
-            f"{policy.name} with {len(found)} {'number' if len(found) == 1 else 'numbers'} changed"
-        )
+        what = f"{policy.name} with {some(len(found), 'number')} changed"
     whose = "chosen for this session" if own else "from the settings"
     back = f" %agent policy {DEFAULT} goes back to the settings." if own else ""
     return f"The context policy is {what}, {whose}.{back}"

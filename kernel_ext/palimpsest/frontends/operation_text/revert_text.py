@@ -1,11 +1,10 @@
 """What a revert did, would do or undid, and what changed in files, as Markdown and as text."""
 
-import re
 from collections.abc import Sequence
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
-from palimpsest.render.content.phrases import count
-from palimpsest.render.safety.escaping import code_span, inline
+from palimpsest.render.content.phrases import count, some
+from palimpsest.render.safety.escaping import code_block, code_span, inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.transcript.ids import short
@@ -51,7 +50,7 @@ def revert_text(preview: RevertPreview, *, back: bool = False) -> CommandOutput:
         plain.append(hint)
         marked.append(inline(hint))
     patches = [one.diff for one in files if one.diff is not None and not preview.done]
-    marked += [fenced(one.patch) for one in patches if one.patch]
+    marked += [code_block(one.patch, "diff") for one in patches if one.patch]
     end = _next(preview, back=back)
     return CommandOutput("\n\n".join([*marked, inline(end)]), "\n".join([*plain, end]))
 
@@ -65,7 +64,7 @@ def _overwriting(preview: RevertPreview) -> str:
 
 
 def _head(preview: RevertPreview, *, back: bool) -> str:
-    number = _messages(len(preview.messages))
+    number = some(len(preview.messages), "message")
     if back:
         return f"{number} are here again."
     if preview.part_id is not None:
@@ -98,7 +97,7 @@ def revert_state_text(picture: Snapshot) -> str:
     if revert is None:
         return ""
     number = len(hidden_by_revert(picture.messages, revert).messages)
-    return f"{_messages(number)}; %agent unrevert undoes it, the next prompt removes them"
+    return f"{some(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def cleaned_text(removed: int) -> CommandOutput:
@@ -106,7 +105,7 @@ def cleaned_text(removed: int) -> CommandOutput:
     if not removed:
         words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {_messages(removed)} that were reverted, for good."
+        words = f"Removed {some(removed, 'message')} that were reverted, for good."
     return CommandOutput(words, words)
 
 
@@ -125,7 +124,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     marked = [
         total,
         *(
-            fenced(one.patch) if one.patch else f"- {inline(row)}"
+            code_block(one.patch, "diff") if one.patch else f"- {inline(row)}"
             for one, row in zip(diffs, rows, strict=True)
         ),
     ]
@@ -135,20 +134,8 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
 def totals(diffs: Sequence[FileDiff]) -> str:
     """Return "3 files, +12 -4"."""
     added, gone = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
-    return f"{count(len(diffs))} {'file' if len(diffs) == 1 else 'files'}, +{added:,} -{gone:,}"
+    return f"{some(len(diffs), 'file')}, +{added:,} -{gone:,}"
 
 
 def _numbers(one: FileDiff) -> str:
     return f"+{one.additions:,} -{one.deletions:,}"
-
-
-def _messages(number: int) -> str:
-    return f"{count(number)} {'message' if number == 1 else 'messages'}"
-
-
-def fenced(patch: str | None) -> str:
-    """Return a patch as a Markdown block, whatever backticks are in it."""
-    text = patch or ""
-    ticks = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, ticks + 1)
-    return f"{fence}diff\n{text}\n{fence}"

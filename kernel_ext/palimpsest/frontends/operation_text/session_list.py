@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Any
 
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
 from palimpsest.render.content.phrases import count
@@ -19,7 +18,7 @@ def list_lines(found: Page, query: Query, current: str) -> Lines:
     """Return a page of the session list as text."""
     if not found.sessions:
         return [_nothing(found, query)]
-    said: list[Any] = [table_of(found.sessions, current)]
+    said: list[str | PolicySection] = [table_of(found.sessions, current)]
     last = found.first + len(found.sessions) - 1
     if found.total > len(found.sessions):
         about = "about " if found.unread else ""

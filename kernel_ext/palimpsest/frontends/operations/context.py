@@ -7,15 +7,25 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.typed_values import policy_words
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, sentence, table
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
 from palimpsest.frontends.operation_text.policy_text import policy_lines
 from palimpsest.frontends.operations.grammar import PART, OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, DrawnText, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import (
+    Desk,
+    Done,
+    DrawnText,
+    Form,
+    Forms,
+    InKernel,
+    Operation,
+)
+from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.session.prompts.hidden_variables import left_out
+from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber
 
@@ -72,7 +82,7 @@ class ShowContext(Operation):
         output = await asyncio.to_thread(self._answered, services, session)
         return DrawnText(bundle=output.bundle)
 
-    def _answered(self, services: Any, session: KernelSession) -> CommandOutput:
+    def _answered(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
         clean, answers = scrubber(os.environ), ContextAnswers(services)
         if self.question:
             asked = _question(self.question)
@@ -82,7 +92,7 @@ class ShowContext(Operation):
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
             return answers.run(asked["question"], session, clean)
-        report = answers.window(session, clean, left_out(services))
+        report = answers.window(session, clean, len(services.hidden_names.left_out))
         return CommandOutput(report.markdown, report.text, report.html)
 
     def output(self, answer: DrawnText) -> CommandOutput:
@@ -123,8 +133,7 @@ def _edit(action: str, words: str) -> Form:
 class EditedContext(Done):
     """What an edit of the context did."""
 
-    edit: Any = Field(exclude=True)
-    """The ``ContextEdit``."""
+    edit: InKernel[ContextEdit]
 
 
 class ApplyContextEdit(Operation):
@@ -151,7 +160,7 @@ class ApplyContextEdit(Operation):
         changed = session.step_mode.session_of(self.hold) if self.hold else session
         try:
             # In a worker thread, because it may first read older messages from the log.
-            edit = await asyncio.to_thread(changed.edit_context, self.action, self.target)
+            edit = await at.aside(changed.edit_context, self.action, self.target)
         except NotFound as missing:
             if not at.in_cell:
                 raise
@@ -160,15 +169,14 @@ class ApplyContextEdit(Operation):
         return EditedContext(edit=edit)
 
     def output(self, answer: EditedContext) -> str:
-        sentence: str = answer.edit.sentence
-        return sentence
+        return answer.edit.sentence
 
 
 class PolicyAnswer(Done):
     """The policy that is chosen from now on."""
 
-    policy: Any = Field(exclude=True)
-    lines: Any = Field(default=(), exclude=True)
+    policy: Policy = Field(exclude=True)
+    lines: InKernel[Lines] = ()
     """What a cell shows of it."""
 
 
@@ -201,10 +209,8 @@ class UsePolicy(Operation):
             await changed.use_policy(*self.words)
         if not at.in_cell:
             return PolicyAnswer(policy=session.policy())
-        origins = getattr(getattr(at.services, "config", None), "origins", {})
-        lines = policy_lines(session, origins, whole=not self.words)
+        lines = policy_lines(session, at.services.config.origins, whole=not self.words)
         return PolicyAnswer(policy=session.policy(), lines=lines)
 
     def output(self, answer: PolicyAnswer) -> Lines:
-        lines: Lines = answer.lines
-        return lines
+        return answer.lines

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.typed_values import amounts
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
 from palimpsest.frontends.operation_text.control_text import (
@@ -19,9 +20,10 @@ from palimpsest.frontends.operation_text.control_text import (
     trust_text,
 )
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, InKernel, Operation
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 
@@ -41,7 +43,7 @@ _OFF = re.compile(r"off|none", re.IGNORECASE)
 class ControlAnswer(Done):
     """What holds in the session from now on."""
 
-    lines: Any = Field(default=(), exclude=True)
+    lines: InKernel[Lines] = ()
     """What a cell shows of it."""
 
 
@@ -59,8 +61,7 @@ class ControlOperation(Operation):
         raise NotImplementedError
 
     def output(self, answer: ControlAnswer) -> Lines:
-        lines: Lines = answer.lines
-        return lines
+        return answer.lines
 
 
 def _unwritten(control: SessionControls) -> list[str]:
@@ -260,13 +261,11 @@ class TrustProject(Operation):
     async def run(self, at: Desk) -> "TrustedProject":
         return await asyncio.to_thread(self._decided, at.services)
 
-    def _decided(self, services: Any) -> "TrustedProject":
-        decide = getattr(services, "trust" if self.trusted else "distrust", tuple)
-        found: Any = decide()
+    def _decided(self, services: FrontendServices) -> "TrustedProject":
         if not self.trusted:
-            return TrustedProject(late=not found)
-        unwritten = getattr(services, "trust_unwritten", "")
-        return TrustedProject(late=not found, settings=tuple(found), unwritten=unwritten)
+            return TrustedProject(late=not services.distrust())
+        found = tuple(services.trust())
+        return TrustedProject(late=not found, settings=found, unwritten=services.trust_unwritten)
 
     def output(self, answer: "TrustedProject") -> CommandOutput | str:
         if self.trusted:
@@ -277,6 +276,6 @@ class TrustProject(Operation):
 class TrustedProject(Done):
     """The settings that are trusted now; late where there were none."""
 
-    settings: tuple[Any, ...] = Field(default=(), exclude=True)
+    settings: InKernel[tuple[UntrustedSetting, ...]] = ()
     unwritten: str = Field(default="", exclude=True)
     """Why the trust ends with this kernel."""

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     Lines,
@@ -27,7 +28,6 @@ NO_COMMANDS = "There are no commands yet. Write a prompt into .palimpsest/comman
 NO_SKILLS = (
     "There are no skills yet. A skill is a folder .palimpsest/skills/NAME with a SKILL.md in it."
 )
-NO_LIBRARY = "This kernel reads no agents, commands or skills from files."
 NAMED = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
 WORDS_CHARS = 160
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
@@ -54,12 +54,11 @@ class ListDefinitions(Operation):
     async def run(self, at: Desk) -> Lines:
         return await asyncio.to_thread(self._lines, at.services)
 
-    def _lines(self, services: Any) -> Lines:
+    def _lines(self, services: FrontendServices) -> Lines:
         if self.kind == "models":
             return model_lines(services)
-        definitions = _definitions(services)
-        if definitions is None:
-            return [NO_LIBRARY]
+        definitions = services.definitions
+        definitions.refresh()
         if self.kind == "agents":
             rows = agent_rows(definitions.agents, definitions.default_agent)
             return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(definitions)]
@@ -80,27 +79,17 @@ class ListChoices(Operation):
         return await asyncio.to_thread(choices_of, at.services)
 
 
-def _definitions(services: Any) -> ProjectDefinitions | None:
-    definitions: ProjectDefinitions | None = getattr(services, "definitions", None)
-    if definitions is not None:
-        definitions.refresh()
-    return definitions
-
-
-def default_model(services: Any, none: str = NO_DEFAULT) -> str:
+def default_model(services: FrontendServices, none: str = NO_DEFAULT) -> str:
     """Return the model that answers by default; ``none`` where a configured server names none."""
-    default = getattr(services, "default_model", None)
     try:
-        return str(default()) if callable(default) else "unknown"
+        return services.default_model()
     except ConfigError:
         return none
 
 
-def model_lines(services: Any) -> Lines:
+def model_lines(services: FrontendServices) -> Lines:
     """Return the models as a table, and which one answers by default."""
-    models = getattr(services, "models", None)
-    rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
-    default = default_model(services)
+    rows, default = services.models(), default_model(services)
     if not rows:
         return [f"The model is {default}. Choose another with -m provider/name."]
     words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
@@ -155,50 +144,35 @@ def wrong(definitions: ProjectDefinitions) -> Sequence[str]:
     return [one_line(words, 400) for words in definitions.problems]
 
 
-def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
-    """Return the commands, skills or agents that a prompt can name, with their descriptions."""
-    if definitions is None:
-        return ()
-    definitions.refresh()
-    kinds = {"commands": definitions.commands, "skills": definitions.skills}
-    found = kinds[kind] if kind in kinds else subagents_of(definitions.agents)
+def _named(found: Mapping[str, Agent | CustomCommand | Skill]) -> tuple[AgentChoice, ...]:
+    """Return what a prompt can name of one kind, with descriptions."""
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 
-def own_commands(services: Any) -> frozenset[str]:
+def own_commands(services: FrontendServices) -> frozenset[str]:
     """Return the names of the commands that the project and the settings define; reads their files."""
-    return frozenset(one.name for one in _named(getattr(services, "definitions", None), "commands"))
+    services.definitions.refresh()
+    return frozenset(services.definitions.commands)
 
 
-def choices_of(services: Any) -> Choices:
-    """Return what the application offers for a prompt; the services of a test may offer less."""
-    models = getattr(services, "models", None)
-    agents = getattr(services, "agents", None)
-    default = getattr(services, "default_model", None)
-    named = tuple(agents()) if callable(agents) else ()
-    known = getattr(services, "definitions", None)
+def choices_of(services: FrontendServices) -> Choices:
+    """Return what the application offers for a prompt."""
+    known, config, named = services.definitions, services.config, services.agents()
+    known.refresh()
     return Choices(
         models=tuple(
             ModelChoice(id=name, window=window, because=because)
-            for name, window, because in (models() if callable(models) else ())
+            for name, window, because in services.models()
             # A row without a model's name reports a server that does not answer.
             if "/" in name
         ),
         agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
-        model=default_model(services, "") if callable(default) else "",
+        model=default_model(services, ""),
         agent=named[0][0] if named else "",
-        commands=_named(known, "commands"),
-        skills=_named(known, "skills"),
-        subagents=_named(known, "helpers"),
-        **permission_choices(services),
+        commands=_named(known.commands),
+        skills=_named(known.skills),
+        subagents=_named(subagents_of(known.agents)),
+        modes=tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
+        mode=config.value.mode,
+        untrusted=tuple(one.words for one in config.held),
     )
-
-
-def permission_choices(services: Any) -> dict[str, Any]:
-    """Return the modes, the configured one, and the settings that wait for the person's trust."""
-    config = getattr(services, "config", None)
-    return {
-        "modes": tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
-        "mode": getattr(getattr(config, "value", None), "mode", "ask"),
-        "untrusted": tuple(one.words for one in getattr(config, "held", ())),
-    }

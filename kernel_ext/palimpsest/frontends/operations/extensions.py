@@ -1,18 +1,18 @@
 """List the hooks and MCP servers of this kernel with their state, and connect the servers anew."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
 from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.tools.mcp.values import LONGEST_DESCRIPTION
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.values import Value
 
 HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
@@ -33,41 +33,10 @@ REPAIRED = (
 SHORTENED = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
 
 
-def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
-    """Return a row for each hook with its calls and failures."""
-    return [
-        (
-            one.name,
-            one.label,
-            one.origin,
-            f"{one.calls:,}",
-            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
-        )
-        for one in hooks
-    ]
-
-
-def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
-    """Return a row for each server with its state and tools."""
-    return [
-        (
-            one.name,
-            f"{one.state} ({one.kind})",
-            one.origin,
-            _tools(one) or one_line(one.problem, 300),
-        )
-        for one in servers
-    ]
-
-
 def names_text(names: Sequence[str]) -> str:
     """Return names in a row, of many the first ones."""
     more = f" and {len(names) - MOST_TOOLS} more" if len(names) > MOST_TOOLS else ""
     return ", ".join(names[:MOST_TOOLS]) + more
-
-
-def _tools(one: McpServerStatus) -> str:
-    return names_text(one.tools)
 
 
 class Extensions(Value):
@@ -77,7 +46,7 @@ class Extensions(Value):
     servers: tuple[McpServerStatus, ...]
     remarks: tuple[str, ...]
     """Hooks that cannot be loaded."""
-    lines: Any = Field(default=(), exclude=True)
+    lines: InKernel[Lines] = ()
     """What a cell shows of them."""
 
 
@@ -105,53 +74,72 @@ class ListExtensions(Operation):
     )
 
     async def run(self, at: Desk) -> Extensions:
-        book, servers = getattr(at.services, "hooks", None), getattr(at.services, "servers", None)
-        if book is not None and self.kind != "mcp":
-            await book.load()
-        if servers and self.connect:
-            await servers.restart()
-        hooks = book.status() if book is not None else ()
-        known = servers.status() if servers else ()
-        problems = tuple(book.problems) if book is not None else ()
+        services = at.services
+        if self.kind != "mcp":
+            await services.hooks.load()
+        if self.connect:
+            await services.servers.restart()
+        held = services.config.held
+        hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
+        known = services.servers.status()
         return Extensions(
             hooks=hooks,
             servers=known,
             remarks=problems,
-            lines=hook_lines(hooks, problems, at.services)
+            lines=hook_lines(hooks, problems, held)
             if self.kind == "hooks"
-            else server_lines(known, at.services),
+            else server_lines(known, services.registry, held),
         )
 
     def output(self, answer: Extensions) -> Lines:
-        lines: Lines = answer.lines
-        return lines
+        return answer.lines
 
 
-def hook_lines(hooks: Sequence[HookStatus], problems: Sequence[str], services: Any) -> Lines:
+def hook_lines(
+    hooks: Sequence[HookStatus], problems: Sequence[str], held: Sequence[UntrustedSetting]
+) -> Lines:
     """Return the hooks as a table, and what is wrong with some."""
-    said = [*problems, *_waiting(services, "hooks", "hooks")]
-    rows = hook_rows(hooks)
+    said = [*problems, *_waiting(held, "hooks", "hooks")]
+    rows = [
+        (
+            one.name,
+            one.label,
+            one.origin,
+            f"{one.calls:,}",
+            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+        )
+        for one in hooks
+    ]
     return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
 
 
-def server_lines(servers: Sequence[McpServerStatus], services: Any) -> Lines:
+def server_lines(
+    servers: Sequence[McpServerStatus], registry: Registry, held: Sequence[UntrustedSetting] = ()
+) -> Lines:
     """Return the servers as a table, and what the model is shown of their tools in other words."""
-    waiting = _waiting(services, "mcp", "MCP servers")
+    waiting = _waiting(held, "mcp", "MCP servers")
     if not servers:
         return waiting or [NO_SERVERS]
-    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, server_rows(servers))]
+    rows = [
+        (
+            one.name,
+            f"{one.state} ({one.kind})",
+            one.origin,
+            names_text(one.tools) or one_line(one.problem, 300),
+        )
+        for one in servers
+    ]
+    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, rows)]
     said += [words for one in servers for words in one.left_out]
-    said += [words for one in servers for words in _changed(one, services)]
+    said += [words for one in servers for words in _changed(one, registry)]
     if any(one.state in ("waiting", "failed") for one in servers):
         said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
     return [*said, *waiting]
 
 
-def _changed(server: McpServerStatus, services: Any) -> Iterator[str]:
+def _changed(server: McpServerStatus, registry: Registry) -> Iterator[str]:
     """Yield sentences about tools of which the model is shown something else than what their server wrote."""
-    registry: Any = getattr(services, "registry", None)
-    tools = registry.offered() if registry is not None else ()
-    specs = [registry.spec(one) for one in tools if one.name in server.tools]
+    specs = [registry.spec(one) for one in registry.offered() if one.name in server.tools]
     mended = [one.name for one in specs if is_repaired(one)]
     if mended:
         yield REPAIRED.format(server=server.name, names=names_text(mended))
@@ -161,7 +149,6 @@ def _changed(server: McpServerStatus, services: Any) -> Iterator[str]:
         )
 
 
-def _waiting(services: Any, key: str, words: str) -> list[str]:
+def _waiting(held: Sequence[UntrustedSetting], key: str, words: str) -> list[str]:
     """Return a sentence if a project's file names some that wait for trust and are not used yet."""
-    held = getattr(getattr(services, "config", None), "held", ())
     return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

@@ -4,19 +4,26 @@ Border: the value, the ways to write it behind ``%agent``, and the place where i
 is in the modules beside this one; ``operation_table.py`` lists them.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
-from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.values import Value
 
+if TYPE_CHECKING:
+    from palimpsest.frontends.cell_turn.services import FrontendServices
+    from palimpsest.session.interfaces.prompt_answer import Answer
+    from palimpsest.session.open_sessions.followed_session import KernelSession
+    from palimpsest.transcript.messages import Origin
+
+P = ParamSpec("P")
+T = TypeVar("T")
 A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
 NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
@@ -51,6 +58,8 @@ class Form:
     in_panel: bool = False
     """The panel runs it when it is typed behind a slash; what others tell needs the output of a cell."""
     in_cell: bool = True
+    button: str = ""
+    """The label of a button of the panel that asks for this form, and shows what a cell would show as text."""
 
 
 class Forms(tuple[Form, ...]):
@@ -72,7 +81,7 @@ class OneWord:
     """What is proposed for it: ``session``, ``part``."""
 
 
-def _ignore(_value: Any) -> None:
+def _ignore(_value: object) -> None:
     """Tell nobody."""
 
 
@@ -80,30 +89,37 @@ def _ignore(_value: Any) -> None:
 class Desk:
     """Where an operation is asked for: what it works on, and who hears of it."""
 
-    services: Any
-    """``FrontendServices`` and what else the application has; a test's may have less."""
-    find: Callable[[str | None], Awaitable[KernelSession]]
+    services: "FrontendServices"
+    find: "Callable[[str | None], Awaitable[KernelSession]]"
     """Opens a session by id; None means the one that is current here."""
     notebook: str | None = None
     in_cell: bool = False
     is_page: bool = False
-    adopt: Callable[[KernelSession], None] = _ignore
+    at_once: bool = False
+    """The operation is carried out on the caller's thread, which may be blocked, and awaits nothing."""
+    adopt: "Callable[[KernelSession], None]" = _ignore
     """Makes a session the notebook's current one in the pages, too."""
     forget: Callable[[str], None] = _ignore
     """Drops a session that was deleted."""
     publish: Callable[[BaseModel], None] = _ignore
     """Sends a notice to the pages."""
-    turn: Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable["TurnEnd"]] | None = None
+    turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
     """Awaits a turn that belongs to no cell."""
 
-    async def seen(self, identifier: str | None, what: str = "look") -> KernelSession:
+    async def seen(self, identifier: str | None, what: str = "look") -> "KernelSession":
         """Return a session to report on; raises NotFound rather than begin one."""
         if identifier is not None:
             return await self.find(identifier)
-        known: KernelSession | None = await self.services.workspace.known(self.notebook)
+        known = await self.services.workspace.known(self.notebook)
         if known is None:
             raise NotFound(self.no_session(what))
         return known
+
+    async def aside(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Make a call that blocks, on a thread where pages and cells would wait for it."""
+        if self.at_once:
+            return call(*arguments, **named)
+        return await asyncio.to_thread(call, *arguments, **named)
 
     def no_session(self, what: str = "look") -> str:
         """Return the sentence that says that there is no session yet."""
@@ -112,6 +128,17 @@ class Desk:
     async def session_id(self, identifier: str | None) -> str:
         """Return the id of the session that is meant, without opening one that is named."""
         return identifier or (await self.find(None)).id
+
+
+class AsItIs:
+    """Marks a field that holds what it is given, unchecked."""
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
+        return core_schema.any_schema()
+
+
+InKernel = Annotated[T, AsItIs(), Field(exclude=True)]
+"""A field of an answer for the kernel alone: a value of any class, which no page is sent."""
 
 
 class Done(Value):
@@ -132,9 +159,6 @@ class SessionAnswer(Value):
     """The session that was opened or begun, or whose turn ended."""
 
     session: SessionHead
-
-
-TurnEnd = SessionAnswer
 
 
 class Operation(CommandBase):
@@ -177,14 +201,18 @@ class TurnOperation(Operation):
     session: str | None = None
     """None means the notebook's current session."""
 
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+    def turn(
+        self, session: "KernelSession", origin: "Origin | None"
+    ) -> "Coroutine[Any, Any, Answer]":
         """Return the turn, which begins when it is awaited."""
         raise NotImplementedError
 
-    async def run(self, at: Desk) -> TurnEnd:
+    async def run(self, at: Desk) -> SessionAnswer:
         """Await the turn."""
         if at.turn is None:
             raise UserError(A_TURN)
         session = await at.find(self.session)
+        from palimpsest.transcript.messages import Origin
+
         origin = Origin(kind="panel", notebook=at.notebook)
         return await at.turn(session, self.turn(session, origin))

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.cell_turn.services import InspectorAnswers
 from palimpsest.frontends.operations.operation import Desk, DrawnText, Operation
 from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
@@ -131,7 +130,7 @@ class Inspect(Operation):
     """The page that asks: of its questions for a track that wait, only the newest is answered."""
 
     async def run(self, at: Desk) -> ViewAnswer:
-        inspections: InspectorAnswers = at.services.inspections
+        inspections = at.services.inspections
         if self.path is not None:
             return await inspections.answer_recording(
                 self.path, self.session or "", self.query, self.client

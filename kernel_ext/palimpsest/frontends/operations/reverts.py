@@ -7,7 +7,7 @@ from pydantic import Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation, Reader
 from palimpsest.session.revert.operations import Reverts
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
@@ -28,7 +28,7 @@ class RevertAnswer(Value):
     """How many messages a cleanup removed."""
 
 
-def _written(name: str, names: int = 0) -> Any:
+def _written(name: str, names: int = 0) -> Reader:
     """Return what reads ``[ID] [--preview] [--overwrite[=FILES]]``, as far as the form takes them."""
 
     def read(rest: str) -> dict[str, Any] | None:

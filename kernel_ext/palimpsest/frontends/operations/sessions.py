@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from palimpsest.frontends.operations.operation import (
     Done,
     Form,
     Forms,
+    InKernel,
     Operation,
     SessionAnswer,
 )
@@ -30,6 +31,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.session_search import PAGE, Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Value
 
 if TYPE_CHECKING:
@@ -50,8 +52,7 @@ class ListedSessions(Value):
     """How many sessions there are in all."""
     cursor: str | None = None
     """Where the next page of sessions begins."""
-    found: Any = Field(default=None, exclude=True)
-    """The ``Page`` that they are."""
+    found: InKernel[Page] = Page((), 0)
     current: str = Field(default="", exclude=True)
     """The notebook's session."""
 
@@ -59,8 +60,7 @@ class ListedSessions(Value):
 class OpenedSession(SessionAnswer):
     """The session that is the notebook's current one from now on, or that was begun."""
 
-    live: Any = Field(exclude=True)
-    """The open session itself."""
+    live: InKernel[KernelSession]
 
 
 class SessionTitle(Done):
@@ -80,7 +80,7 @@ class DeletedSessions(Done):
 
     ids: tuple[str, ...] = Field(exclude=True)
     """Those that were, children before their parents."""
-    family: Any = Field(exclude=True)
+    family: tuple[SessionSummary, ...] = Field(exclude=True)
     """The summaries of all that belong together, the session itself at the end."""
 
 
@@ -137,7 +137,7 @@ class ListSessions(Operation):
 
     async def run(self, at: Desk) -> ListedSessions:
         workspace = at.services.workspace
-        found: Page = await workspace.page(self.query)
+        found = await workspace.page(self.query)
         current = workspace.current_id(at.notebook)
         return ListedSessions(
             sessions=found.sessions,
@@ -424,11 +424,13 @@ class ListBranches(Operation):
         return ListedBranches(branches=found)
 
     def output(self, answer: ListedBranches) -> CommandOutput:
-        found: Any = answer.branches
+        found = cast("BranchComparison", answer.branches)
         return CommandOutput(found.markdown, found.text, found.html)
 
 
-def _compared(sessions: Sequence[SessionSummary], read: Any, session: str) -> "BranchComparison":
+def _compared(
+    sessions: Sequence[SessionSummary], read: Callable[[str], Sequence[Record]], session: str
+) -> "BranchComparison":
     """Compare branches on a thread, which imports the comparison with the first of them."""
     from palimpsest.review.recordings.branch_comparison import compare_branches
 

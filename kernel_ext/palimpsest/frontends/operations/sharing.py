@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
 from palimpsest.frontends.operations.grammar import OptionError
@@ -184,7 +184,7 @@ class Import(Operation):
             _RUNNING.pop(self.id, None)
         return ImportedSessions(imported=report.sessions, unreadable=report.problems)
 
-    def _progress(self, publish: Callable[[Any], None]) -> Callable[[int, int], None]:
+    def _progress(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
         """Return what tells the pages how far it is, a few times a second; called on the import's thread."""
         publish(ImportProgressNotice(id=self.id, bytes=0, total=0))
         told = time.monotonic()

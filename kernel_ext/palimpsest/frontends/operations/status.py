@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
@@ -20,10 +21,12 @@ from palimpsest.render.safety.escaping import inline
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.parts import StepFinishPart
 from palimpsest.transcript.values import Todo, Usage, Value
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.workspace import Workspace
 
 WHERE = "in the page, or in %agent wait"
 PRIVATE = (
@@ -58,9 +61,12 @@ class ShowStatus(Operation):
         return [PolicySection("", ("", ""), rows)]
 
 
-def _facts(session: KernelSession, broken: str, services: Any) -> list[tuple[str, str]]:
+def _facts(
+    session: KernelSession, broken: str, services: FrontendServices
+) -> list[tuple[str, str]]:
     picture, workspace = session.snapshot(), services.workspace
     about = picture.session.about if picture.session else ""
+    asked = len(picture.asks) + len(picture.questions)
     kept = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
@@ -69,7 +75,7 @@ def _facts(session: KernelSession, broken: str, services: Any) -> list[tuple[str
         ("state", _state(picture)),
         ("model", _model(picture) or default_model(services)),
         ("messages", count(len(picture.messages))),
-        ("waiting", f"{some(len(picture.inbox), 'prompt')}, {some(_asked(picture), 'question')}"),
+        ("waiting", f"{some(len(picture.inbox), 'prompt')}, {some(asked, 'question')}"),
         ("cost so far", _session_cost(session, picture, services)),
         ("kept in", kept),
         *((("not readable", broken),) if broken else ()),
@@ -79,12 +85,12 @@ def _facts(session: KernelSession, broken: str, services: Any) -> list[tuple[str
     ]
 
 
-async def _broken(session: KernelSession, workspace: Any) -> str:
+async def _broken(session: KernelSession, workspace: "Workspace") -> str:
     """Return what of the session's log cannot be read."""
     key = str(workspace.project), session.id
     if key not in _UNREADABLE:
         found = await workspace.problems(session.id)
-        first: str = found[0].sentence if found else ""
+        first = found[0].sentence if found else ""
         words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
         if found and not found[0].where:  # the log is gone, which may change
             return first
@@ -92,7 +98,7 @@ async def _broken(session: KernelSession, workspace: Any) -> str:
     return _UNREADABLE[key]
 
 
-def _session_cost(session: KernelSession, picture: Snapshot, services: Any) -> str:
+def _session_cost(session: KernelSession, picture: Snapshot, services: FrontendServices) -> str:
     """Return what the session cost; of a recording what review tells of it, since no engine of ours counted it."""
     kept = picture.session
     if kept is None or not kept.read_only:
@@ -120,10 +126,6 @@ def _state(picture: Snapshot) -> str:
     if picture.asks:
         return f"waits for your answer {WHERE}, or for %agent stop: {picture.asks[0].title}"
     return {"idle": "idle", "busy": "runs"}[status.type]
-
-
-def _asked(picture: Snapshot) -> int:
-    return len(picture.asks) + len(picture.questions)
 
 
 def _cost(picture: Snapshot) -> str:
@@ -174,7 +176,7 @@ class HideCell(Operation):
     forms = Forms(Form("private", "keep the next cell, its output and its errors from the agent"))
 
     async def run(self, at: Desk) -> str:
-        runs: NotebookReader | None = getattr(at.services, "notebook_runs", None)
+        runs = at.services.notebook_runs
         if runs is None:
             return "No cells are told to the agent here."
         runs.hide_next()
@@ -199,7 +201,7 @@ class SwitchReplay(Operation):
         replay = at.services.workspace.replay
         if self.on:
             replay.switch(at.notebook, on=self.on == "on")
-        mode: ReplayMode = replay.mode(at.notebook)
+        mode = replay.mode(at.notebook)
         if self.on == "off" and mode != "never":
             return FIXED.format(mode=mode, does=REPLAY[mode])
         return REPLAY[mode]
@@ -211,18 +213,16 @@ class ListedSettings(Value):
     settings: tuple[SettingRow, ...]
     remarks: tuple[str, ...] = ()
     """Settings that are wrong, not used yet or wait for trust."""
-    titled: Any = Field(default=None, exclude=True)
-    """The remarks under their titles; None where nothing is configured."""
+    titled: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
+    """The remarks under their titles."""
 
 
-def _config(rest: str) -> Operation | dict[str, Any] | None:
-    match rest.strip():
-        case "":
-            return {}
-        case "trust" | "distrust" as word:
-            return TrustProject(trusted=word == "trust")
-        case _:
-            return None
+SETTINGS: Mapping[str, Operation | Mapping[str, Any]] = {
+    "": {},
+    "trust": TrustProject(),
+    "distrust": TrustProject(trusted=False),
+}
+"""What may follow ``%agent config``."""
 
 
 class ListSettings(Operation):
@@ -233,16 +233,14 @@ class ListSettings(Operation):
         Form(
             "config",
             "every setting and where it came from; %agent config trust believes this project's file",
-            read=_config,
+            read=lambda rest: SETTINGS.get(rest.strip()),
             keywords=("trust", "distrust"),
             begins_no_prompt=True,
         )
     )
 
     async def run(self, at: Desk) -> ListedSettings:
-        config: Any = getattr(at.services, "config", None)
-        if not callable(getattr(config, "rows", None)):
-            return ListedSettings(settings=())
+        config = at.services.config
         remarks = tuple(config.remarks())
         return ListedSettings(
             settings=tuple(
@@ -254,8 +252,6 @@ class ListSettings(Operation):
         )
 
     def output(self, answer: ListedSettings) -> Lines:
-        if answer.titled is None:
-            return ["Nothing is configured; every setting has its built-in value."]
         rows = [(one.key, str(one.value), one.origin) for one in answer.settings]
         remarks = [
             CommandOutput(

@@ -1,5 +1,6 @@
 """Step mode: hold each request until a person lets it go, and decide about one that is held."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -26,20 +27,17 @@ class SteppingAnswer(Done):
     """The requests that are held."""
 
 
-def _step(rest: str) -> Operation | dict[str, Any] | None:
-    match rest.strip():
-        case "on" | "off" as word:
-            return {"on": word == "on"}
-        case "" | "status":
-            return {}
-        case "send":
-            return ReleaseRequest()
-        case "another":
-            return AskForAnotherSummary()
-        case "older":
-            return UseOlderSummary()
-        case _:
-            return None
+def _step(rest: str) -> "Operation | Mapping[str, Any] | None":
+    told: dict[str, Operation | Mapping[str, Any]] = {
+        "": {},
+        "status": {},
+        "on": {"on": True},
+        "off": {"on": False},
+        "send": ReleaseRequest(),
+        "another": AskForAnotherSummary(),
+        "older": UseOlderSummary(),
+    }
+    return told.get(rest.strip())
 
 
 class SetStepMode(Operation):

@@ -9,11 +9,16 @@ from pydantic import Field
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection, Rows
 from palimpsest.frontends.operation_text.session_list import day
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
-from palimpsest.render.content.phrases import count, size_text
+from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
-from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.open_sessions.storage_cleanup import (
+    Pruned,
+    StorageUse,
+    prune_storage,
+    weigh_storage,
+)
 from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
@@ -34,12 +39,9 @@ MOST_ROWS = 20
 class MeasuredStorage(StorageReport):
     """The disk usage of the project's folder, and what of it may be deleted, with what Python returns of it."""
 
-    use: Any = Field(exclude=True)
-    """The ``StorageUse``."""
-    pruned: Any = Field(exclude=True)
-    """The ``Pruned``."""
-    kept: Any = Field(exclude=True)
-    """The settings of retention."""
+    use: InKernel[StorageUse]
+    pruned: InKernel[Pruned]
+    kept: RetentionSettings = Field(exclude=True)
 
 
 def _prune(rest: str) -> dict[str, Any] | None:
@@ -100,15 +102,14 @@ class ShowStorage(Operation):
 
     async def run(self, at: Desk) -> MeasuredStorage:
         services = at.services
-        config, workspace = getattr(services, "config", None), services.workspace
-        kept = config.value.retention if config is not None else RetentionSettings()
+        kept, workspace = services.config.value.retention, services.workspace
         pruned = await prune_storage(
             workspace,
             kept,
             days=self.days,
             max_size=self.max_size,
             delete=self.delete,
-            locked_settings=getattr(services, "locked_settings", None),
+            locked_settings=services.locked_settings,
         )
         for family in pruned.sessions_gone or ():
             for one in family.ids:
@@ -157,19 +158,19 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
         (
             "sessions",
             size_text(sizes.logs),
-            f"{count(len(sizes.sessions))} {'log' if len(sizes.sessions) == 1 else 'logs'}",
+            some(len(sizes.sessions), "log"),
         ),
         (
             "long texts and pictures",
             size_text(sizes.blobs),
-            f"{count(sizes.blob_count)} {'file' if sizes.blob_count == 1 else 'files'}",
+            some(sizes.blob_count, "file"),
         ),
         ("snapshots of files", size_text(sizes.snapshots), ""),
         ("shared pages", size_text(sizes.share), ""),
         ("the rest", size_text(sizes.other), ""),
         ("together", size_text(sizes.total), ""),
     ]
-    said: list[Any] = [PolicySection("", ("what", "takes", ""), rows)]
+    said: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
     found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
     if found:
         head = ("session", "title", "takes", "last used")
@@ -190,7 +191,7 @@ def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
         return []
     if not found.due and not found.spared:
         return [f"No session is over the limits ({limits})."]
-    said: list[Any] = []
+    said: list[str | PolicySection] = []
     if gone is not None:
         said.append(f"Deleted {_sessions(gone)} ({size_text(sum(one.bytes for one in gone))}).")
         left = [one for one in found.due if one not in gone]
@@ -241,9 +242,10 @@ def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -
     if gone is not None and found.due:
         said.append(f"Deleted {_texts(gone)}.")
     elif found.due:
+        them = "it" if len(found.due) == 1 else "them"
         said.append(
             f"{_texts(found.due)} {'was' if len(found.due) == 1 else 'were'} not needed by any "
-            f"session for {_days(days)}. %agent storage prune --yes deletes {_them(found.due)}, for good."
+            f"session for {_days(days)}. %agent storage prune --yes deletes {them}, for good."
         )
     if found.waiting:
         first = min(one.since for one in found.waiting) + days * DAY
@@ -257,17 +259,11 @@ def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -
 
 
 def _sessions(found: Sequence[SessionTree]) -> str:
-    number = sum(len(one.ids) for one in found)
-    return f"{count(number)} {'session' if number == 1 else 'sessions'}"
+    return some(sum(len(one.ids) for one in found), "session")
 
 
 def _texts(found: Sequence[UnneededBlob]) -> str:
-    what = "kept text" if len(found) == 1 else "kept texts"
-    return f"{count(len(found))} {what} ({size_text(sum(one.bytes for one in found))})"
-
-
-def _them(found: Sequence[UnneededBlob]) -> str:
-    return "it" if len(found) == 1 else "them"
+    return f"{some(len(found), 'kept text')} ({size_text(sum(one.bytes for one in found))})"
 
 
 def _days(days: float) -> str:

@@ -52,7 +52,7 @@ class PromptBase(TurnOperation):
                 )
         return files
 
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
         options = PromptOptions.of(
             self,
             files=self.files,
@@ -113,7 +113,7 @@ class Join(TurnOperation):
     type: Literal["loop"] = "loop"
     forms = Forms(Form("wait", "wait for the turn that runs, and show its answer"))
 
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
+    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
         return session.loop()
 
 
@@ -125,7 +125,7 @@ class Retry(TurnOperation):
         Form("retry", "send the newest turn's request again, because it failed", in_panel=True)
     )
 
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
+    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
         return session.retry()
 
 
@@ -211,7 +211,7 @@ class Compact(TurnOperation):
         )
     )
 
-    def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
+    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
         return session.compact(self.focus, origin, model=self.model, auto=self.auto)
 
 

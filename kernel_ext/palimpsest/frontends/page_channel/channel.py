@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -20,11 +21,12 @@ from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
 from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operations.definitions import own_commands
 from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
 from palimpsest.frontends.operations.turns import PromptBase
-from palimpsest.frontends.page_channel.notices import new_records, records_since, session_states
+from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.typed_commands import RefusedCommand, typed_command
@@ -45,6 +47,7 @@ from palimpsest.frontends.protocol.connection import (
 )
 from palimpsest.frontends.protocol.sessions import RenameNotebook
 from palimpsest.frontends.protocol.transcript import Resync
+from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
@@ -96,7 +99,7 @@ class Channel:
         self._greeting_ends: float | None = None
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
-        self._tasks: set[Any] = set()
+        self._tasks: set[EngineFuture[None]] = set()
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -128,8 +131,8 @@ class Channel:
             self._sessions[session.id] = session
             self._current = session.id
             if not known:
-                self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
-                self._unsubscribe.append(session.on_problem(self._problem_teller(session)))
+                self._unsubscribe.append(session.subscribe(partial(self._forward, session.id)))
+                self._unsubscribe.append(session.on_problem(partial(self._tell_problem, session)))
         if changed:
             self._publish(CurrentNotice(session=head_of(session)))
 
@@ -270,15 +273,8 @@ class Channel:
 
     async def _resync(self, command: Resync) -> None:
         session = await self._session(command.session)
-        if command.after is None:
-            for notice in session_states(session, command.id):
-                self._publish(notice)
-            return
-        after = command.after
-        for told in await asyncio.to_thread(
-            lambda: list(records_since(session, after, command.id))
-        ):
-            self._publish(told)
+        for notice in await resynced(session, command.after, command.id):
+            self._publish(notice)
 
     async def _rename(self, command: RenameNotebook) -> Done:
         before = self._notebook()
@@ -321,7 +317,8 @@ class Channel:
                 raise
             else:
                 if answer is not None:
-                    self._publish(OutcomeNotice(id=command.id, answer=answer))
+                    said = _words(command, answer)
+                    self._publish(OutcomeNotice(id=command.id, answer=answer, words=said))
 
         future = self._services.engine.submit(guarded())
         self._tasks.add(future)
@@ -355,21 +352,14 @@ class Channel:
     def _notebook(self) -> str | None:
         return current_notebook(self._shell)
 
-    def _forwarder(self, session_id: str) -> Callable[[Sequence[Record]], None]:
-        def forward(records: Sequence[Record]) -> None:
-            if not self.watches.fresh(session_id):
-                return
+    def _forward(self, session_id: str, records: Sequence[Record]) -> None:
+        if self.watches.fresh(session_id):
             for notice in new_records(session_id, records):
                 self._publish(notice)
 
-        return forward
-
-    def _problem_teller(self, session: KernelSession) -> Callable[[], None]:
-        def tell() -> None:
-            if self._current == session.id:
-                self._publish(CurrentNotice(session=head_of(session)))
-
-        return tell
+    def _tell_problem(self, session: KernelSession) -> None:
+        if self._current == session.id:
+            self._publish(CurrentNotice(session=head_of(session)))
 
     def _publish(self, notice: BaseModel) -> None:
         """Send a notice to every page, while one watches; from any thread."""
@@ -395,6 +385,13 @@ def _command(content: dict[str, Any]) -> CommandBase:
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
     return found.model_validate({"id": None, **content, "type": kind})
+
+
+def _words(command: CommandBase, answer: Any) -> str | None:
+    """Return what a button's operation says, for a page that knows nothing of its answer."""
+    if isinstance(command, Operation) and any(form.button for form in command.forms):
+        return shown(command.output(answer)).plain
+    return None
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:

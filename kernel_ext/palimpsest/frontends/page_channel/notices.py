@@ -3,8 +3,9 @@
 Border: values to values; publishing is the channel's work.
 """
 
+import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from palimpsest.frontends.operation_text.session_head import head_in
@@ -17,6 +18,7 @@ from palimpsest.frontends.protocol.page_records import (
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import Record
 
 NOTICE_CHARS = 250_000
@@ -40,7 +42,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
     """Yield a session's whole state in notices of bounded size."""
     picture = session.snapshot()
     head = head_in(session, picture)
-    pieces: list[list[Any]] = [[]]
+    pieces: list[list[Message]] = [[]]
     room = NOTICE_CHARS
     for message in picture.messages:
         size = len(message.model_dump_json())
@@ -86,6 +88,15 @@ def records_since(session: KernelSession, after: int, resync: str) -> Iterator[R
             session=session.id, records=batch, resync=resync, after=after, last=last
         )
         after = batch[-1]["seq"] if batch else after
+
+
+async def resynced(
+    session: KernelSession, after: int | None, resync: str
+) -> Iterable[SessionStateNotice | RecordsNotice]:
+    """Return what a page missed: the records after a sequence number, or the whole state where it has none."""
+    if after is None:
+        return session_states(session, resync)
+    return await asyncio.to_thread(lambda: list(records_since(session, after, resync)))
 
 
 def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:

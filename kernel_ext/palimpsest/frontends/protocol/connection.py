@@ -122,6 +122,8 @@ class OutcomeNotice(Value):
     """One sentence, when it failed."""
     answer: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "null"}]})] = None
     """What the operation answers, as ``Answers`` says."""
+    words: str | None = None
+    """What a cell would show of the answer, as text, where the operation has a button."""
 
 
 class CurrentNotice(Value):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from palimpsest.render.content.phrases import count
+from palimpsest.render.content.phrases import count, some
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 
@@ -33,11 +33,10 @@ def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]
 
 def changed_text(changes: Sequence[FileDiff]) -> str:
     """Return "2 files changed, +3 -1: a.txt, b.txt"."""
-    files = "file" if len(changes) == 1 else "files"
     added, gone = sum(one.additions for one in changes), sum(one.deletions for one in changes)
     names = ", ".join(one.file for one in changes[:NAMED_FILES])
     more = f" and {count(len(changes) - NAMED_FILES)} more" if len(changes) > NAMED_FILES else ""
-    return f"{count(len(changes))} {files} changed, +{added:,} -{gone:,}: {names}{more}"
+    return f"{some(len(changes), 'file')} changed, +{added:,} -{gone:,}: {names}{more}"
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ sentences for pruning are defined with its numbers, in ``transcript/context_valu
 from collections.abc import Mapping
 from typing import TypeGuard, assert_never
 
+from palimpsest.render.content.phrases import some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     ANOTHER,
@@ -270,8 +271,7 @@ def _left_out(given: object) -> str:
     if not isinstance(given, Mapping) or not given:
         return ""
     tokens = sum(one for one in given.values() if isinstance(one, int | float))
-    messages = f"{count(len(given))} message{'' if len(given) == 1 else 's'}"
-    return f"Left out, too large for any request: {messages} of {count(round(tokens))} tokens."
+    return f"Left out, too large for any request: {some(len(given), 'message')} of {count(round(tokens))} tokens."
 
 
 def _kept(kind: str, told: Numbers) -> str:

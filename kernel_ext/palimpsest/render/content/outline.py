@@ -481,11 +481,10 @@ class _OutlineBuilder:
         effective = self.notes.standing
         pinned = effective.pinned(part.id, part.message_id)
         reduction = effective.reduction(part.id, part.message_id)
-        reduced = (self._line_of(reduction),) if reduction is not None else ()
+        reduced: tuple[str, ...] = ()
+        if reduction is not None:
+            reduced = (self.scrub(decision_reasons.decision_sentence(reduction)),)
         return (decision_reasons.PINNED, *reduced) if pinned else reduced
-
-    def _line_of(self, decision: Decision) -> str:
-        return self.scrub(decision_reasons.decision_sentence(decision))
 
     def _marks(self, part: Part) -> list[Item]:
         return [ReductionItem(words) for words in self._reductions(part)]

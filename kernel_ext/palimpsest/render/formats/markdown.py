@@ -38,7 +38,8 @@ def _framed(message: Message, body: str) -> str:
 
 
 def _said(item: TextItem) -> str:
-    return joined([safe_markdown(item.text), _left_out(item.left_out)])
+    more = f"*{size_text(item.left_out)} of text not shown here; all of it is kept in the session*"
+    return joined([safe_markdown(item.text), more if item.left_out else ""])
 
 
 def _thought(item: ReasoningItem) -> str:
@@ -93,14 +94,6 @@ def _notice(item: NoticeItem) -> str:
     words = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
     shown = f"**{words}**" if item.tone == "error" else f"*{words}*"
     return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")
-
-
-def _left_out(number: int) -> str:
-    return (
-        f"*{size_text(number)} of text not shown here; all of it is kept in the session*"
-        if number
-        else ""
-    )
 
 
 _WRITER = ItemWriter(_said, _thought, _call, _step, _strip, _notice, _framed)

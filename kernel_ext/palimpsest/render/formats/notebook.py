@@ -8,6 +8,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
@@ -67,18 +68,16 @@ def notebook(
     }
 
 
+@dataclass(eq=False)
 class _Book:
     """Collects the cells of a notebook."""
 
-    def __init__(
-        self, scrub: Scrub, embed: Embed, notes: OutlineNotes | None, prompts: Prompts
-    ) -> None:
-        self.cells: list[Json] = []
-        self._scrub = scrub
-        self._embed = embed
-        self._notes = notes
-        self._prompts = prompts
-        self._ran = 0
+    _scrub: Scrub
+    _embed: Embed
+    _notes: OutlineNotes | None
+    _prompts: Prompts
+    _ran: int = 0
+    cells: list[Json] = field(default_factory=list)
 
     def words(self, text: str) -> None:
         """Add a Markdown cell, unless the text is blank."""

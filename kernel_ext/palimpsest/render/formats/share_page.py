@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_message,
     outline_message_error,
 )
-from palimpsest.render.content.phrases import count, size_text
+from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.render.formats.html import render_item
 from palimpsest.render.formats.item_writer import in_turns
 from palimpsest.render.safety.escaping import clean, in_html, one_line
@@ -193,7 +193,7 @@ def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
         yield _todos(front.todos, scrub)
     if front.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
-        yield f"{_number(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
+        yield f"{some(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
         for at, words in enumerate(front.prompts, start=1):
             shown = _words(one_line(scrub(words), 120)) or "Without words"
             yield f'<li><a href="#prompt-{at}">{shown}</a></li>\n'
@@ -218,17 +218,15 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
     )
 
 
+@dataclass(eq=False)
 class _Body:
     """Writes messages as HTML, and counts the prompts."""
 
-    def __init__(
-        self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: OutlineNotes | None
-    ) -> None:
-        self._scrub = scrub
-        self._embed = embed
-        self._when = when
-        self._notes = notes
-        self._prompts = 0
+    _scrub: Scrub
+    _embed: Embed
+    _when: Callable[[int], str]
+    _notes: OutlineNotes | None
+    _prompts: int = 0
 
     def message(self, message: Message, caps: Caps, first_step: int) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
@@ -240,7 +238,7 @@ class _Body:
             plain, caps=caps, scrub=self._scrub, notes=self._notes, first_step=first_step
         )
         made = [self._item(item) for item in items]
-        made += [self._file(file) for file in files]
+        made += [self._figure(self._embed(file)) for file in files]
         info = message.info
         if error := outline_message_error(message, self._scrub):
             made.append(render_item(error))
@@ -275,9 +273,6 @@ class _Body:
         ]
         made = _closed(render_item(call), call)
         return "\n".join([_scrollable(made), *reductions, _scrollable(under), *figures]).strip()
-
-    def _file(self, file: FilePart) -> str:
-        return self._figure(self._embed(file))
 
     def _figure(self, shown: Embedded) -> str:
         name = _words(one_line(self._scrub(shown.name)) or "file")
@@ -372,10 +367,6 @@ def _stepped(made: str) -> str:
         return f"<h{last}>"
 
     return _HEADING.sub(step, made)
-
-
-def _number(number: int, what: str) -> str:
-    return f"{count(number)} {what}" + ("" if number == 1 else "s")
 
 
 def _words(text: str) -> str:

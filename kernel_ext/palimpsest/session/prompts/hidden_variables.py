@@ -48,12 +48,6 @@ class HiddenNames:
         return [one for one in found if one.name not in self]
 
 
-def left_out(services: object) -> int:
-    """Return how many variables an application's newest list left out; the services of a test may hide none."""
-    names = getattr(services, "hidden_names", None)
-    return len(names.left_out) if isinstance(names, HiddenNames) else 0
-
-
 class HidingNamespace:
     """Reads the user's variables without those that are kept from the agent (tools.tool.Namespace)."""
 

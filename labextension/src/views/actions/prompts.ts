@@ -5,6 +5,7 @@ import type {
   Choices,
   MentionList,
   MentionPreview,
+  OperationButton,
   Prompt,
   PromptAdmitted
 } from '../../protocol/generated';
@@ -27,6 +28,10 @@ export interface IPromptActions {
   withdraw(promptId: string): Promise<boolean>;
   /** Resolves to the available models and agents. */
   choices(): Promise<Choices | null>;
+  /** Resolves to the buttons that the kernel's operations have. */
+  buttons(): Promise<readonly OperationButton[]>;
+  /** Asks for a button's operation; resolves to what it says, or to the error. */
+  operate(button: OperationButton): Promise<string>;
   /** Resolves to what a prompt may name; null where the kernel does not know. */
   mentions(
     query: string,

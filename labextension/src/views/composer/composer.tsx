@@ -20,6 +20,7 @@ import { filesOf, type IDrafts } from './drafts';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
+import { OperationButtons } from './operationButtons';
 import { PermissionMode, TrustPrompt } from './permissionMode';
 import { StepModeSwitch } from './stepModeSwitch';
 
@@ -173,6 +174,7 @@ export function Composer({
           field.current?.focus();
         }}
       />
+      {!readOnly && <OperationButtons key={draftKey} />}
       <span className="plm-Composer-foot">
         <span
           className={`plm-Muted plm-Composer-hint${readOnly ? '' : ' plm-Composer-keys'}`}

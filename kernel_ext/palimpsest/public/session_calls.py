@@ -1,0 +1,68 @@
+"""The base of ``Session``: its application, its open session, and the operations that are carried out on it."""
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from palimpsest.app.wiring import App
+from palimpsest.transcript.errors import UserError
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.operations.operation import Desk, Operation
+    from palimpsest.session.open_sessions.followed_session import KernelSession
+
+T = TypeVar("T")
+
+
+class SessionCalls:
+    """Builds the operations of a session's methods, and has them carried out."""
+
+    def __init__(self, app: App, live: "KernelSession") -> None:
+        self._app = app
+        self._live = live
+
+    def run(self, operation: str, /, **arguments: Any) -> Any:
+        """Carry out an operation by the name that pages call it by, with this session for its own; returns its answer.
+
+        It is what ``%agent`` and the panel carry out, too (docs/routes.md lists the names and arguments). Raises
+        UserError.
+
+        >>> session.run("title", title="Penguins").title
+        'Penguins'
+        """
+        return self._awaited(self._built(operation, **arguments).run(self._desk()))
+
+    def _at_once(self, operation: str, /, **arguments: Any) -> Any:
+        """Carry out an operation on the caller's thread, which may be the engine's own."""
+        work = self._built(operation, **arguments).run(self._desk(at_once=True))
+        try:
+            work.send(None)
+        except StopIteration as ended:
+            return ended.value
+        work.close()
+        raise RuntimeError(f"The operation {operation!r} awaits something, which takes the engine.")
+
+    def _built(self, name: str, **arguments: Any) -> "Operation":
+        """Return an operation with these arguments; raises UserError."""
+        from palimpsest.frontends.operation_table import TABLE
+
+        kind = TABLE.by_type.get(name)
+        if kind is None:
+            raise UserError(
+                f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}."
+            )
+        if "session" in kind.model_fields:
+            arguments.setdefault("session", self._live.id)
+        return kind.of(**arguments)
+
+    def _desk(self, *, at_once: bool = False) -> "Desk":
+        from palimpsest.frontends.operations.operation import Desk
+
+        return Desk(self._app, self._found, at_once=at_once)
+
+    async def _found(self, identifier: str | None) -> "KernelSession":
+        if identifier in (None, self._live.id):
+            return self._live
+        return await self._app.workspace.open(str(identifier))
+
+    def _awaited(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._app.engine.submit(work).result()
