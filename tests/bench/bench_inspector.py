@@ -43,7 +43,7 @@ FOLLOWED = 12
 OWN = "ses_reporting"
 TURNS = 500
 """Of that session: four requests each."""
-GROWING = ("total", "prefix", "read", "output", "cost", "first_changed")
+GROWING = ("total", "prefix", "read", "output", "cost")
 """The lists of a track that have a value for each request."""
 EXTENSION = ROOT / "labextension"
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
@@ -290,7 +290,7 @@ def large_view() -> dict[str, Any]:
             "words": [0] * TRANSITIONS,
         },
         "total": total, "prefix": total, "read": total, "output": [80] * REQUESTS,
-        "cost": [0.01] * REQUESTS, "fired": list(range(0, REQUESTS, 40)), "first_changed": [-1] * REQUESTS,
+        "cost": [0.01] * REQUESTS, "fired": list(range(0, REQUESTS, 40)),
     }  # fmt: skip
     told = {
         "version": 1, "session": "ses_large", "title": "A large session", "origin": "generated",
@@ -302,7 +302,7 @@ def large_view() -> dict[str, Any]:
             "tool": ["read" if n % len(KINDS) > 5 else "" for n in range(ITEMS)],
             "turn": [n // 50 for n in range(ITEMS)], "entered": entered, "tokens": tokens,
             "block": [n // 2 for n in range(ITEMS)], "partner": [-1] * ITEMS,
-            "errors": [], "pinned": [], "encrypted": [], "order": [],
+            "errors": [], "pinned": [], "order": [],
         },
         "requests": {
             "id": [f"req_{n}" for n in range(REQUESTS)], "turn": [n // 20 for n in range(REQUESTS)],

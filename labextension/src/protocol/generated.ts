@@ -1198,8 +1198,6 @@ export interface ItemColumns {
   /** Items that are a failed call's result. */
   errors: number[];
   pinned: number[];
-  /** Items whose text was recorded encrypted, or not at all. */
-  encrypted: number[];
   /** Items as a request that showed all of them would hold them; empty where that is their own order. */
   order: number[];
 }
@@ -2008,7 +2006,6 @@ export interface PolicyOption {
   /** What it does, in a sentence. */
   what: string;
   source: string;
-  third_party: boolean;
   /** At most three: the numbers that matter most. */
   sliders: SliderView[];
 }
@@ -2055,14 +2052,6 @@ export interface PriceProfile {
   others: PriceProfile[];
   /** Models of the session whose price is not known: their requests are at these prices. */
   unknown: string[];
-}
-/** The highest value of what a rule looked at, and its threshold. */
-export interface ProbeView {
-  request: number;
-  signal: string;
-  value: number;
-  threshold: number;
-  unit: string;
 }
 /** Send a prompt; while a turn runs it waits behind it. */
 export interface Prompt {
@@ -2690,11 +2679,8 @@ export interface TrackView {
   cost: number[];
   /** The requests at which the rule acted. */
   fired: number[];
-  /** The first item that was sent before and is shown otherwise; -1 where a request only grew. */
-  first_changed: number[];
   /** The requests at which the cache is lost as in the recording, where nothing explains it. */
   taken: number[];
-  probe?: ProbeView;
   figures?: PolicyFigures;
   facts?: PolicyFigures;
 }

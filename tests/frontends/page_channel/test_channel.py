@@ -58,7 +58,7 @@ def test_a_request_is_answered_while_a_cell_runs(kernel: Kernel, way: str) -> No
     kernel.finish(run_id)
 
     assert reply["status"] == "ok"
-    assert reply["protocol"] == 3
+    assert reply["protocol"] == 4
     assert reply["version"]
     assert reply["project"] == str(kernel.folder)
 

@@ -58,7 +58,6 @@ def _choices(known: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
             name=one.preset,
             what=summary(one),
             source=one.source,
-            third_party=one.third_party,
             sliders=tuple(_sliders(one)),
         )
         for one in known

@@ -190,7 +190,6 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
             "group": lambda one: one.group,
             "error": lambda one: one.is_error,
             "pinned": lambda one: one.pinned,
-            "hidden": lambda one: one.text in ("encrypted", "not recorded"),
         },
     )
     places, order = range(len(timeline.items)), timeline.order
@@ -203,7 +202,6 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
         partner=tuple(_partners(columns["group"])),
         errors=tuple(compress(places, columns["error"])),
         pinned=tuple(compress(places, columns["pinned"])),
-        encrypted=tuple(compress(places, columns["hidden"])),
         order=() if isinstance(order, range) else tuple(order),
     )
 

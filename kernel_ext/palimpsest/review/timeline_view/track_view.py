@@ -14,7 +14,6 @@ from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.timeline_view.view_values import (
-    ProbeView,
     TrackView,
     TransitionColumns,
 )
@@ -49,7 +48,6 @@ def track_of(
         words=tuple(words),
         fired=simulation.fired,
         taken=tuple(at for at, one in enumerate(sizes) if at and one.is_taken),
-        probe=_probe(simulation),
         figures=policy_figures(simulation, review.references, price) if sizes else None,
         facts=facts,
         **grown.of(
@@ -60,7 +58,6 @@ def track_of(
                 "read": lambda one: round(one.read),
                 "output": lambda one: round(one.output),
                 "cost": lambda one: round(one.cost(price) + one.summaries_cost(price), 6),
-                "first_changed": lambda one: -1 if one.first_changed is None else one.first_changed,
             },
             price,
         ),
@@ -118,16 +115,3 @@ def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence
     found = (*known[:kept], *(newest.get((one.item, one.request), one) for one in moves[kept:]))
     replayed.earlier["as recorded"] = moves, recorded, found
     return found
-
-
-def _probe(simulation: Simulation) -> ProbeView | None:
-    if not simulation.probes:
-        return None
-    last = simulation.probes[-1]
-    return ProbeView(
-        request=last.request,
-        signal=last.probe.signal,
-        value=last.probe.value,
-        threshold=last.probe.threshold,
-        unit=last.probe.unit,
-    )

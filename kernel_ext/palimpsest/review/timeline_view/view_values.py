@@ -36,8 +36,6 @@ class ItemColumns(Value):
     errors: tuple[int, ...] = ()
     """Items that are a failed call's result."""
     pinned: tuple[int, ...] = ()
-    encrypted: tuple[int, ...] = ()
-    """Items whose text was recorded encrypted, or not at all."""
     order: tuple[int, ...] = ()
     """Items as a request that showed all of them would hold them; empty where that is their own order."""
 
@@ -92,16 +90,6 @@ class ComingColumns(Value):
     state: tuple[ItemState, ...] = ()
 
 
-class ProbeView(Value):
-    """The highest value of what a rule looked at, and its threshold."""
-
-    request: int
-    signal: str
-    value: float
-    threshold: float
-    unit: str
-
-
 class TrackView(Value):
     """A session as recorded, or as a policy would have shown it."""
 
@@ -123,11 +111,8 @@ class TrackView(Value):
     """Of each request with its summaries, in the money of ``PriceProfile``; an estimate."""
     fired: tuple[int, ...] = ()
     """The requests at which the rule acted."""
-    first_changed: tuple[int, ...] = ()
-    """The first item that was sent before and is shown otherwise; -1 where a request only grew."""
     taken: tuple[int, ...] = ()
     """The requests at which the cache is lost as in the recording, where nothing explains it."""
-    probe: ProbeView | None = None
     figures: PolicyFigures | None = None
     facts: PolicyFigures | None = None
     """Of the recording: what was reported."""
@@ -199,7 +184,6 @@ class PolicyOption(Value):
     what: str
     """What it does, in a sentence."""
     source: str
-    third_party: bool = False
     sliders: tuple[SliderView, ...] = ()
     """At most three: the numbers that matter most."""
 
