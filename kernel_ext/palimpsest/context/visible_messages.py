@@ -346,7 +346,7 @@ def messages_after(messages: Messages, message: Message | None) -> Messages:
     if message is None:
         return messages
     places = range(len(messages) - 1, -1, -1)
-    return messages[next((at + 1 for at in places if messages[at].id == message.id), 0) :]
+    return messages[next((at + 1 for at in places if messages[at].info.id == message.info.id), 0) :]
 
 
 def begins_turn(message: Message) -> bool:

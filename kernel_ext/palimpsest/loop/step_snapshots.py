@@ -84,7 +84,7 @@ class StepFiles:
                 message_id=prompt.id,
                 snapshot=before,
             )
-            self._run_context.write(PartUpdated(part=found))
+            self._run_context.log.append(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
@@ -134,7 +134,7 @@ async def _tell(
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    run_context.write(MessageUpdated(info=info))
+    run_context.log.append(MessageUpdated(info=info))
     write_session_changes(run_context.log, whole)
 
 

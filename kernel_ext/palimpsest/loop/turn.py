@@ -527,7 +527,7 @@ def journal_end(
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
     if written:
-        run_context.write(*written, sync=True)
+        run_context.log.append(*written, sync=True)
     return by
 
 

@@ -45,7 +45,7 @@ def write_engine_message(
         synthetic=True,
         metadata=metadata,
     )
-    run_context.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    run_context.log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
 
 
@@ -63,7 +63,7 @@ def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue)
         finish="error",
         error=error,
     )
-    run_context.write(*answer_ended(message), sync=True)
+    run_context.log.append(*answer_ended(message), sync=True)
 
 
 def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:

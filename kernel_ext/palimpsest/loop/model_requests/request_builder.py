@@ -257,7 +257,7 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
 def write_decisions(run_context: RunContext, decisions: Sequence[Decision], facts: Facts) -> None:
     """Journal what one decider decided at once, the facts with its first decision."""
     first, *others = decisions
-    run_context.write(
+    run_context.log.append(
         DecisionMade(decision=first, facts=facts),
         *(DecisionMade(decision=decision) for decision in others),
     )

@@ -142,7 +142,7 @@ async def wait_before_retry(
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
     message = processor.message
-    run_context.write(
+    run_context.log.append(
         PartUpdated(
             part=RetryPart(
                 id=run_context.ids.new("prt"),
@@ -156,7 +156,7 @@ async def wait_before_retry(
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
     await _sleep(run_context, wait_ms / 1000)
-    run_context.write(SessionStatus(status=Busy()))
+    run_context.log.append(SessionStatus(status=Busy()))
 
 
 def write_resent(
@@ -173,7 +173,7 @@ def write_resent(
         error=ApiError(message=words, retryable=True),
         time=Span(start=now, end=now),
     )
-    run_context.write(PartUpdated(part=part))
+    run_context.log.append(PartUpdated(part=part))
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:

@@ -58,7 +58,7 @@ async def run_side_request(
 ) -> SideAnswer:
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
     request, record = _request(run_context, setup, projection, purpose, turns)
-    run_context.write(StepRequested(request=record), sync=True)
+    run_context.log.append(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:

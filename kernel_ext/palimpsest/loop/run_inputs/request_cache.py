@@ -249,7 +249,7 @@ def _fields(terms: RequestTerms) -> tuple[object, ...]:
 
 
 def _names_of(message: Message) -> list[str]:
-    return [message.id, *[part.id for part in message.parts]]
+    return [message.info.id, *[part.id for part in message.parts]]
 
 
 def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:

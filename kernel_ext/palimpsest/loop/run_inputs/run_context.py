@@ -35,8 +35,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.redaction.secret_removal import scrub
-from palimpsest.transcript.session_record.events import Event
+from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -49,20 +48,29 @@ T = TypeVar("T")
 
 
 class _Guarded(Generic[T]):
-    """A value of a state, read under the journal's lock."""
+    """A value of a state, read under the journal's lock and kept until the next record."""
 
     def __init__(self, read: Callable[[State], T]) -> None:
         self._read = read
 
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
     def __get__(self, state: "GuardedState", _owner: type) -> T:
-        return state.read(self._read)
+        with state.journal.lock:
+            found = state.__dict__[self._name] = self._read(state.journal.state)
+        return found
 
 
 class GuardedState:
-    """The folded state of a session; ``State`` says what each value is."""
+    """The folded state of a session; ``State`` says what each value is. Between two records each is read once."""
+
+    __slots__ = ("__dict__", "_known", "journal")
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self._known: dict[tuple[object, ...], Any] = {}
+        journal.kept_reads += (self.__dict__, self._known)
 
     session = _Guarded(lambda state: state.session)
     decisions = _Guarded(lambda state: state.decisions)
@@ -73,38 +81,39 @@ class GuardedState:
     diff = _Guarded(lambda state: state.diff)
     seq = _Guarded(lambda state: state.seq)
 
-    def read(self, read: Callable[[State], T]) -> T:
+    def _of(self, read: Callable[..., T], *names: str) -> T:
         """Return what is read of the state as it is; words of a part that are not journaled yet wait on."""
+        key = (read, *names)
         with self.journal.lock:
-            return read(self.journal.state)
+            if key not in self._known:
+                self._known[key] = read(self.journal.state, *names)
+            found: T = self._known[key]
+            return found
 
     def messages(self) -> Messages:
         """Return the messages in order."""
-        return self.read(lambda state: state.messages())
+        return self._of(State.messages)
 
     def newest_message(self) -> Message | None:
         """Return the newest message; no other is read."""
-        return self.read(lambda state: state.newest_message())
+        return self._of(State.newest_message)
 
     def holding(self, kind: str) -> Messages:
         """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        return self.read(lambda state: state.holding(kind))
+        return self._of(State.holding, kind)
 
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
-        return self.read(lambda state: state.message(message_id))
+        return self._of(State.message, message_id)
 
 
 class SessionLog:
-    """Writes events and deltas into the journal for the loop, the questions and the runner."""
+    """Writes events into the journal for the loop, the questions and the runner, and reads what they became."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self.append = journal.append
         self.state = GuardedState(journal)
-
-    def append(self, *events: Event, sync: bool = False) -> int:
-        """Append events to the journal."""
-        return self.journal.append(*events, sync=sync)
 
     async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
         """Wait until everything appended is written; returns one sentence if that takes too long, else "".
@@ -120,10 +129,6 @@ class SessionLog:
                 written.cancel()
                 return words
         return ""
-
-    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append text to a string field of a part."""
-        self.journal.delta(message_id, part_id, field, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +291,6 @@ class RunContext:
             extra=extra,
             **more,
         )
-
-    def write(self, *events: Event, sync: bool = False) -> int:
-        """Append to the journal."""
-        return self.log.append(*events, sync=sync)
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""
