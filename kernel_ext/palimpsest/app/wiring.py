@@ -81,6 +81,7 @@ from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import now_ms
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.layout import ProjectNumber
@@ -94,7 +95,7 @@ from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.ids import Ids, now_ms
+from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import ModelInfo, Price
 

@@ -43,9 +43,7 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import (
     AssistantMessage,
-    MessagePath,
     Messages,
-    MessageTime,
     UserMessage,
 )
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
@@ -82,15 +80,7 @@ async def run_step(
 
     A request that does not fit is an error only where ``room`` does not request a summary first.
     """
-    message = AssistantMessage(
-        id=run_context.ids.new("msg"),
-        session_id=run_context.session_id,
-        parent_id=user.id,
-        time=MessageTime(created=run_context.clock()),
-        agent=setup.agent,
-        model=setup.info.ref,
-        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
-    )
+    message = run_context.new_answer(user, setup.agent, setup.info.ref)
     if run_context.requests.hooks.any("decide"):
         await run_decide_hooks(run_context, setup)
     stage = run_context.requests.own_policy()

@@ -5,7 +5,6 @@ keeps 48 bits of the same number; it wrapped in August 2026 and broke every olde
 (spec/session-engine.md 1.1), so the field here has 64 bits, and the journal defines the order anyway.
 """
 
-import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -15,11 +14,6 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ENTROPY_LENGTH = 10
 COUNTER_RANGE = 4096
 FIELD_MASK = (1 << 64) - 1
-
-
-def now_ms() -> int:
-    """Return the time in milliseconds since 1970, as ids and records have it."""
-    return time.time_ns() // 1_000_000
 
 
 def encode(

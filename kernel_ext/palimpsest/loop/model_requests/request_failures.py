@@ -141,18 +141,8 @@ async def wait_before_retry(
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
-    message = processor.message
     run_context.log.append(
-        PartUpdated(
-            part=RetryPart(
-                id=run_context.ids.new("prt"),
-                session_id=message.session_id,
-                message_id=message.id,
-                attempt=attempt,
-                error=error,
-                time=Span(start=now, end=now + wait_ms),
-            )
-        ),
+        _failed(run_context, processor, attempt, error, Span(start=now, end=now + wait_ms)),
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
     await _sleep(run_context, wait_ms / 1000)
@@ -164,16 +154,26 @@ def write_resent(
 ) -> None:
     """Write into an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
-    now, message = run_context.clock(), processor.message
-    part = RetryPart(
-        id=run_context.ids.new("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        attempt=attempt,
-        error=ApiError(message=words, retryable=True),
-        time=Span(start=now, end=now),
+    now, error = run_context.clock(), ApiError(message=words, retryable=True)
+    run_context.log.append(
+        _failed(run_context, processor, attempt, error, Span(start=now, end=now))
     )
-    run_context.log.append(PartUpdated(part=part))
+
+
+def _failed(
+    run_context: RunContext, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
+) -> PartUpdated:
+    part_id, message = run_context.ids.new("prt"), processor.message
+    return PartUpdated(
+        part=RetryPart(
+            id=part_id,
+            session_id=message.session_id,
+            message_id=message.id,
+            attempt=attempt,
+            error=error,
+            time=time,
+        )
+    )
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:

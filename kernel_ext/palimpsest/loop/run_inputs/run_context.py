@@ -34,10 +34,17 @@ from palimpsest.tools.tool import (
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    Messages,
+    MessageTime,
+    UserMessage,
+)
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.session_record.sessions import Spent
-from palimpsest.transcript.values import ModelInfo, ToolSpec
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 KEPT_SECONDS = 30.0
 """How long ``kept`` waits for a disk that does not respond."""
@@ -271,6 +278,18 @@ class RunContext:
     async def setup(self, user: UserMessage) -> StepSetup:
         """Return the resolved settings of a user message; raises UserError or ModelFailed with a sentence."""
         return await self.requests.setup(self, user)
+
+    def new_answer(self, user: UserMessage, agent: str, model: ModelRef) -> AssistantMessage:
+        """Return the info of an answer to a user message that begins now."""
+        return AssistantMessage(
+            id=self.ids.new("msg"),
+            session_id=self.session_id,
+            parent_id=user.id,
+            time=MessageTime(created=self.clock()),
+            agent=agent,
+            model=model,
+            path=MessagePath(cwd=str(self.tools.cwd), root=str(self.tools.root)),
+        )
 
     def tool_context(
         self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any

@@ -131,9 +131,9 @@ class Grants:
         with self._lock:
             self._read()
             grants = (*self._lent, *self._kept)
-            return [
+            return tuple(
                 one.value for one in grants if one.key == key and one.session in (None, session)
-            ]
+            )
 
     def newest(self, session: str, key: str) -> Any:
         """Return the value that was granted last under a key; None where none was."""

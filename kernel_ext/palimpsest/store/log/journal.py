@@ -52,6 +52,11 @@ RETRY_SECONDS = 1.0
 LOG = logging.getLogger(__name__)
 
 
+def now_ms() -> int:
+    """Return the time in milliseconds since 1970, as records and ids have it."""
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(slots=True)
 class _Waiter:
     seq: int
