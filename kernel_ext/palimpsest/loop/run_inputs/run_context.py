@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
+from palimpsest.loop.run_inputs.hook_protocol import Hooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
@@ -225,13 +225,13 @@ class RequestServices:
     """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
     jitter: Callable[[], float]
     """A number from 0 to 1, for the wait before a retry."""
+    hooks: Hooks
     afford: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
     spent: Callable[[Spent], None] | None = None
     """Called with the usage and cost of a request, after they were added to the session."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """The notice to the user before the first request to a provider; empty where it was shown."""
-    hooks: Hooks = field(default_factory=NoHooks)
     own_policy: Callable[[], PolicyStage | None] = lambda: None
     """Returns the person's own policy that is asked before each request; None where there is none."""
     policy_notices: list[str] = field(default_factory=list)
