@@ -30,7 +30,7 @@ MOST_MODULES = 107
 names of secrets and passwords of several words in outputs are looked for, what is pruned is decided in batches, pictures and
 tools are counted against what the provider takes, and patterns are compiled at their first use."""
 MOST_MOVES = 1_850
-"""Times that the next function called on a thread is one of another module; 3,260 before each thing was asked for once."""
+"""Times that the next function called on a thread is one of another module; 2,900 before each thing was asked for once."""
 WRITES = "palimpsest-journal"
 """How the name of the thread begins that writes the log: how many records it finds at once is a matter of time."""
 INSIDE = f"{PACKAGE}{os.sep}"
