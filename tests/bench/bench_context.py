@@ -34,6 +34,8 @@ from palimpsest.loop.run_inputs.run_context import (
 )
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
+from palimpsest.session.extensions.hook_points import HookPoints
+from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -172,7 +174,11 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         clock=clock,
         abort=Abort(),
         tools=cast("Any", None),
-        requests=RequestServices(setup=cast("Any", None), jitter=lambda: 0.0),
+        requests=RequestServices(
+            setup=cast("Any", None),
+            jitter=lambda: 0.0,
+            hooks=HookPoints(HookRegistry(installed=False), lambda: ""),
+        ),
         turn=cast("Any", None),
     )
     registry = Registry(builtin_tools(kernel=True))

@@ -55,13 +55,14 @@ def import_all() -> None:
         with suppress(ImportError):
             import_module(name)
     import_module("palimpsest.model.tokenizer").load("o200k_base")
-    redaction = import_module("palimpsest.transcript.redaction.secret_removal")
+    redacted_value = import_module("palimpsest.transcript.redaction.secret_removal").redacted_value
+    scrub = import_module("palimpsest.transcript.redaction.secret_patterns").scrub
     clean_schema = import_module("palimpsest.tools.calls.json_schema").clean_schema
     for tool in import_module("palimpsest.tools.registration.builtin_tools").builtin_tools(
         kernel=True
     ):
         # A process makes each schema once, and remembers that it holds no secret.
-        redaction.redacted_value(clean_schema(tool.arguments), redaction.scrub)
+        redacted_value(clean_schema(tool.arguments), scrub)
 
 
 def kernel_specs(share: Path, address: str | None) -> None:

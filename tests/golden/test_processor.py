@@ -16,7 +16,7 @@ differences, each a rule over the case:
 - where nothing was said before, a refusal of length leaves nothing to summarise.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ from palimpsest.model.interface import (
 )
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -276,10 +277,11 @@ def our_parts(one: Message) -> list[dict[str, Any]]:
 async def test_failures_retries_and_overflows_end_as_recorded(
     tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def at_once(*_: object) -> None:
+    async def at_once(_abort: Abort, wait: Coroutine[Any, Any, None]) -> None:
         """Skip waits before retries; ``test_retry`` compares their length."""
+        wait.close()
 
-    monkeypatch.setattr(request_failures, "_sleep", at_once)
+    monkeypatch.setattr(request_failures, "until_abort", at_once)
     model = Streams(case)
     info = ModelInfo(
         ref=ModelRef(provider="anthropic", name="claude-test"),

@@ -25,7 +25,7 @@ from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.compaction.summary_request import summary_messages
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import last_step, remind
-from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, manner, system_prompt
+from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
 from palimpsest.context.message_repair.rule_order import paired, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
@@ -60,7 +60,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part
-from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.provider_profile.profile import guidance_of, profile
 from palimpsest.transcript.session_record import events
 from palimpsest.transcript.values import ModelRef, Usage
 
@@ -303,7 +303,7 @@ SEED_001: list[Row] = [
         "whose prompt a model is given, by its name",
         ["reasoning", "gpt", "gpt", "gpt", "gemini", "claude", "other"],
         lambda: [
-            manner(f"p/{name}")
+            guidance_of(f"p/{name}")
             for name in ("gpt-5", "gpt-4o", "o1-mini", "o3", "gemini-3-pro", "claude-opus-4", "qwen3")
         ],
     ),

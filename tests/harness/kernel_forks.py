@@ -110,7 +110,8 @@ def _import_everything() -> None:
     from palimpsest.model import tokenizer  # noqa: PLC0415
     from palimpsest.tools.calls.json_schema import clean_schema  # noqa: PLC0415
     from palimpsest.tools.registration.builtin_tools import builtin_tools  # noqa: PLC0415
-    from palimpsest.transcript.redaction.secret_removal import redacted_value, scrub  # noqa: PLC0415
+    from palimpsest.transcript.redaction.secret_patterns import scrub  # noqa: PLC0415
+    from palimpsest.transcript.redaction.secret_removal import redacted_value  # noqa: PLC0415
 
     tokenizer.load("o200k_base")
     for tool in builtin_tools(kernel=True):

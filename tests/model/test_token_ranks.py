@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sample_size import sample_size
 
-from palimpsest.model import token_ranks, tokenizer
-from palimpsest.model.token_ranks import RankTable
+from palimpsest.model import tokenizer
+from palimpsest.model.tokenizer import RankTable
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = (
@@ -36,13 +36,13 @@ WORDS = (
 def table() -> RankTable:
     folder = tokenizer.rank_directory()
     assert folder is not None
-    made = RankTable(folder / tokenizer.RANK_FILES[token_ranks.ENCODING])
+    made = RankTable(folder / tokenizer.RANK_FILES[tokenizer.ENCODING])
     made._left = sys.maxsize  # as long as these tests need it
     return made
 
 
 def exact(text: str) -> int:
-    return len(tokenizer.load(token_ranks.ENCODING).encode_ordinary(text))
+    return len(tokenizer.load(tokenizer.ENCODING).encode_ordinary(text))
 
 
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12))).map("".join))
@@ -72,14 +72,14 @@ def test_what_may_be_read_in_another_way_is_left_to_tiktoken(table: RankTable) -
         chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) == "Cn"
     )
 
-    for text in (unassigned, "\ue000", "a\ud800", "z" * 101, " " * (token_ranks.LONGEST_TEXT + 1)):
+    for text in (unassigned, "\ue000", "a\ud800", "z" * 101, " " * (tokenizer.LONGEST_TEXT + 1)):
         assert table.count(text) is None
 
 
 def test_the_pieces_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, **__: {})
 
-    assert tiktoken_ext.openai_public.o200k_base()["pat_str"] == token_ranks.PIECES
+    assert tiktoken_ext.openai_public.o200k_base()["pat_str"] == tokenizer.PIECES
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_threads_that_count_while_tiktoken_is_loaded_count_alike(
 ) -> None:
     monkeypatch.setattr(tokenizer, "_encodings", {})
     monkeypatch.setattr(tokenizer, "_counters", {})
-    monkeypatch.setattr(token_ranks, "MOST_CHARS", 2_000)
+    monkeypatch.setattr(tokenizer, "MOST_CHARS", 2_000)
     texts = [f"Penguin {number} has a bill of {number} mm. " for number in range(200)]
     count = tokenizer.counter("tiktoken/o200k_base")
 

@@ -22,7 +22,8 @@ from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.parts import ReasoningPart, ToolPart
-from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets
+from palimpsest.transcript.redaction.secret_patterns import REDACTED
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.values import Rule
 
 KEY = SECRETS["anthropic"]

@@ -21,7 +21,7 @@ from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.parts import ReasoningPart, ToolCompleted, ToolPart
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
 
 FORMS: tuple[Form, ...] = ("md", "html", "ipynb", "json", "opencode")
 ODD = ["🐧", "👩‍🚀", "\ud83d", "\udc27", "é", "ש", "a", "\n", "`", "|", "\x00", "\u202e", "\ufffe"]

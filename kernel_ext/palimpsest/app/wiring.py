@@ -81,6 +81,7 @@ from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import now_ms
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.layout import ProjectNumber
@@ -158,7 +159,7 @@ class App:
         self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
         """One sentence when the sessions were migrated to a newer layout; else empty."""
         self._told = False
-        self.ids = Ids(_now_ms, secrets.token_bytes)
+        self.ids = Ids(now_ms, secrets.token_bytes)
         self.registry = Registry(builtin_tools(kernel=python is not None))
         for function in USER_TOOLS:
             self.registry.add(function)
@@ -199,7 +200,7 @@ class App:
         self.services = Services(
             store=store,
             ids=self.ids,
-            clock=_now_ms,
+            clock=now_ms,
             jitter=random.random,
             root=self.project,
             cwd=self.start,
@@ -418,7 +419,7 @@ class App:
             config.models,
             variant=self.locked_settings.free("variant", variant) or config.variant,
             environment=self.environment,
-            vouched=self.config.models(),
+            vouched=self.config.models() if model_info.holds_address(model_id) else (),
         )
         return with_window(
             known, config.models, config.context_tokens, self.config.policy.policy.guard
@@ -556,10 +557,6 @@ def tool(function: ToolFunction) -> ToolFunction:
 def _with_remark(because: str, info: ModelInfo) -> str:
     """Return why a model is listed, and from where its limits and price are if the list does not name it."""
     return "; ".join(one for one in (because, remark(info)) if one)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _import_sessions(

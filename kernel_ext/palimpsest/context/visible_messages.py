@@ -212,13 +212,6 @@ def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
     return marker(found) if found is not None else None
 
 
-def load_texts(
-    messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
-) -> Mapping[str, str]:
-    """Return texts by hash, loaded when the first is needed: most sessions need none of them."""
-    return _Texts(messages, read, decisions)
-
-
 def read_texts(
     messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
 ) -> dict[str, str]:
@@ -274,10 +267,12 @@ def smaller_pictures(messages: Messages, decisions: tuple[Decision, ...]) -> dic
     }
 
 
-class _Texts(Mapping[str, str]):
-    """The texts of the messages that are left after the fold, and of pinned ones."""
+class LazyTexts(Mapping[str, str]):
+    """The texts, by hash, of the messages left after the fold and of pinned ones; loaded when the first is needed."""
 
-    def __init__(self, messages: Messages, read: Read, decisions: tuple[Decision, ...]) -> None:
+    def __init__(
+        self, messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+    ) -> None:
         self._messages = messages
         self._read = read
         self._decisions = decisions
@@ -311,7 +306,7 @@ class View:
     @classmethod
     def of(cls, messages: Messages, decisions: tuple[Decision, ...], read: Read) -> "View":
         """Return the view of a session; ``read`` returns its long texts by hash when they are needed."""
-        return cls(messages, decisions, load_texts(messages, read, decisions))
+        return cls(messages, decisions, LazyTexts(messages, read, decisions))
 
     def decided(self, *more: Decision) -> "View":
         """Return the view with these decisions added; they need no other texts."""
@@ -346,7 +341,7 @@ def messages_after(messages: Messages, message: Message | None) -> Messages:
     if message is None:
         return messages
     places = range(len(messages) - 1, -1, -1)
-    return messages[next((at + 1 for at in places if messages[at].id == message.id), 0) :]
+    return messages[next((at + 1 for at in places if messages[at].info.id == message.info.id), 0) :]
 
 
 def begins_turn(message: Message) -> bool:

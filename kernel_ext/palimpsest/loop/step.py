@@ -1,6 +1,7 @@
 """Run one step: send a request, stream its answer, run its tool calls, and always close the message."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silence, tools_tokens
@@ -42,9 +43,7 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import (
     AssistantMessage,
-    MessagePath,
     Messages,
-    MessageTime,
     UserMessage,
 )
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
@@ -81,15 +80,7 @@ async def run_step(
 
     A request that does not fit is an error only where ``room`` does not request a summary first.
     """
-    message = AssistantMessage(
-        id=run_context.ids.new("msg"),
-        session_id=run_context.session_id,
-        parent_id=user.id,
-        time=MessageTime(created=run_context.clock()),
-        agent=setup.agent,
-        model=setup.info.ref,
-        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
-    )
+    message = run_context.new_answer(user, setup.agent, setup.info.ref)
     if run_context.requests.hooks.any("decide"):
         await run_decide_hooks(run_context, setup)
     stage = run_context.requests.own_policy()
@@ -104,7 +95,7 @@ async def run_step(
         return "asked"
     if run_context.requests.hooks.any("request"):
         assembled = await with_request_hooks(run_context, setup, assembled)
-    run_context.write(MessageUpdated(info=message))
+    run_context.log.append(MessageUpdated(info=message))
     write_notices(run_context, message)
     write_window_notice(run_context, setup, message)
     recovery = LimitRecovery(run_context, setup, user, room)
@@ -132,7 +123,7 @@ async def _run_request(
     try:
         if assembled.route.fits:
             files.begin()
-            run_context.write(StepRequested(request=assembled.record), sync=True)
+            run_context.log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
                 run_context, setup.model, assembled, processor, recovery.mended
             )
@@ -148,7 +139,8 @@ async def _run_request(
             await files.end()
             processor.discard_attempt(1)
             again = request_again(run_context, accepted, processor.message, assembled)
-            rest = recovery.with_setup(accepted)
+            # What was tried stays tried.
+            rest = replace(recovery, setup=accepted)
             return await _run_request(
                 run_context, accepted, processor.message, again, rest, last=last
             )
@@ -262,7 +254,7 @@ def _refuse(run_context: RunContext, message: AssistantMessage, error: ErrorValu
     """End a message whose request could not even be built."""
     time = message.time.model_copy(update={"completed": run_context.clock()})
     update = {"error": error, "finish": "error", "time": time}
-    run_context.write(*answer_ended(message.model_copy(update=update)), sync=True)
+    run_context.log.append(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
 def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class StepFiles:
                 message_id=prompt.id,
                 snapshot=before,
             )
-            self._run_context.write(PartUpdated(part=found))
+            self._run_context.log.append(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
@@ -134,7 +134,7 @@ async def _tell(
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    run_context.write(MessageUpdated(info=info))
+    run_context.log.append(MessageUpdated(info=info))
     write_session_changes(run_context.log, whole)
 
 
@@ -166,12 +166,16 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
         if patch.after is None:
             continue
         files = patch.files if not patch.more else None
-        for one in diffs(snapshots, patch.hash, patch.after, files):
-            older = found.pop(one.file, None)
-            both = joined(older, one, snapshots) if older is not None else one
-            if both is not None:
-                found[one.file] = both
+        _merge(found, diffs(snapshots, patch.hash, patch.after, files), snapshots)
     return tuple(found[name] for name in sorted(found))
+
+
+def _merge(known: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots) -> None:
+    for one in newer:
+        older = known.pop(one.file, None)
+        both = joined(older, one, snapshots) if older is not None else one
+        if both is not None:
+            known[one.file] = both
 
 
 def merged_diffs(
@@ -179,11 +183,7 @@ def merged_diffs(
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
     whole = {one.file: one for one in (FileDiff.model_validate(each) for each in known)}
-    for one in newer:
-        older = whole.pop(one.file, None)
-        both = joined(older, one, snapshots) if older is not None else one
-        if both is not None:
-            whole[one.file] = both
+    _merge(whole, newer, snapshots)
     named = sorted(whole)[:MOST_OF_SESSION]
     kept = [whole[name].model_copy(update={"patch": None}) for name in named]
     return tuple(one.model_dump(mode="json", exclude_none=True) for one in kept)

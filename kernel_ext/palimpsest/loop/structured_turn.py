@@ -77,7 +77,7 @@ def refuse_unstructured(run_context: RunContext, tried: int) -> None:
     newest = _unstructured(run_context)
     if newest is not None:
         error = StructuredOutputError(message=MISSING, retries=tried)
-        run_context.write(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
+        run_context.log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
 def _unstructured(run_context: RunContext) -> AssistantMessage | None:

@@ -20,7 +20,7 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
 from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import AbortedError, ErrorValue
-from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime, UserMessage
+from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import SubtaskPart
 from palimpsest.transcript.values import Usage
 
@@ -46,15 +46,7 @@ async def run_subtasks(
 async def _run(
     run_context: RunContext, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
 ) -> None:
-    message = AssistantMessage(
-        id=run_context.ids.new("msg"),
-        session_id=run_context.session_id,
-        parent_id=user.id,
-        time=MessageTime(created=run_context.clock()),
-        agent=subtask.agent,
-        model=subtask.model or user.model,
-        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
-    )
+    message = run_context.new_answer(user, subtask.agent, subtask.model or user.model)
     processor = StreamProcessor(
         stream_services(run_context, setup, facts_for(run_context, setup, 0)), message
     )

@@ -74,6 +74,8 @@ REFUSED_LIMIT = 3
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 GOES_ON = UNFINISHED | {"paused"}
+WANTED_MORE = {"tool-calls", "paused"}
+"""How an answer ends with calls, which the last step does not run, or in the middle of the provider's own tools."""
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
@@ -141,8 +143,7 @@ class Turn:
                 continue
             try:
                 self.setup = setup = await run_context.setup(user)
-                _check_window(setup)
-                _check_tools(setup)
+                _refuse_model(setup)
                 if await self._held(setup, user):
                     continue
                 if run_context.requests.afford is not None:
@@ -290,19 +291,20 @@ class Turn:
         """Return whether another step follows, and record the guard that prevents it."""
         newest = self._run_context.log.state.newest_message()
         assert newest is not None  # the answer that ends here
-        self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
-        self._paused = self._paused + 1 if _is_paused(newest) else 0
+        finish, error = (getattr(newest.info, name, None) for name in ("finish", "error"))
+        unknown = finish == "unknown" and not _open_tools(newest)
+        self._unknown = self._unknown + 1 if unknown else 0
+        self._paused = self._paused + 1 if finish == "paused" else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0
         if result in ("rejected", "circle"):
             return self._guarded(result)
         if self._refused >= REFUSED_LIMIT:
             return self._guarded("rejected")
-        error = getattr(newest.info, "error", None)
         if error is None and getattr(newest.info, "structured", None) is not None:
             return False
         if isinstance(error, ContextOverflowError):
             return self._guarded(self._too_long())
-        if last and error is None and (self._steps > 1 or _wanted_more(newest)):
+        if last and error is None and (self._steps > 1 or finish in WANTED_MORE):
             return self._guarded("steps")
         if self._paused >= PAUSED_LIMIT:
             return self._guarded("steps")
@@ -391,17 +393,11 @@ def turn_error(messages: Messages) -> ErrorValue | None:
     return newest.error
 
 
-def _check_window(setup: StepSetup) -> None:
-    """Refuse a model whose window is too small to work in, before anything is sent to it."""
-    words = window_refusal(setup.info, setup.policy.guard)
-    if words is not None:
+def _refuse_model(setup: StepSetup) -> None:
+    """Refuse a window too small to work in, and more tools than the provider takes, before anything is sent."""
+    if words := window_refusal(setup.info, setup.policy.guard):
         raise GuardStopped(words, "window")
-
-
-def _check_tools(setup: StepSetup) -> None:
-    """Refuse to offer more tools than the provider takes, before anything is sent to it."""
-    words = too_many_tools(setup.info, len(setup.specs))
-    if words is not None:
+    if words := too_many_tools(setup.info, len(setup.specs)):
         raise UserError(words)
 
 
@@ -414,27 +410,6 @@ def _open_tools(message: Message) -> bool:
         if not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan):
             return True
     return False
-
-
-def _wanted_more(newest: Message) -> bool:
-    """Return whether an answer ended with calls, which the last step does not run, or was paused."""
-    return isinstance(newest.info, AssistantMessage) and newest.info.finish in {
-        "tool-calls",
-        "paused",
-    }
-
-
-def _is_paused(newest: Message) -> bool:
-    """Return whether the provider paused an answer in the middle of its own tools; it goes on when asked again."""
-    return isinstance(newest.info, AssistantMessage) and newest.info.finish == "paused"
-
-
-def _ended_unknown(newest: Message) -> bool:
-    return (
-        isinstance(newest.info, AssistantMessage)
-        and newest.info.finish == "unknown"
-        and not _open_tools(newest)
-    )
 
 
 def _error(problem: UserError | ModelFailed) -> ErrorValue:
@@ -451,15 +426,14 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
         return
     await asyncio.sleep(policy.turn_seconds)
     extended = False
-    while _at_limit(state, extended=extended) == "extend":
+    while (
+        at_time_limit(in_flight=state.in_flight, retries=state.retries > 0, extended=extended)
+        == "extend"
+    ):
         extended = True
         await asyncio.sleep(policy.compaction_seconds)
     state.late = True
     abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds), "interrupted")
-
-
-def _at_limit(state: CompactionState, *, extended: bool) -> str:
-    return at_time_limit(in_flight=state.in_flight, retries=state.retries > 0, extended=extended)
 
 
 STOP = "stop"
@@ -487,7 +461,7 @@ UNATTENDED_WORDS = (
 def say_stopped(run_context: RunContext, messages: Messages, reason: str) -> None:
     """Write an answer with an error for a turn stopped between requests, where nothing else shows it."""
     newest = messages[-1].info if messages else None
-    user = next((m.info for m in reversed(messages) if isinstance(m.info, UserMessage)), None)
+    user = newest_user(messages)
     if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
         return
     if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
@@ -511,23 +485,16 @@ def journal_end(
         return stopped_by
     by = stopped_by or stop_reason_of(last.info) or "interrupted"
     written: list[Event] = []
-    words = _words(last, by)
-    if words:
-        part = user_notice(run_context.ids.new("prt"), run_context.session_id, last.id, STOP, words)
-        written.append(PartUpdated(part=part))
-    if withdrawn:
-        part = user_notice(
-            run_context.ids.new("prt"),
-            run_context.session_id,
-            last.id,
-            WITHDRAWN,
-            withdrawn_text(withdrawn),
-        )
-        written.append(PartUpdated(part=part))
+    taken_back = withdrawn_text(withdrawn) if withdrawn else ""
+    for about, words in ((STOP, _words(last, by)), (WITHDRAWN, taken_back)):
+        if words:
+            name, session_id = run_context.ids.new("prt"), run_context.session_id
+            part = user_notice(name, session_id, last.id, about, words)
+            written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
     if written:
-        run_context.write(*written, sync=True)
+        run_context.log.append(*written, sync=True)
     return by
 
 

@@ -34,5 +34,5 @@ def ask_for_real_call(
         return True
     words = STAYED.format(tool=tool)
     part = user_notice(run_context.ids.new("prt"), run_context.session_id, info.id, ABOUT, words)
-    run_context.write(PartUpdated(part=part))
+    run_context.log.append(PartUpdated(part=part))
     return False

@@ -7,7 +7,7 @@ from typing import Any
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.values import BlobRef
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
-from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
+from palimpsest.tools.calls.error_containment import ExitAttempted, aborted, await_contained
 from palimpsest.tools.tool import Abort, Tool, ToolContext, ToolOutcome
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.call_outcomes import ABORTED, REFUSED_BY, REFUSED_WHY
@@ -142,15 +142,8 @@ async def _until_abort(
     call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
 ) -> Result:
     """Run the tool; once aborted it gets a short grace period to return what it has."""
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-
-    def stop() -> None:
-        loop.call_soon_threadsafe(stopped.set)
-
-    unregister = context.abort.on_abort(stop)
     work = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
-    waiting = asyncio.ensure_future(stopped.wait())
+    waiting = asyncio.ensure_future(aborted(context.abort))
     try:
         await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -159,7 +152,6 @@ async def _until_abort(
             return _aborted(call, {"not_returned": True})
         outcome = work.result()
     finally:
-        unregister()
         waiting.cancel()
         if not work.done():
             work.cancel()

@@ -211,18 +211,17 @@ class RedactedSpecs:
         self._known: dict[str, tuple[ToolSpec, ToolSpec]] = {}
         """By the tool's name: its spec as given, and without secrets."""
 
-    def __call__(self, spec: ToolSpec) -> ToolSpec:
-        """Return a spec without secrets."""
+    def __call__(self, specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+        """Return specs without secrets."""
         values = self._secrets()
         if values != self._values:
             self._values, self._known = values, {}
-        given, shown = self._known.get(spec.name, (None, spec))
-        if given != spec:
-            # A copy: a server that changes its schema in place gives the same object again.
-            given = spec.model_copy(deep=True)
-            shown = redacted_value(given, self._secrets.clean)
-            self._known[spec.name] = given, shown
-        return shown
+        for spec in specs:
+            if self._known.get(spec.name, (None, None))[0] != spec:
+                # A copy: a server that changes its schema in place gives the same object again.
+                given = spec.model_copy(deep=True)
+                self._known[spec.name] = given, redacted_value(given, self._secrets.cleaner())
+        return tuple(self._known[spec.name][1] for spec in specs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.redaction.secret_removal import SecretStream, redacted_event, scrub
+from palimpsest.transcript.redaction.secret_patterns import SecretStream, scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event
 from palimpsest.transcript.session_record.events import (
     EVENT_ADAPTER,
     Checkpoint,
@@ -92,8 +93,9 @@ class Redaction:
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return the redacted event; ``before`` returns a part's state by message id and part id."""
+        whole = _whole(event)
         values = tuple(self._known())
-        found = redacted_event(_whole(event), partial(scrub, values=values))
+        found = redacted_event(whole, partial(scrub, values=values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
             return found
         growing = _growing(event.part)

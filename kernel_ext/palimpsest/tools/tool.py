@@ -19,7 +19,8 @@ from palimpsest.transcript.context_values.hidden_cells import NONE_HIDDEN, Hidde
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.redaction.secret_removal import scrub_values, secret_values
+from palimpsest.transcript.redaction.secret_patterns import scrub_values
+from palimpsest.transcript.redaction.secret_removal import secret_values
 
 
 class Abort:

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
 
-from palimpsest.context.engine_text.system_prompt import HEADER, MODEL_GUIDANCE, header, manner
+from palimpsest.context.engine_text.system_prompt import HEADER, MODEL_GUIDANCE, header
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.provider_profile.profile import guidance_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from palimpsest.testing import ScriptedModel
     ],
 )
 def test_a_family_is_known_by_the_name_whoever_serves_it(model: str, family: str) -> None:
-    assert manner(model) == family
+    assert guidance_of(model) == family
 
 
 def test_a_header_is_what_is_said_to_all_and_to_the_family() -> None:

@@ -8,7 +8,7 @@ from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.visible_messages import View, load_texts
+from palimpsest.context.visible_messages import LazyTexts, View
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
@@ -83,7 +83,7 @@ def decide_again(harness: SessionHarness, records: Sequence[Record]) -> list[Dec
         event = record.event
         if isinstance(event, DecisionMade) and event.facts is not None:
             messages = state.messages()
-            view = View(messages, state.decisions, load_texts(messages, harness.store.get_blob))
+            view = View(messages, state.decisions, LazyTexts(messages, harness.store.get_blob))
             found += prune(
                 view,
                 harness.services.rules.policy,

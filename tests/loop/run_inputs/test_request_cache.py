@@ -11,7 +11,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages import View, load_texts
+from palimpsest.context.visible_messages import LazyTexts, View
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
@@ -49,7 +49,7 @@ def terms(model: str, count: Callable[[str], int] = len) -> RequestTerms:
 def from_scratch(edited: RandomlyEditedSession, wanted: RequestTerms) -> Assembly:
     messages, decisions = tuple(edited.messages), tuple(edited.decisions)
     projection = project(
-        View(messages, decisions, load_texts(messages, edited.read, decisions)),
+        View(messages, decisions, LazyTexts(messages, edited.read, decisions)),
         system=wanted.system,
         tools=wanted.tools,
         model=wanted.model,

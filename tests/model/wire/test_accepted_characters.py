@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
     arguments,
-    clean,
     tool_name,
     uninterpreted_text,
 )
 from palimpsest.transcript.context_values.neutral_messages import CallBlock, NeutralMessage
 from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelRef
 
 
@@ -45,7 +45,9 @@ def test_what_json_lacks_becomes_words() -> None:
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), max_size=2))
 def test_the_short_way_to_write_an_input_leads_to_the_same_json(value: dict[str, Any]) -> None:
-    assert arguments(value) == clean(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    assert arguments(value) == joined_surrogates(
+        json.dumps(value, ensure_ascii=False, sort_keys=True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from palimpsest.model.wire.provider_messages import (
     can_think,
     canonical,
-    clean,
     convert,
     message_hash,
     prompt_text,
@@ -29,6 +28,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     ResultBlock,
     TextBlock,
 )
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
@@ -207,8 +207,8 @@ def test_an_orphan_result_is_written_too() -> None:
 
 
 def test_lone_surrogates_are_replaced() -> None:
-    assert clean("a\ud800b") == "a\ufffdb"
-    assert clean("\U0001f600 ü") == "\U0001f600 ü"
+    assert joined_surrogates("a\ud800b") == "a\ufffdb"
+    assert joined_surrogates("\U0001f600 ü") == "\U0001f600 ü"
     to_provider((say("user", "a\ud800b"),), OPENAI)[0]["content"].encode()
 
 
@@ -359,4 +359,4 @@ BODY = st.fixed_dictionaries(
 def test_the_short_ways_to_write_a_message_lead_to_the_same_json(body: dict[str, object]) -> None:
     plain = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
-    assert canonical(body) == clean(plain).encode()
+    assert canonical(body) == joined_surrogates(plain).encode()

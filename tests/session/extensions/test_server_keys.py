@@ -23,7 +23,8 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import McpServerSpec, hold_secrets, in_one_line
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.held_secrets import looks_random
-from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
+from palimpsest.transcript.redaction.secret_patterns import REDACTED
+from palimpsest.transcript.redaction.secret_removal import scrubber
 
 DEMO = Path(__file__).parents[2] / "tools" / "mcp_server.py"
 KEY = "lovelace" + "-1815-analytical"

@@ -1,6 +1,6 @@
 """The descriptions of tools are looked through for secrets once, and again whenever they or the secrets change."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,9 +26,14 @@ class Counted(KernelSecrets):
         self._ticks += 10
         return self._ticks
 
-    def clean(self, text: str) -> str:
-        self.looked += 1
-        return super().clean(text)
+    def cleaner(self) -> Callable[[str], str]:
+        clean = super().cleaner()
+
+        def counted(text: str) -> str:
+            self.looked += 1
+            return clean(text)
+
+        return counted
 
 
 def spec(words: str) -> ToolSpec:
@@ -39,31 +44,31 @@ def spec(words: str) -> ToolSpec:
 def test_a_second_step_looks_through_nothing() -> None:
     secrets = Counted({"API_KEY": ONE})
     redacted = RedactedSpecs(secrets)
-    first, looked = redacted(spec(ONE)), secrets.looked
+    first, looked = redacted([spec(ONE)])[0], secrets.looked
 
     assert ONE not in first.model_dump_json()
     assert looked > 0
-    assert redacted(spec(ONE)) is first
+    assert redacted([spec(ONE)])[0] is first
     assert secrets.looked == looked
 
 
 def test_a_schema_that_changes_in_place_is_looked_through_again() -> None:
     redacted, given = RedactedSpecs(Counted({"API_KEY": ONE})), spec("a file")
-    assert redacted(given) == given
+    assert redacted([given])[0] == given
     given.parameters["properties"]["path"]["description"] = f"Not {ONE}"
 
-    assert ONE not in redacted(given).model_dump_json()
+    assert ONE not in redacted([given])[0].model_dump_json()
 
 
 def test_the_definition_of_a_tool_is_made_once_and_again_when_its_schema_changes_in_place() -> None:
     redacted, given = RedactedSpecs(Counted({})), spec("a file")
     target = profile(ModelRef(provider="openai", name="gpt-5"))
-    first = tool_definition(redacted(given), target)
+    first = tool_definition(redacted([given])[0], target)
 
-    again = tool_definition(redacted(given), target)
+    again = tool_definition(redacted([given])[0], target)
     assert again["function"]["parameters"] is first["function"]["parameters"]
     given.parameters["properties"]["path"]["description"] = "a folder"
-    changed = tool_definition(redacted(given), target)["function"]["parameters"]
+    changed = tool_definition(redacted([given])[0], target)["function"]["parameters"]
     assert changed["properties"]["path"]["description"] == "a folder"
     assert first["function"]["parameters"]["properties"]["path"]["description"] == "a file"
 
@@ -83,4 +88,4 @@ def test_it_says_what_looking_through_all_of_them_says(steps: list[tuple[str, st
     for value, words in steps:
         environment["API_KEY"] = value
 
-        assert redacted(spec(words)) == redacted_value(spec(words), secrets.clean)
+        assert redacted([spec(words)])[0] == redacted_value(spec(words), secrets.clean)

@@ -10,12 +10,8 @@ from palimpsest.transcript.redaction.assigned_words import (
     hide_assigned,
     hide_growing,
 )
-from palimpsest.transcript.redaction.secret_removal import (
-    REDACTED,
-    redacted_event,
-    scrub,
-    scrub_output,
-)
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub_output
 from palimpsest.transcript.session_record.events import PartUpdated
 
 WORDS = "correct horse battery staple"

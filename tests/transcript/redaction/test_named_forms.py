@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from palimpsest.transcript.redaction.secret_removal import REDACTED, SecretStream, scrub
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, SecretStream, scrub
 
 HEX = "0123456789abcdef" * 2
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ" * 4

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.transcript.redaction.secret_removal import (
-    REDACTED,
-    is_secret_name,
-    scrub,
-    scrub_values,
-    secret_values,
-)
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, scrub_values
+from palimpsest.transcript.redaction.secret_removal import secret_values
 
 KEYS = [
     "sk-" + "proj-abcDEF0123456789abcdef",

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.mcp.client import environment_for
 from palimpsest.tools.mcp.values import McpServerSpec
-from palimpsest.transcript.redaction.secret_removal import (
-    holds_password,
-    is_secret_name,
-    scrub_values,
-    secret_values,
-)
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_patterns import scrub_values
+from palimpsest.transcript.redaction.secret_removal import holds_password, secret_values
 
 SECRET = """
     OPENAI_API_KEY HF_TOKEN SMTP_PASS MYSQL_PWD PGPASSWORD DB_PASSWD REDIS_PASS GCP_CREDS AWS_SECRET_ACCESS_KEY

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sample_size import sample_size
 
-from palimpsest.transcript.redaction.secret_patterns import MOST_GROWING
-from palimpsest.transcript.redaction.secret_removal import (
+from palimpsest.transcript.redaction.secret_patterns import (
+    MOST_GROWING,
     REDACTED,
     SecretStream,
     scrub,
-    secret_values,
 )
+from palimpsest.transcript.redaction.secret_removal import secret_values
 
 PEM = (
     "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEA7bq8\n" * 8 + "Ab3=\n"

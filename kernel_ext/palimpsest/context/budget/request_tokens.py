@@ -92,14 +92,13 @@ def message_tokens(message: NeutralMessage, count: Count) -> int:
 
 def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
     """Estimate the tokens of the tool descriptions."""
-    return sum(
-        CALL_TOKENS
-        + count(tool.name)
-        + count(tool.description)
-        # Sorted, as the journal stores them, so that a review counts what the live loop counted.
-        + count(json.dumps(tool.parameters, sort_keys=True))
+    # Sorted, as the journal stores them, so that a review counts what the live loop counted.
+    texts = [
+        text
         for tool in tools
-    )
+        for text in (tool.name, tool.description, json.dumps(tool.parameters, sort_keys=True))
+    ]
+    return CALL_TOKENS * len(tools) + sum(map(count, texts))
 
 
 def json_tokens(messages: NeutralMessages) -> int:

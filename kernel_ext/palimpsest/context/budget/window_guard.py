@@ -77,23 +77,16 @@ def resolve_window(
     return WindowSize(limit, "cap") if limit is not None and limit < found.tokens else found
 
 
-def evaluate_guard(
-    window: WindowSize, policy: GuardPolicy, reference: int | None = None
-) -> WindowGuard:
-    """Return whether to warn of a window, or to refuse to work in it.
-
-    ``reference`` is the window that shares are taken of, by default the window itself. To the fixed
-    rule a window of 0 is unknown, not small.
-    """
+def evaluate_guard(window: WindowSize, policy: GuardPolicy) -> WindowGuard:
+    """Return whether to warn of a window, or to refuse to work in it; to the fixed rule one of 0 is unknown, not small."""
     tokens = window.tokens
     if policy.rule == "fixed":
         hard, warn = max(1, policy.hard_minimum), max(1, policy.warn_below)
         known = tokens > 0
         warns, blocks = known and tokens < warn, known and tokens < hard
     else:
-        whole = reference or tokens
-        hard = max(1, policy.hard_minimum, int(whole * policy.hard_share))
-        warn = max(1, policy.warn_below, int(whole * policy.warn_share))
+        hard = max(1, policy.hard_minimum, int(tokens * policy.hard_share))
+        warn = max(1, policy.warn_below, int(tokens * policy.warn_share))
         warns, blocks = tokens <= 0 or tokens < warn, tokens <= 0 or tokens < hard
     return WindowGuard(tokens, window.source, hard, warn, warns, blocks)
 

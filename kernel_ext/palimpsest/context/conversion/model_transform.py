@@ -99,7 +99,7 @@ def _is_empty(url: str) -> bool:
 def _cleaned(message: NeutralMessage) -> NeutralMessage:
     """Replace lone surrogates, which no JSON on the wire can carry."""
     update = {
-        at: clean(block.text)
+        at: joined_surrogates(block.text)
         for at, block in enumerate(message.blocks)
         if isinstance(block, TextBlock | ReasoningBlock | ResultBlock)
         and not _is_encodable(block.text)
@@ -113,11 +113,6 @@ def _cleaned(message: NeutralMessage) -> NeutralMessage:
             for at, block in enumerate(message.blocks)
         ),
     )
-
-
-def clean(text: str) -> str:
-    """Return text in which each lone surrogate is the replacement character."""
-    return joined_surrogates(text)
 
 
 def _is_encodable(text: str) -> bool:

@@ -174,7 +174,7 @@ def _assistant(
     for part in parts:
         if part.type == "step-start":
             steps.append([])
-        else:
+        elif part.type != "step-finish":
             steps[-1].append(part)
     flat: list[NeutralMessage] = []
     for step in steps:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 _PURE = frozenset(
-    {
+    [
         "head",
         "tail",
         "describe",
@@ -34,7 +34,7 @@ _PURE = frozenset(
         "strip",
         "lower",
         "upper",
-    }
+    ]
 )
 """Methods whose call alone on a line changes nothing, whatever the object."""
 

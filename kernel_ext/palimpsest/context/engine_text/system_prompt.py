@@ -47,11 +47,6 @@ MODEL_GUIDANCE: dict[Guidance, str] = {
 }
 
 
-def manner(model_id: str) -> Guidance:
-    """Return which entry of ``MODEL_GUIDANCE`` a model is given."""
-    return guidance_of(model_id)
-
-
 HEADER = """\
 You are Palimpsest, an agent that lives in the kernel of a Jupyter notebook. You work with the
 user's live variables and files through tools.
@@ -183,7 +178,7 @@ def in_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
 
 def header(model_id: str) -> str:
     """Return the header for a model: the common text, and the guidance for its family."""
-    return f"{HEADER}\n{MODEL_GUIDANCE[manner(model_id)]}"
+    return f"{HEADER}\n{MODEL_GUIDANCE[guidance_of(model_id)]}"
 
 
 def sections(part: str) -> tuple[PromptSection, ...]:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Iterable
-from typing import Literal, Protocol
+from typing import Literal
 
 from palimpsest.context.message_repair.message_blocks import is_signed_thinking, with_blocks
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -104,26 +104,14 @@ def _all_written(messages: NeutralMessages, writer: "_Writer") -> NeutralMessage
     return tuple(_written(message, writer) for message in messages)
 
 
-class _Writer(Protocol):
-    """Contract: called for each call and each result in the order of the messages."""
-
-    def call(self, identifier: str) -> str:
-        """Return the id of a call."""
-        ...
-
-    def result(self, identifier: str) -> str:
-        """Return the id of a result."""
-        ...
-
-
-def _written(message: NeutralMessage, writer: _Writer) -> NeutralMessage:
+def _written(message: NeutralMessage, writer: "_Writer") -> NeutralMessage:
     if message.role not in {"assistant", "tool"}:
         return message
     blocks = tuple(_block(block, writer) for block in message.blocks)
     return with_blocks(message, blocks)
 
 
-def _block(block: Block, writer: _Writer) -> Block:
+def _block(block: Block, writer: "_Writer") -> Block:
     if not isinstance(block, CallBlock | ResultBlock) or not block.call_id:
         return block
     is_call = isinstance(block, CallBlock)
@@ -242,6 +230,10 @@ class _Numbered:
     def result(self, identifier: str) -> str:
         waiting = self._waiting.get(identifier)
         return waiting.popleft() if waiting else identifier
+
+
+_Writer = _Mapping | _Occurrences | _Numbered
+"""Called for each call and each result in the order of the messages."""
 
 
 def _hash(text: str, chars: int) -> str:

@@ -38,8 +38,6 @@ SAYABLE: dict[str, tuple[type, ...]] = {
 """The types of blocks that a message of each role may contain."""
 LATER_SAYS = ("usage", "error")
 """Metadata of merged assistant messages that is taken from the later one."""
-EARLIER_SAYS = ("timestamp",)
-"""Metadata of merged user messages that is taken from the earlier one where the later one lacks it."""
 
 
 def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:

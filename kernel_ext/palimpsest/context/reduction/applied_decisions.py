@@ -44,6 +44,8 @@ CLEARED = "[Old tool result content cleared]"
 
 def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every effective decision applied and blobs loaded."""
+    if not view.decisions:
+        return tuple([_undecided(message, view.texts) for message in messages])
     effective = EffectiveDecisions(view.decisions)
     newest = newest_visible_prompt(messages, effective)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}

@@ -32,7 +32,8 @@ from palimpsest.session.interfaces.recorded_answers import (
     Unanswered,
 )
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
+from palimpsest.transcript.redaction.secret_patterns import REDACTED
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
 from palimpsest.transcript.visible_text import visible

@@ -17,7 +17,8 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import secret_values
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
@@ -49,7 +50,7 @@ def attended(
     told = ""
     try:
         while not wait([future], TICK_SECONDS).done:
-            picture = session.snapshot()
+            picture = session.snapshot(messages=False)
             if picture.problem not in ("", told):
                 terminal.write_error(_clean(picture.problem))
             told = picture.problem

@@ -30,8 +30,7 @@ from palimpsest.frontends.kernel.variable_types import (
     kind_of,
     shape_of,
 )
-from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
-from palimpsest.transcript.redaction.secret_removal import REDACTED
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable
 
 DEPTH = 6
 """How deep containers within containers are written."""

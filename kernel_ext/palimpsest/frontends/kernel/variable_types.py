@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
 
 SUMMARY_CHARS = 120
 MOST_COLUMNS = 8

@@ -37,8 +37,8 @@ from palimpsest.frontends.kernel.variable_types import (
     shape_of,
 )
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
-from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
-from palimpsest.transcript.redaction.secret_removal import REDACTED, KernelSecrets, scrub
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable, scrub
+from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 
 MOST_ITEMS = 20
 REPR_CHARS = 2_000

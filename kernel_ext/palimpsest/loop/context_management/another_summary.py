@@ -37,7 +37,7 @@ def ask_for_another_summary(run_context: RunContext, user: UserMessage) -> str:
     asked = marker(parent) if parent is not None else None
     if asked is None:
         return ""
-    run_context.write(DecisionMade(decision=_aside(run_context, report, {ANOTHER: True})))
+    run_context.log.append(DecisionMade(decision=_aside(run_context, report, {ANOTHER: True})))
     wanted = WantedSummary(asked.focus, asked.model, goes_on=True)
     return write_marker(run_context, user, auto=False, overflow=asked.overflow, wanted=wanted).id
 
@@ -62,8 +62,8 @@ def use_older_summary(run_context: RunContext, user: UserMessage) -> None:
     )
     if newer is not None:
         numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
-        run_context.write(DecisionMade(decision=_aside(run_context, newer, numbers)))
-    run_context.write(DecisionMade(decision=back))
+        run_context.log.append(DecisionMade(decision=_aside(run_context, newer, numbers)))
+    run_context.log.append(DecisionMade(decision=back))
     if marker_of(view.messages, user) is not None:
         write_engine_message(run_context, user, OLDER_USED)
 

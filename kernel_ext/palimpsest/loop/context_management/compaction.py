@@ -98,7 +98,7 @@ def write_marker(
         model=wanted.model,
         goes_on=wanted.goes_on,
     )
-    run_context.write(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
+    run_context.log.append(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
     return marked
 
 
@@ -130,7 +130,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
     try:
         made, error = await _summarise(run_context, setup, user.id, part)
         if error is None:
-            run_context.write(SessionCompacted(message_id=user.id), sync=True)
+            run_context.log.append(SessionCompacted(message_id=user.id), sync=True)
             outcome = _go_on(run_context, setup, user, part, made)
         else:
             roll_back(run_context, setup, user.id, part, before, error)
@@ -195,7 +195,7 @@ def _plan(
     seen = messages_seen_at(run_context.view(), marker_id, policy)
     weigh = message_counter(policy, setup.info.ref, setup.count)
     made = compaction_plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
-    run_context.write(
+    run_context.log.append(
         PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id}))
     )
     return made
@@ -222,7 +222,7 @@ async def _observe(run_context: RunContext, marker_id: str) -> None:
         text=KERNEL.format(lines="\n".join(lines)),
         synthetic=True,
     )
-    run_context.write(PartUpdated(part=part))
+    run_context.log.append(PartUpdated(part=part))
 
 
 def _go_on(
@@ -252,7 +252,7 @@ def _say_again(run_context: RunContext, user: UserMessage, replay: Message) -> N
     """Repeat a prompt after the summary, its files by name only."""
     message = engine_message(run_context, user)
     parts = [_again(run_context, part, message.id) for part in replay.parts]
-    run_context.write(
+    run_context.log.append(
         MessageUpdated(info=message),
         *(PartUpdated(part=part) for part in parts if part is not None),
         sync=True,
@@ -278,7 +278,7 @@ def _note(run_context: RunContext, compacting: int | None) -> None:
         time = session.time.model_copy(
             update={"compacting": compacting, "updated": run_context.clock()}
         )
-        run_context.write(SessionUpdated(session=session.model_copy(update={"time": time})))
+        run_context.log.append(SessionUpdated(session=session.model_copy(update={"time": time})))
 
 
 async def judge(
@@ -304,7 +304,7 @@ async def judge(
     )
     if isinstance(found, RejectedSummary):
         return found
-    run_context.write(DecisionMade(decision=found))
+    run_context.log.append(DecisionMade(decision=found))
     return None
 
 

@@ -127,4 +127,4 @@ def _decide(
         numbers=numbers,
         tokens_before=tokens_before,
     )
-    run_context.write(DecisionMade(decision=decision))
+    run_context.log.append(DecisionMade(decision=decision))

@@ -6,8 +6,6 @@ it waits here.
 """
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import (
@@ -28,12 +26,11 @@ from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
-from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import (
     Assembled,
     assembly_of,
-    facts_for,
+    message_request,
     record,
     write_decisions,
 )
@@ -169,7 +166,7 @@ class FitDriver:
             self._assembly = assembly_of(self._run_context, setup)
             return self._assembly.projection
 
-        return _request(self._run_context, setup, project)
+        return message_request(self._run_context, setup, project)
 
 
 def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
@@ -178,20 +175,5 @@ def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
     def project(_view: View) -> Projection:
         return assembly_of(run_context, setup).projection
 
-    for told in pruning(_request(run_context, setup, project)):
+    for told in pruning(message_request(run_context, setup, project)):
         write_decisions(run_context, told.decisions, told.facts)
-
-
-def _request(
-    run_context: RunContext, setup: StepSetup, project: Callable[[View], Projection]
-) -> MessageRequest:
-    return MessageRequest(
-        view=run_context.view(),
-        policy=setup.policy,
-        facts=facts_for(run_context, setup),
-        count=setup.count,
-        project=project,
-        new_id=functools.partial(run_context.ids.new, "dec"),
-        model=setup.info,
-        shrink=functools.partial(shrink_picture, run_context.blobs),
-    )

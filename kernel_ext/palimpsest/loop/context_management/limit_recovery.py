@@ -7,6 +7,7 @@ limit without a refusal. A refusal of another kind, or one that names what canno
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from palimpsest.context.reduction.picture_limits import (
     SentPicture,
@@ -39,36 +40,28 @@ PICTURES_SHARE = 0.5
 """Share of a request's bytes from which on its pictures are what makes it too large, and not its texts."""
 
 
+@dataclass
 class LimitRecovery:
     """Mends the refused requests of one step.
 
     Responsibilities: read what a refusal names, once for each kind of limit; have the request built anew within it.
     """
 
-    def __init__(
-        self, run_context: RunContext, setup: StepSetup, user: UserMessage, room: FitDriver
-    ) -> None:
-        self._run_context = run_context
-        self._setup = setup
-        self._user = user
-        self._room = room
-        self._tried: set[LimitKind] = set()
-
-    def with_setup(self, setup: StepSetup) -> "LimitRecovery":
-        """Return what mends the step's further requests, which offer other tools; what was tried stays tried."""
-        made = LimitRecovery(self._run_context, setup, self._user, self._room)
-        made._tried = self._tried
-        return made
+    run_context: RunContext
+    setup: StepSetup
+    user: UserMessage
+    room: FitDriver
+    tried: set[LimitKind] = field(default_factory=set)
 
     async def mended(self, error: ErrorValue, refused: Assembled) -> tuple[Assembled, str] | None:
         """Return a request within the limit that an error names, and a sentence about it; None where there is none."""
         named = _named(error)
         opaque = refused.record.opaque is not None
-        if named is None or named.kind in self._tried or opaque:
+        if named is None or named.kind in self.tried or opaque:
             return None
-        if self._setup.policy.overflow.refusals != KEEPS_LIMITS:
+        if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
             return None
-        self._tried.add(named.kind)
+        self.tried.add(named.kind)
         if named.kind == "tools":
             return await self._with_fewer_tools(named, refused)
         return self._with_less_of_pictures(named, refused)
@@ -76,13 +69,13 @@ class LimitRecovery:
     def _with_less_of_pictures(
         self, named: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
-        run_context, info = self._run_context, self._setup.info
+        run_context, info = self.run_context, self.setup.info
         pictures = tuple(sent_pictures(run_context.view(), refused.projection.messages, info))
         learned = learned_from(named, pictures, _bytes(refused)) if pictures else None
         if learned is None:
             return None
         known = len(run_context.log.state.decisions)
-        made = self._room.within(self._setup, refused, learned)
+        made = self.room.within(self.setup, refused, learned)
         if made is None:
             return None
         done = _done(run_context.log.state.decisions[known:])
@@ -92,20 +85,20 @@ class LimitRecovery:
     async def _with_fewer_tools(
         self, named: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
-        run_context, info = self._run_context, self._setup.info
-        most = named.most(len(self._setup.specs))
+        run_context, info = self.run_context, self.setup.info
+        most = named.most(len(self.setup.specs))
         decision = Decision(
             id=run_context.ids.new("dec"),
             action="keep",
             rule=TOOLS_RULE,
             numbers={"most": most, "model": info.ref.id},
         )
-        run_context.write(DecisionMade(decision=decision, facts=refused.record.facts))
-        setup = await run_context.setup(self._user)
-        if len(setup.specs) >= len(self._setup.specs):
+        run_context.log.append(DecisionMade(decision=decision, facts=refused.record.facts))
+        setup = await run_context.setup(self.user)
+        if len(setup.specs) >= len(self.setup.specs):
             return None
-        self._setup = setup
-        return self._room.again(setup, refused), TOOLS_TOLD.format(model=info.ref.id, most=most)
+        self.setup = setup
+        return self.room.again(setup, refused), TOOLS_TOLD.format(model=info.ref.id, most=most)
 
 
 def learned_from(

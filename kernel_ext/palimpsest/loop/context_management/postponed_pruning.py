@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 
 from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
-from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
+from palimpsest.loop.model_requests.request_builder import facts_for, projected, write_decisions
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 
 
@@ -47,15 +46,6 @@ def postponed_batches(
         return
     ended = dataclasses.replace(view, messages=view.messages[: ids.index(until) + 1])
 
-    def projected(seen: View) -> Projection:
-        return project(
-            seen,
-            system=setup.system,
-            tools=setup.specs,
-            model=setup.info,
-            policy=setup.policy,
-            count=setup.count,
-        )
-
     facts = facts_for(run_context, setup)
-    yield from pruning(MessageRequest(ended, setup.policy, facts, setup.count, projected, new_id))
+    project = functools.partial(projected, setup=setup)
+    yield from pruning(MessageRequest(ended, setup.policy, facts, setup.count, project, new_id))

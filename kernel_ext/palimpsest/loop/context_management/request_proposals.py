@@ -7,7 +7,7 @@ the view. What a person then lets go is decided anew, with the clock of that mom
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
@@ -19,7 +19,6 @@ from palimpsest.context.request_assembly.fit import (
     FitAttempts,
     FitOutcome,
     FittedRequest,
-    MessageRequest,
     ResultsShortened,
     fit,
     resumed,
@@ -28,11 +27,14 @@ from palimpsest.context.request_assembly.fit import (
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.context_management.picture_shrinking import shrink_picture
 from palimpsest.loop.context_management.postponed_pruning import postponed_batches
 from palimpsest.loop.model_requests.hook_decisions import hook_decisions
 from palimpsest.loop.model_requests.own_policy import propose_own_policy
-from palimpsest.loop.model_requests.request_builder import assembly_of_view, facts_for
+from palimpsest.loop.model_requests.request_builder import (
+    assembly_of_view,
+    facts_for,
+    message_request,
+)
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.request_items import request_items
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -109,12 +111,8 @@ async def propose_step(
 
 def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
     """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
-    request = _request(
-        run_context,
-        setup,
-        run_context.view(),
-        lambda seen: assembly_of_view(seen, setup).projection,
-        _ids(),
+    request = message_request(
+        run_context, setup, lambda seen: assembly_of_view(seen, setup).projection
     )
     running = fit(request, dataclasses.replace(tries), cause)
     return isinstance(resumed(running), DecisionBatch)
@@ -150,7 +148,8 @@ def _fitted(
         assemblies.append(assembly_of_view(seen, setup))
         return assemblies[-1].projection
 
-    request = _request(run_context, setup, view, project, _ids(len(decisions)))
+    new_id = functools.partial(next, _ids(len(decisions)))
+    request = message_request(run_context, setup, project, view, new_id)
     facts = request.facts
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
@@ -173,26 +172,6 @@ def _fitted(
     route = checked(assembly.projection.total, facts)
     return _Proposed(
         assembly, facts, route, tuple(decisions), view, summary_first=event is not None
-    )
-
-
-def _request(
-    run_context: RunContext,
-    setup: StepSetup,
-    view: View,
-    project: Callable[[View], Projection],
-    ids: Iterator[str],
-) -> MessageRequest:
-    facts = facts_for(run_context, setup)
-    return MessageRequest(
-        view,
-        setup.policy,
-        facts,
-        setup.count,
-        project,
-        functools.partial(next, ids),
-        setup.info,
-        functools.partial(shrink_picture, run_context.blobs),
     )
 
 

@@ -107,7 +107,7 @@ class SummaryWriter:
             path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
             summary=True,
         )
-        run_context.write(MessageUpdated(info=self.message))
+        run_context.log.append(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
         """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
@@ -129,7 +129,7 @@ class SummaryWriter:
         for part in self._written():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._run_context.write(PartUpdated(part=aside))
+            self._run_context.log.append(PartUpdated(part=aside))
         numbers = {**self._told, "lacks": list(lacks)}
         await self._decide(self._summary_setup, lambda: numbers)
         await self._request(self._summary_setup, last=True)
@@ -144,7 +144,7 @@ class SummaryWriter:
         time = self.message.time.model_copy(update={"completed": self._run_context.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._run_context.write(*answer_ended(self.message), sync=True)
+        self._run_context.log.append(*answer_ended(self.message), sync=True)
 
     # Which model writes
 
@@ -174,7 +174,7 @@ class SummaryWriter:
             error=error,
             time=Span(start=now, end=now),
         )
-        self._run_context.write(PartUpdated(part=part))
+        self._run_context.log.append(PartUpdated(part=part))
 
     # How much a request contains
 
@@ -252,7 +252,7 @@ class SummaryWriter:
         self._told = numbers
         decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
         facts = facts_for(self._run_context, summary_setup)
-        self._run_context.write(DecisionMade(decision=decision, facts=facts))
+        self._run_context.log.append(DecisionMade(decision=decision, facts=facts))
         return numbers
 
     # One request
@@ -271,7 +271,7 @@ class SummaryWriter:
             request_id=assembled.record.id,
             window=summary_setup.info.window,
         )
-        run_context.write(StepRequested(request=assembled.record), sync=True)
+        run_context.log.append(StepRequested(request=assembled.record), sync=True)
         seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -283,7 +283,7 @@ class SummaryWriter:
             raise
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
-            run_context.write(SessionStatus(status=Busy()))
+            run_context.log.append(SessionStatus(status=Busy()))
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None
@@ -312,7 +312,7 @@ class SummaryWriter:
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             kept = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._run_context.write(PartUpdated(part=kept))
+            self._run_context.log.append(PartUpdated(part=kept))
         if chars < (
             summary_setup.policy.compact.min_summary_chars
             if summary_setup.policy.compact.judge
@@ -332,7 +332,7 @@ class SummaryWriter:
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._run_context.write(MessageUpdated(info=self.message))
+        self._run_context.log.append(MessageUpdated(info=self.message))
 
 
 def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:

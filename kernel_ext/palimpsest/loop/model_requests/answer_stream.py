@@ -49,7 +49,7 @@ def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
     took = usage_cost(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": run_context.clock()})
     update = {**with_usage(session, took), "time": time}
-    run_context.write(SessionUpdated(session=session.model_copy(update=update)))
+    run_context.log.append(SessionUpdated(session=session.model_copy(update=update)))
     if run_context.requests.spent is not None:
         run_context.requests.spent(took)
 
@@ -143,7 +143,7 @@ async def stream_answer(
                 continue
         assembled, words = mended
         write_resent(run_context, processor, words, attempt)
-        run_context.write(StepRequested(request=assembled.record), sync=True)
+        run_context.log.append(StepRequested(request=assembled.record), sync=True)
         processor.begin_again(assembled.record.id)
 
 
@@ -197,7 +197,7 @@ def write_window_notice(
         return
     part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
     told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    run_context.write(PartUpdated(part=part), SessionUpdated(session=told))
+    run_context.log.append(PartUpdated(part=part), SessionUpdated(session=told))
 
 
 def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
@@ -208,4 +208,4 @@ def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
     found = (*([("sent", first)] if first else []), *run_context.requests.hooks.told(), *policy)
     for about, words in found:
         part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
-        run_context.write(PartUpdated(part=part))
+        run_context.log.append(PartUpdated(part=part))

@@ -6,8 +6,6 @@ from palimpsest.context.engine_text.reminders import last_step
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
-    AssistantMessage,
-    MessagePath,
     MessageTime,
     Origin,
     UserMessage,
@@ -45,25 +43,16 @@ def write_engine_message(
         synthetic=True,
         metadata=metadata,
     )
-    run_context.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    run_context.log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
 
 
 def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue) -> None:
     """Write an answer that holds only an error: nothing was sent, or the turn can't be ended otherwise."""
-    now = run_context.clock()
-    message = AssistantMessage(
-        id=run_context.ids.new("msg"),
-        session_id=user.session_id,
-        parent_id=user.id,
-        time=MessageTime(created=now, completed=now),
-        agent=user.agent,
-        model=user.model,
-        path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
-        finish="error",
-        error=error,
-    )
-    run_context.write(*answer_ended(message), sync=True)
+    message = run_context.new_answer(user, user.agent, user.model)
+    time = message.time.model_copy(update={"completed": message.time.created})
+    message = message.model_copy(update={"time": time, "finish": "error", "error": error})
+    run_context.log.append(*answer_ended(message), sync=True)
 
 
 def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:

@@ -13,9 +13,6 @@ from palimpsest.transcript.errors import ContextOverflowError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
-IN_A_ROW = 2
-"""Refusals in one turn after which the configured window is named, also where the provider gives no number: the second one is of
-a request that was made smaller."""
 KEEP = 0.9
 """Share of a refused request that is advised as the window, where the provider gives no number."""
 ROUND = 1_000

@@ -93,7 +93,7 @@ def without_refused_tool(
     said = " ".join(_said(error).split())[:LONGEST_SAID]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=said)
     part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, ABOUT, words)
-    run_context.write(PartUpdated(part=part))
+    run_context.log.append(PartUpdated(part=part))
     return dataclasses.replace(setup, specs=accepted(setup.specs, setup.info, taken))
 
 

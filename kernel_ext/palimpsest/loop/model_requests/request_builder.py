@@ -1,7 +1,8 @@
 """Build one model request from the session, and record everything needed to build it again."""
 
+import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
+from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
+from palimpsest.loop.model_requests.picture_shrinking import shrink_picture
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     Recorded,
@@ -130,7 +133,7 @@ def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") 
 
 def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert a view to its provider's format, whole; it may hold decisions that are only proposed."""
-    return assemble(_projected(view, setup, marker_id), setup.info, setup.count, view.messages)
+    return assemble(projected(view, setup, marker_id), setup.info, setup.count, view.messages)
 
 
 def record(
@@ -186,9 +189,9 @@ def _kept(
 
     def keep() -> BlobRef:
         if isinstance(value, Policy):
-            return run_context.blobs.put_blob(_json(value.model_dump()), JSON)
+            return run_context.blobs.put_blob(json_bytes(value.model_dump()), JSON)
         plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
-        return run_context.blobs.put_blob(_json(plain), JSON)
+        return run_context.blobs.put_blob(json_bytes(plain), JSON)
 
     return run_context.requests.cache.kept(name, value, keep)
 
@@ -218,7 +221,8 @@ def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -
     )
 
 
-def _projected(view: View, setup: StepSetup, marker_id: str) -> Projection:
+def projected(view: View, setup: StepSetup, marker_id: str = "") -> Projection:
+    """Return the request of a view before it is converted; ``marker_id`` names the marker of a summary that it asks for."""
     if marker_id:
         return project_summary(
             view,
@@ -238,7 +242,8 @@ def _projected(view: View, setup: StepSetup, marker_id: str) -> Projection:
     )
 
 
-def _json(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
+    """Return a value as the JSON of a blob."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     # Lone surrogates are replaced in what is sent, too.
     return joined_surrogates(text).encode()
@@ -254,10 +259,30 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
     return same
 
 
+def message_request(
+    run_context: RunContext,
+    setup: StepSetup,
+    project: Callable[[View], Projection],
+    view: View | None = None,
+    new_id: Callable[[], str] | None = None,
+) -> MessageRequest:
+    """Return the next request, of a view where only that is proposed."""
+    return MessageRequest(
+        view=view or run_context.view(),
+        policy=setup.policy,
+        facts=facts_for(run_context, setup),
+        count=setup.count,
+        project=project,
+        new_id=new_id or functools.partial(run_context.ids.new, "dec"),
+        model=setup.info,
+        shrink=functools.partial(shrink_picture, run_context.blobs),
+    )
+
+
 def write_decisions(run_context: RunContext, decisions: Sequence[Decision], facts: Facts) -> None:
     """Journal what one decider decided at once, the facts with its first decision."""
     first, *others = decisions
-    run_context.write(
+    run_context.log.append(
         DecisionMade(decision=first, facts=facts),
         *(DecisionMade(decision=decision) for decision in others),
     )

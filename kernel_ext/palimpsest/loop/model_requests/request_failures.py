@@ -12,9 +12,9 @@ from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
+from palimpsest.tools.calls.error_containment import until_abort
 from palimpsest.transcript.context_values.policies import OverflowPolicy
 from palimpsest.transcript.errors import (
-    Aborted,
     ApiError,
     ContextOverflowError,
     ErrorValue,
@@ -141,22 +141,12 @@ async def wait_before_retry(
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
-    message = processor.message
-    run_context.write(
-        PartUpdated(
-            part=RetryPart(
-                id=run_context.ids.new("prt"),
-                session_id=message.session_id,
-                message_id=message.id,
-                attempt=attempt,
-                error=error,
-                time=Span(start=now, end=now + wait_ms),
-            )
-        ),
+    run_context.log.append(
+        _failed(run_context, processor, attempt, error, Span(start=now, end=now + wait_ms)),
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
-    await _sleep(run_context, wait_ms / 1000)
-    run_context.write(SessionStatus(status=Busy()))
+    await until_abort(run_context.abort, asyncio.sleep(wait_ms / 1000))
+    run_context.log.append(SessionStatus(status=Busy()))
 
 
 def write_resent(
@@ -164,16 +154,26 @@ def write_resent(
 ) -> None:
     """Write into an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
-    now, message = run_context.clock(), processor.message
-    part = RetryPart(
-        id=run_context.ids.new("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        attempt=attempt,
-        error=ApiError(message=words, retryable=True),
-        time=Span(start=now, end=now),
+    now, error = run_context.clock(), ApiError(message=words, retryable=True)
+    run_context.log.append(
+        _failed(run_context, processor, attempt, error, Span(start=now, end=now))
     )
-    run_context.write(PartUpdated(part=part))
+
+
+def _failed(
+    run_context: RunContext, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
+) -> PartUpdated:
+    part_id, message = run_context.ids.new("prt"), processor.message
+    return PartUpdated(
+        part=RetryPart(
+            id=part_id,
+            session_id=message.session_id,
+            message_id=message.id,
+            attempt=attempt,
+            error=error,
+            time=time,
+        )
+    )
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
@@ -181,20 +181,3 @@ def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
     said = said if said.endswith((".", "!", "?", "…")) else f"{said}."
     words = TOO_LONG.format(said=said, wait=duration(wait_seconds))
     return error.model_copy(update={"message": words, "retryable": False})
-
-
-async def _sleep(run_context: RunContext, seconds: float) -> None:
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-
-    def stop() -> None:
-        loop.call_soon_threadsafe(stopped.set)
-
-    unregister = run_context.abort.on_abort(stop)
-    try:
-        await asyncio.wait_for(stopped.wait(), seconds)
-    except TimeoutError:
-        return
-    finally:
-        unregister()
-    raise Aborted(run_context.abort.reason)

@@ -5,7 +5,6 @@ Nothing waits for it. It is tried again where that may help, and given up when i
 
 import asyncio
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN_SUMMARY_SYSTEM
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages import View, turn_of
+from palimpsest.loop.model_requests.request_builder import JSON, json_bytes
 from palimpsest.loop.run_inputs.request_chunks import assemble
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.errors.retry import delay_seconds, retryable
@@ -32,7 +32,6 @@ MOST_TOKENS = 4_000
 RETRIES = 2
 SECONDS = 60.0
 """Timeout: an answer after that would surprise the user."""
-JSON = "application/json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ async def run_side_request(
 ) -> SideAnswer:
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
     request, record = _request(run_context, setup, projection, purpose, turns)
-    run_context.write(StepRequested(request=record), sync=True)
+    run_context.log.append(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:
@@ -109,17 +108,21 @@ def _request(
         "max_tokens": min(info.output_limit, MOST_TOKENS, room),
         "temperature": TEMPERATURE,
     }
+
+    def kept(value: Any) -> BlobRef:
+        return run_context.blobs.put_blob(json_bytes(value), JSON)
+
     record = StepRequest(
         id=run_context.ids.new("req"),
         purpose=purpose,
         turns=turns,
         model=info,
         parameters=parameters,
-        policy_blob=_kept(run_context, policy.model_dump()),
+        policy_blob=kept(policy.model_dump()),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_kept(run_context, list(setup.system)),
-        tools=_kept(run_context, []),
+        system=kept(list(setup.system)),
+        tools=kept([]),
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -134,11 +137,6 @@ def _request(
         refusals=policy.overflow.refusals,
     )
     return request, record
-
-
-def _kept(run_context: RunContext, value: Any) -> BlobRef:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return run_context.blobs.put_blob(text.encode(), JSON)
 
 
 async def run_title(

@@ -46,34 +46,3 @@ class Hooks(Protocol):
     def told(self) -> tuple[tuple[str, str], ...]:
         """Return and clear the pending notices for the user: a topic and a sentence each."""
         ...
-
-
-class NoHooks:
-    """A session without hooks."""
-
-    def any(self, name: str) -> bool:  # noqa: ARG002  the protocol's
-        """Return that there is none."""
-        return False
-
-    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:  # noqa: ARG002
-        """Leave out nothing."""
-        return ()
-
-    async def compacting(self, event: CompactingEvent) -> Compacting | None:  # noqa: ARG002
-        """Add nothing."""
-        return None
-
-    async def request(
-        self,
-        model: str,  # noqa: ARG002
-        messages: Sequence[Mapping[str, Any]],  # noqa: ARG002
-    ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
-        """Leave the request as it is."""
-        return None
-
-    def skipped(self, rule: str, why: str) -> None:
-        """Note nothing."""
-
-    def told(self) -> tuple[tuple[str, str], ...]:
-        """Return no notices."""
-        return ()

@@ -101,11 +101,8 @@ class _CachedRequest:
 
     def goes_on(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
         """Return whether the next request has the same terms, and no decision was removed."""
-        same = all(
-            one is other or one == other
-            for one, other in zip(_fields(self._terms), _fields(terms), strict=True)
-        )
-        return same and decisions[: len(self._decisions)] == self._decisions
+        same = decisions[: len(self._decisions)] == self._decisions
+        return same and self._terms == terms
 
     def assembly(
         self, messages: Messages, decisions: tuple[Decision, ...], read: Read
@@ -244,12 +241,8 @@ def same_until(before: Messages, now: Messages) -> int:
     return next(changed, most)
 
 
-def _fields(terms: RequestTerms) -> tuple[object, ...]:
-    return (terms.model, terms.policy, terms.count, terms.system, terms.tools)
-
-
 def _names_of(message: Message) -> list[str]:
-    return [message.id, *[part.id for part in message.parts]]
+    return [message.info.id, *[part.id for part in message.parts]]
 
 
 def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:

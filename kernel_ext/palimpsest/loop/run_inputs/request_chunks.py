@@ -73,10 +73,7 @@ class WrittenMessages:
 
 
 Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
-"""What was recorded of the messages of the newest request, by their hash and parts."""
-
-Known = Mapping[tuple[str, tuple[str, ...]], ContextItem]
-"""What was recorded of messages that are sent again, by their role and parts."""
+"""What was recorded of the messages of the newest request, by their hash and parts; of those sent again by role and parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +141,9 @@ def recorded_items(items: Iterable[ContextItem]) -> Recorded:
     return {(item.sha256, item.part_ids): item for item in items if item.part_ids}
 
 
-def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded) -> Known:
+def _known(
+    provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded
+) -> Recorded:
     """Return what was recorded of exactly these messages."""
     found = {}
     for one, sha256 in zip(provider, hashes, strict=True):
@@ -156,7 +155,7 @@ def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded:
 
 
 def _weights(
-    message: NeutralMessage, known: Known, unrecorded: Set[str], count: Count
+    message: NeutralMessage, known: Recorded, unrecorded: Set[str], count: Count
 ) -> tuple[int, ...]:
     """Return the tokens of each block.
 
@@ -207,7 +206,7 @@ def _by_part(
     return found
 
 
-def _recorded_item(one: ProviderMessage, sha256: str, known: Known) -> ContextItem | None:
+def _recorded_item(one: ProviderMessage, sha256: str, known: Recorded) -> ContextItem | None:
     """Return what was recorded of exactly this message."""
     same = known.get((str(one.body["role"]), one.part_ids))
     return same if same is not None and same.sha256 == sha256 else None

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
+from palimpsest.loop.run_inputs.hook_protocol import Hooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
@@ -34,11 +34,17 @@ from palimpsest.tools.tool import (
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.redaction.secret_removal import scrub
-from palimpsest.transcript.session_record.events import Event
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    Messages,
+    MessageTime,
+    UserMessage,
+)
+from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.session_record.sessions import Spent
-from palimpsest.transcript.values import ModelInfo, ToolSpec
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 KEPT_SECONDS = 30.0
 """How long ``kept`` waits for a disk that does not respond."""
@@ -49,20 +55,29 @@ T = TypeVar("T")
 
 
 class _Guarded(Generic[T]):
-    """A value of a state, read under the journal's lock."""
+    """A value of a state, read under the journal's lock and kept until the next record."""
 
     def __init__(self, read: Callable[[State], T]) -> None:
         self._read = read
 
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
     def __get__(self, state: "GuardedState", _owner: type) -> T:
-        return state.read(self._read)
+        with state.journal.lock:
+            found = state.__dict__[self._name] = self._read(state.journal.state)
+        return found
 
 
 class GuardedState:
-    """The folded state of a session; ``State`` says what each value is."""
+    """The folded state of a session; ``State`` says what each value is. Between two records each is read once."""
+
+    __slots__ = ("__dict__", "_known", "journal")
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self._known: dict[tuple[object, ...], Any] = {}
+        journal.kept_reads += (self.__dict__, self._known)
 
     session = _Guarded(lambda state: state.session)
     decisions = _Guarded(lambda state: state.decisions)
@@ -73,38 +88,39 @@ class GuardedState:
     diff = _Guarded(lambda state: state.diff)
     seq = _Guarded(lambda state: state.seq)
 
-    def read(self, read: Callable[[State], T]) -> T:
+    def _of(self, read: Callable[..., T], *names: str) -> T:
         """Return what is read of the state as it is; words of a part that are not journaled yet wait on."""
+        key = (read, *names)
         with self.journal.lock:
-            return read(self.journal.state)
+            if key not in self._known:
+                self._known[key] = read(self.journal.state, *names)
+            found: T = self._known[key]
+            return found
 
     def messages(self) -> Messages:
         """Return the messages in order."""
-        return self.read(lambda state: state.messages())
+        return self._of(State.messages)
 
     def newest_message(self) -> Message | None:
         """Return the newest message; no other is read."""
-        return self.read(lambda state: state.newest_message())
+        return self._of(State.newest_message)
 
     def holding(self, kind: str) -> Messages:
         """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        return self.read(lambda state: state.holding(kind))
+        return self._of(State.holding, kind)
 
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
-        return self.read(lambda state: state.message(message_id))
+        return self._of(State.message, message_id)
 
 
 class SessionLog:
-    """Writes events and deltas into the journal for the loop, the questions and the runner."""
+    """Writes events into the journal for the loop, the questions and the runner, and reads what they became."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self.append = journal.append
         self.state = GuardedState(journal)
-
-    def append(self, *events: Event, sync: bool = False) -> int:
-        """Append events to the journal."""
-        return self.journal.append(*events, sync=sync)
 
     async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
         """Wait until everything appended is written; returns one sentence if that takes too long, else "".
@@ -120,10 +136,6 @@ class SessionLog:
                 written.cancel()
                 return words
         return ""
-
-    def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append text to a string field of a part."""
-        self.journal.delta(message_id, part_id, field, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +225,13 @@ class RequestServices:
     """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
     jitter: Callable[[], float]
     """A number from 0 to 1, for the wait before a retry."""
+    hooks: Hooks
     afford: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
     spent: Callable[[Spent], None] | None = None
     """Called with the usage and cost of a request, after they were added to the session."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """The notice to the user before the first request to a provider; empty where it was shown."""
-    hooks: Hooks = field(default_factory=NoHooks)
     own_policy: Callable[[], PolicyStage | None] = lambda: None
     """Returns the person's own policy that is asked before each request; None where there is none."""
     policy_notices: list[str] = field(default_factory=list)
@@ -267,6 +279,18 @@ class RunContext:
         """Return the resolved settings of a user message; raises UserError or ModelFailed with a sentence."""
         return await self.requests.setup(self, user)
 
+    def new_answer(self, user: UserMessage, agent: str, model: ModelRef) -> AssistantMessage:
+        """Return the info of an answer to a user message that begins now."""
+        return AssistantMessage(
+            id=self.ids.new("msg"),
+            session_id=self.session_id,
+            parent_id=user.id,
+            time=MessageTime(created=self.clock()),
+            agent=agent,
+            model=model,
+            path=MessagePath(cwd=str(self.tools.cwd), root=str(self.tools.root)),
+        )
+
     def tool_context(
         self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
     ) -> ToolContext:
@@ -286,10 +310,6 @@ class RunContext:
             extra=extra,
             **more,
         )
-
-    def write(self, *events: Event, sync: bool = False) -> int:
-        """Append to the journal."""
-        return self.log.append(*events, sync=sync)
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""

@@ -8,6 +8,7 @@ import difflib
 import os
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from palimpsest.model.catalog import litellm_table
@@ -111,6 +112,12 @@ def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> M
         )
     if ref.provider in local.PROVIDERS:
         return _local(ref, base, environment)
+    return _listed(ref, base)
+
+
+@lru_cache(maxsize=256)
+def _listed(ref: ModelRef, base: str | None) -> ModelInfo:
+    """Return what the list of prices says, which stays the same; every step of a turn asks for it."""
     found = litellm_table.find_model(ref)
     if found is not None:
         return _from_table(ref, found, base)

@@ -16,8 +16,9 @@ from typing import Any
 from palimpsest.model.errors.connection_failures import causes_of
 from palimpsest.model.errors.response_body import ErrorBody, read_body
 from palimpsest.model.errors.retry import SERVER_ERROR
-from palimpsest.transcript.redaction.secret_removal import REDACTED, secret_values
-from palimpsest.transcript.redaction.secret_removal import scrub as without_secrets
+from palimpsest.transcript.redaction.secret_patterns import REDACTED
+from palimpsest.transcript.redaction.secret_patterns import scrub as without_secrets
+from palimpsest.transcript.redaction.secret_removal import secret_values
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 KEPT_HEADERS = re.compile(r"retry-after|ratelimit|request-id|^x-should-retry$", re.IGNORECASE)

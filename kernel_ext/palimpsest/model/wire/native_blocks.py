@@ -8,7 +8,7 @@ as text. Border: pure; the adapter carries the blocks past litellm.
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from palimpsest.model.wire.tool_call_text import clean, json_value
+from palimpsest.model.wire.tool_call_text import json_value
 from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessage,
     NeutralMessages,
@@ -17,6 +17,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.provider_calls import DIALECT, native_of, without_native
 from palimpsest.transcript.provider_profile.profile import ProviderProfile
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 Body = dict[str, Any]
 
@@ -110,7 +111,7 @@ def _items(block: Any, signed: list[Body]) -> Iterator[Body]:
         for one in native_of(block.metadata):
             yield {"type": NATIVE_ITEM, "block": one}
     elif isinstance(block, TextBlock) and block.text.strip():
-        yield {"type": "text", "text": clean(block.text)}
+        yield {"type": "text", "text": joined_surrogates(block.text)}
 
 
 def has_native(body: Body) -> bool:

@@ -22,7 +22,6 @@ from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
     arguments,
-    clean,
     json_value,
     quoted,
     tool_name,
@@ -39,6 +38,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.provider_profile.provider_table import CacheMarks
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 SEPARATOR = "\n\n"
@@ -153,7 +153,7 @@ class _WireWriter:
         pieces: list[Body] = []
         for block in blocks:
             if isinstance(block, TextBlock) and block.text.strip():
-                pieces.append({"type": "text", "text": clean(block.text)})
+                pieces.append({"type": "text", "text": joined_surrogates(block.text)})
             elif isinstance(block, MediaBlock):
                 pieces.append(self._media(block))
         if all(piece["type"] == "text" for piece in pieces):
@@ -199,7 +199,7 @@ class _WireWriter:
                 self._put(body, message, (block,))
 
     def _result_content(self, block: ResultBlock, message: NeutralMessage) -> str | list[Body]:
-        text = clean(block.text)
+        text = joined_surrogates(block.text)
         if self._target.results_parsed:
             text = uninterpreted_text(text)
         if not block.media:
@@ -218,7 +218,7 @@ class _WireWriter:
 
     def _media(self, block: MediaBlock) -> Body:
         # A file's name may hold anything, also lone surrogates.
-        named = block.model_copy(update={"filename": clean(block.filename or "")})
+        named = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
         return media(named, self._model, self._target)
 
     def _release_media(self) -> None:
@@ -240,7 +240,7 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
     if target.thinking_field is not None:
-        text = clean(SEPARATOR.join(block.text for block in blocks if block.text))
+        text = joined_surrogates(SEPARATOR.join(block.text for block in blocks if block.text))
         wanted = any((block.metadata or {}).get("field") for block in blocks)
         return {target.thinking_field: text} if text or wanted else {}
     signed = [
@@ -277,7 +277,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
 
 def _text_of(message: NeutralMessage) -> str:
     texts = [b.text for b in message.blocks if b.type == "text" and b.text.strip()]
-    return clean(SEPARATOR.join(texts))
+    return joined_surrogates(SEPARATOR.join(texts))
 
 
 def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
@@ -347,7 +347,7 @@ def canonical(value: Any) -> bytes:
     """Return the canonical JSON of a value, as UTF-8."""
     # Nearly all values are messages of three kinds, which are written twice as fast by hand.
     text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
-    return clean(text).encode()
+    return joined_surrogates(text).encode()
 
 
 def _saying(value: dict[str, Any]) -> str | None:

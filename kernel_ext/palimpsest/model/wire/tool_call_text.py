@@ -34,23 +34,18 @@ PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """Matches, in the text of JSON, what may be NaN, infinity or a lone surrogate once it is parsed."""
 
 
-def clean(text: str) -> str:
-    """Replace lone surrogates, which no JSON on the wire can carry."""
-    return joined_surrogates(text)
-
-
 def arguments(given: dict[str, Any]) -> str:
     """Return a call's input as JSON; NaN and infinity become strings."""
     if len(given) == 1:
         # Half of all calls give one text: code, a command, a path.
         [(name, value)] = given.items()
         if type(name) is str and type(value) is str:
-            return clean(f"{{{quoted(name)}: {quoted(value)}}}")
+            return joined_surrogates(f"{{{quoted(name)}: {quoted(value)}}}")
     try:
         text = _STRICT.encode(given)
     except ValueError:
         text = json.dumps(json_value(given), ensure_ascii=False, sort_keys=True)
-    return clean(text)
+    return joined_surrogates(text)
 
 
 def json_value(value: Any) -> Any:
@@ -59,9 +54,9 @@ def json_value(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return str(value)
         case str():
-            return clean(value)
+            return joined_surrogates(value)
         case dict():
-            return {clean(name): json_value(one) for name, one in value.items()}
+            return {joined_surrogates(name): json_value(one) for name, one in value.items()}
         case list() | tuple():
             return [json_value(one) for one in value]
         case _:
@@ -115,9 +110,13 @@ def _read(identifier: str, target: ProviderProfile) -> str:
 def _allowed_id(identifier: str, rule: IdRule) -> str:
     match rule:
         case "any":
-            return clean(identifier)
+            return joined_surrogates(identifier)
         case "short":
-            return clean(identifier) if len(identifier) <= SHORT_CHARS else _shortened(identifier)
+            return (
+                joined_surrogates(identifier)
+                if len(identifier) <= SHORT_CHARS
+                else _shortened(identifier)
+            )
         case "words":
             return as_words(identifier)
         case "short_words":

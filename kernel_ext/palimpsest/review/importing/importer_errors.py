@@ -14,7 +14,7 @@ from palimpsest.store.disk import NOFOLLOW, temporary_folder, write_fully
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import FOLDER, find_project, foreign_folder_reason
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.visible_text import visible, visible_line
 

@@ -6,7 +6,7 @@ from palimpsest.review.importing.message_parts import UNKNOWN, model_ref
 from palimpsest.review.importing.recorded import Json, MessageRead, SessionBegin
 from palimpsest.review.importing.recorded_names import RecordedNames
 from palimpsest.store.interface import Store
-from palimpsest.transcript.redaction.secret_removal import scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
 from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage

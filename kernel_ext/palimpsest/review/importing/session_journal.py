@@ -22,7 +22,8 @@ from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event
 from palimpsest.transcript.session_record.events import (
     Event,
     MessageUpdated,

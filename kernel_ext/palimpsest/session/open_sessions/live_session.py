@@ -117,7 +117,6 @@ class LiveSession:
         self._first_id = session.id
         self.read_only = is_child(session)
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
-        self._moved = False
         self.log = SessionLog(journal)
         effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
@@ -178,7 +177,7 @@ class LiveSession:
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
         self.wait_stopped = self.runner.wait_stopped
-        journal.subscribe(self._watch)
+        journal.moved = self._stop_moved
 
     @property
     def id(self) -> str:
@@ -507,15 +506,13 @@ class LiveSession:
         except RuntimeError:
             return False
 
-    def _watch(self, _records: Sequence[Record]) -> None:
+    def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""
-        if not self._moved and self.journal.session_id != self._first_id:
-            self._moved = True
-            run = self.runner.run
-            if run is not None:
-                run.abort.set(
-                    self.journal.failed or "Another kernel took this session over.", "interrupted"
-                )
+        run = self.runner.run
+        if run is not None:
+            run.abort.set(
+                self.journal.failed or "Another kernel took this session over.", "interrupted"
+            )
 
     # Called by the runner and the loop
 

@@ -43,7 +43,7 @@ async def refuse_unattended(
     seen: set[str] = set()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        picture = session.snapshot()
+        picture = session.snapshot(messages=False)
         unseen = [one.id for one in session.held if one.id not in seen]
         if not (picture.asks or picture.questions or unseen) or attended():
             seen.update(unseen)

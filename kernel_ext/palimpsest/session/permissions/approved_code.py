@@ -23,7 +23,8 @@ from palimpsest.session.config.state_folder import (
 )
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
-from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import secret_values
 
 LONGEST_TEXT = 40_000
 """Characters of code whose text is stored."""

@@ -259,9 +259,7 @@ class EffectiveRules:
         """Return whether a model named in a journal is the user's choice in this project, the default or rehearsal."""
         if model.provider == "rehearsal":
             return True
-        used = [one.value for one in self.grants.list(None, "model")]
-        used += [one.value for one in self.grants.list(session_id, "model")] if session_id else []
-        if model.id in used:
+        if model.id in self.grants.given("model", session_id):
             return True
         with suppress(ConfigError):
             return model.id == self.default_model()
@@ -269,9 +267,7 @@ class EffectiveRules:
 
     def may_answer(self, agent: str, session_id: str | None = None) -> bool:
         """Return whether an agent named in a journal is the user's choice in this project or the default."""
-        used = [one.value for one in self.grants.list(None, "agent")]
-        used += [one.value for one in self.grants.list(session_id, "agent")] if session_id else []
-        return agent in used or agent == self.default_agent
+        return agent == self.default_agent or agent in self.grants.given("agent", session_id)
 
     def use(self, agent: str, model: ModelRef) -> None:
         """Record that the user's prompt used an agent and a model, so that sessions may continue with them."""
@@ -288,7 +284,7 @@ class EffectiveRules:
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
-        own = asking_rules_of(session)
+        own = asking_rules_of(session) if session is not None and session.metadata else ()
         return (*base, *agent, *own, *self.fixed, *MODE_DENIES[self.mode_of(session)])
 
     def answers_of(self, session: SessionInfo | None) -> Rules:

@@ -126,6 +126,15 @@ class Grants:
                 if one.session == session and key in (None, one.key)
             )
 
+    def given(self, key: str, session: str | None) -> tuple[Any, ...]:
+        """Return the values that were granted under a key, for the whole project or for this session."""
+        with self._lock:
+            self._read()
+            grants = (*self._lent, *self._kept)
+            return tuple(
+                one.value for one in grants if one.key == key and one.session in (None, session)
+            )
+
     def newest(self, session: str, key: str) -> Any:
         """Return the value that was granted last under a key; None where none was."""
         found = self.list(session, key)

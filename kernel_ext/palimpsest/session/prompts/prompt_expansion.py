@@ -159,7 +159,7 @@ class Expander:
         else:
             parts = []
         if parts:
-            run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
+            run_context.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
     async def _of_mentions(
         self, run_context: RunContext, user: UserMessage, typed: TextPart, new: New

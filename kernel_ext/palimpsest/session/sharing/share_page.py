@@ -31,7 +31,8 @@ from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
 from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
-from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.values import Usage

@@ -41,12 +41,9 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.redaction.secret_removal import (
-    is_secret_name,
-    looks_secret,
-    scrub_values,
-    secret_values,
-)
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_patterns import scrub_values
+from palimpsest.transcript.redaction.secret_removal import looks_secret, secret_values
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 

@@ -161,7 +161,7 @@ class PromptResolver:
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names another value than one that an administrator fixed."""
         services, locked_settings = self._services, self._services.rules.locked
-        if is_child(self._log.state.session):
+        if not locked_settings.origins or is_child(self._log.state.session):
             return  # choices that an agent makes for a task are ignored instead
         locked_settings.refuse("default_agent", options.get("agent"), services.agents.default_agent)
         locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
@@ -176,7 +176,8 @@ class PromptResolver:
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, or the fixed one."""
-        fixed = self._services.rules.locked.by("default_agent")
+        locked = self._services.rules.locked
+        fixed = locked.origins and locked.by("default_agent")
         free = not fixed or is_child(self._log.state.session)
         return name if free else self._services.agents.default_agent
 
@@ -315,12 +316,11 @@ class PromptResolver:
             for one in self._log.state.decisions
             if one.rule == TOOLS_RULE and one.numbers.get("model") == info.ref.id
         ]
-        known = [most_tools(info), *learned]
-        limits = ToolLimits(
-            model=info.ref.id,
-            tools=min((one for one in known if isinstance(one, int)), default=None),
-            schema_chars=limits_of(info).schema_chars,
-        )
+        known = [one for one in (most_tools(info), *learned) if isinstance(one, int)]
+        chars = limits_of(info).schema_chars
+        if not known and chars is None:
+            return offered, ""
+        limits = ToolLimits(model=info.ref.id, tools=min(known, default=None), schema_chars=chars)
         return tools_within(offered, registry.spec, registry.registered, limits)
 
     def _tell_of_files(self) -> None:
@@ -422,13 +422,12 @@ class PromptResolver:
         beyond = tools_hidden_by_limits(
             session, base, {tool.name: tool.permission for tool in offered}
         )
-        return (*(tool for tool in offered if tool.name not in beyond), *_answer_tool(user))
+        return (*[tool for tool in offered if tool.name not in beyond], *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
-        registry = self._services.agents.registry
         if not info.tools:
             return ()
-        specs = tuple(self._redacted(registry.spec(tool)) for tool in offered)
+        specs = self._redacted(self._services.agents.registry.specs(offered))
         return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
 
 

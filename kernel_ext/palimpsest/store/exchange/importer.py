@@ -43,7 +43,8 @@ from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event
 from palimpsest.transcript.session_record.events import (
     Event,
     MessageUpdated,

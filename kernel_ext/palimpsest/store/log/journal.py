@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
@@ -52,6 +52,11 @@ RETRY_SECONDS = 1.0
 LOG = logging.getLogger(__name__)
 
 
+def now_ms() -> int:
+    """Return the time in milliseconds since 1970, as records and ids have it."""
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(slots=True)
 class _Waiter:
     seq: int
@@ -82,6 +87,10 @@ class Journal:
         """One sentence while records cannot be written, or since another kernel took over; else None."""
         self.stall = Stall(lambda: self.session_id)
         """Describes a write that does not return; subscribers receive no records meanwhile."""
+        self.moved: Callable[[], None] = lambda: None
+        """Called on the writer thread after another kernel took the session over, and the log goes on in a fork."""
+        self.kept_reads: list[dict[Any, Any]] = []
+        """What readers keep of the state; cleared whenever it changes."""
         self._writer = writer
         self._clock = clock
         self._tick_seconds = tick_seconds
@@ -156,6 +165,7 @@ class Journal:
                 self._wake.notify()
 
     def _number(self, event: Event) -> None:
+        self._forget_reads()
         record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
         self.state.apply(record)
         self._queue.append(record)
@@ -218,6 +228,7 @@ class Journal:
             for record in since:
                 whole.apply(record)
             self.state = whole
+            self._forget_reads()
             return True
 
     def _written_or_refused(self) -> None:
@@ -332,8 +343,7 @@ class Journal:
                 batch, self._queue = self._queue, []
                 waiters, self._waiters = self._waiters, []
                 self._sync_seq = max([self._sync_seq, *(w.seq for w in waiters if w.sync)])
-            with self.stall.watched():
-                self._write(batch, sync=self._sync_seq > self._synced_seq)
+            self._write(batch, sync=self._sync_seq > self._synced_seq)
             self._answer(waiters)
             if closing:
                 self._end()
@@ -369,9 +379,12 @@ class Journal:
         self._unwritten.extend(batch)
         self._untold.extend(batch)
         looking, self._looking = self._looking, False
-        if self._unwritten or sync or looking:
-            self._try_to_write(sync=sync)
-        self._tell()
+        if not (self._unwritten or self._untold or sync or looking):
+            return
+        with self.stall.watched():
+            if self._unwritten or sync or looking:
+                self._try_to_write(sync=sync)
+            self._tell()
 
     def _try_to_write(self, *, sync: bool) -> None:
         last = self._unwritten[-1].seq if self._unwritten else self._written_seq
@@ -402,6 +415,7 @@ class Journal:
             self._moved = str(taken)
             self._writer = taken.writer
             self.state.move(taken.fork, taken.shift)
+            self._forget_reads()
             self._queue = renumbered(self._queue, taken.shift, taken.fork)
             self._untold = renumbered(self._untold, taken.shift, taken.fork)
             last = self._unwritten[-1].seq if self._unwritten else self._written_seq
@@ -409,6 +423,7 @@ class Journal:
             self._unwritten.clear()
             self.failed = None
         self._fail(str(taken))
+        self.moved()
 
     def _tell_refused(self, sentence: str) -> None:
         if sentence != self._refused:
@@ -455,6 +470,10 @@ class Journal:
             return
         self._number(window_checkpoint(self.state, window, place, self._writer.written))
         narrow(self.state, window)
+
+    def _forget_reads(self) -> None:
+        for kept in self.kept_reads:
+            kept.clear()
 
     def _end(self) -> None:
         with self._wake:

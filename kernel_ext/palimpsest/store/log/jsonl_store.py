@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -22,7 +23,7 @@ from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.kept_index import begun_fork, indexed_messages, keep_index
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
-from palimpsest.store.log.segment_writer import JsonlWriter, encode
+from palimpsest.store.log.segment_writer import JsonlWriter
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
@@ -150,7 +151,7 @@ class JsonlStore:
             self.segments,
             refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
             release=self._release,
-            lost=lambda: self._heartbeat.lost(file),
+            lost=partial(self._heartbeat.lost, file),
             allowed=self._layout_watch.check,
         )
         with self._lock:
@@ -260,7 +261,7 @@ class JsonlStore:
             directory / segment_name(1), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600
         )
         try:
-            write_fully(fd, header + encode(record))
+            write_fully(fd, header + record.encoded())
         except OSError:  # half a fork would be listed as a session
             shutil.rmtree(directory, ignore_errors=True)
             raise

@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import PydanticSerializationError
-
 from palimpsest.store.disk import NOFOLLOW, open_regular, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
@@ -31,35 +29,10 @@ from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 GONE = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
-
-
-def encode(record: Record) -> bytes:
-    """Return a record as a line of JSON; values that JSON cannot represent are written as text."""
-    try:
-        return record.line().encode() + b"\n"
-    except (PydanticSerializationError, UnicodeEncodeError):
-        data = {"v": record.v, "seq": record.seq, "ts": record.ts}
-        data |= record.event.model_dump(exclude_none=True)
-        return json.dumps(_plain(data), separators=(",", ":")).encode() + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case dict():
-            return {str(key): _plain(inner) for key, inner in value.items()}
-        case list() | tuple() | set():
-            return [_plain(inner) for inner in value]
-        case str():
-            return joined_surrogates(value)
-        case bool() | int() | float() | None:
-            return value
-        case _:
-            return repr(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +85,18 @@ class JsonlWriter:
         if self._next.exists() or self._lost():
             raise self._stop(records)
         self._check_place()
-        for index, record in enumerate(records):
-            line, base = self._short(record)
-            self._write(line, written=index)
-            self._base = base
+        for index, line in enumerate([record.encoded() for record in records]):
+            base = self._base
+            if isinstance(records[index].event, Checkpoint | StepRequested):
+                line, base = self._short(records[index], line)
+            # A space before the newline: a torn line can never look like one in our own format.
+            content = (b" \n" if self._torn else b"") + line
+            try:
+                write_fully(self._fd, content)
+            except OSError as error:
+                raise self._refused(error, index) from error
+            self._torn, self._base = False, base
+            self._size += len(content)
         if sync:
             self._sync(written=len(records))
         if self._next.exists() and self._cut() < os.fstat(self._fd).st_size:
@@ -172,43 +153,33 @@ class JsonlWriter:
         start = 0 if header is None else header.length
         return SegmentRange(self.session_id, self.path.name, self.path, start, end)
 
-    def _short(self, record: Record) -> tuple[bytes, "_Base | None"]:
-        """Return a record's line, shortened if it is a request like the base, and the base for the next.
+    def _short(self, record: Record, line: bytes) -> tuple[bytes, "_Base | None"]:
+        """Return the line of a record, shortened if it is a request like the base, and the base for the next.
 
         The first request after a checkpoint is written in full, since a reader may begin there.
         """
         base = self._base
         if isinstance(record.event, Checkpoint):
-            return checked_line(encode(record)[:-1]) + b"\n", None
-        if not isinstance(record.event, StepRequested):
-            return encode(record), base
-        whole = load_line(encode(record)) or {}
+            return checked_line(line[:-1]) + b"\n", None
+        if not isinstance(record.event, StepRequested) or record.event.request.purpose in BESIDE:
+            return line, base  # a request outside of the turns shares little with the agent's
+        whole = load_line(line) or {}
         request = whole.get("request", {})
-        if record.event.request.purpose in BESIDE:
-            return encode(
-                record
-            ), base  # not one of the agent's requests, so it shares little with them
         if base is not None and base.uses < REFRESH:
             short = shorten_request(request, base.request, base.seq)
             if short is not None:
                 data = {**whole, "request": short}
-                line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-                return line.encode() + b"\n", replace(base, uses=base.uses + 1)
-        return encode(record), _Base(record.seq, request)
+                text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+                return text.encode() + b"\n", replace(base, uses=base.uses + 1)
+        return line, _Base(record.seq, request)
 
-    def _write(self, line: bytes, *, written: int) -> None:
-        # A space before the newline: a torn line can never look like one in our own format.
-        content = (b" \n" if self._torn else b"") + line
-        try:
-            write_fully(self._fd, content)
-        except OSError as error:
-            with suppress(OSError):
-                size = os.fstat(self._fd).st_size
-                self._torn = self._torn or size != self._size
-                self._size = size
-            raise WriteFailed(self._sentence(error), written=written) from error
-        self._torn = False
-        self._size += len(content)
+    def _refused(self, error: OSError, written: int) -> WriteFailed:
+        """Note how much of a line the disk took that it refused, and return what is raised."""
+        with suppress(OSError):
+            size = os.fstat(self._fd).st_size
+            self._torn = self._torn or size != self._size
+            self._size = size
+        return WriteFailed(self._sentence(error), written=written)
 
     def _sync(self, *, written: int) -> None:
         try:

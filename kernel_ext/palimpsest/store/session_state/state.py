@@ -278,8 +278,11 @@ class State(RecordNumbering):
 
     def apply(self, record: Record) -> None:
         """Apply one record; one that was applied before changes nothing."""
-        if self.is_new(record.seq):
-            self._take(record)
+        if record.seq == self.seq + 1:
+            self.seq = record.seq
+        elif not self.is_new(record.seq):
+            return
+        self._take(record)
 
     def apply_line(self, line: bytes) -> None:
         """Apply one line of the log, parsing only its head if that is enough."""

@@ -6,7 +6,7 @@ some providers reject. References are replaced by what they name, so that 2 kB c
 built is counted. Validation is ``tools/calls/schema_validation.py``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
@@ -35,6 +35,11 @@ def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     if known is None:
         known = _SCHEMAS[model] = cleaned(model.model_json_schema())
     return deepcopy(known)
+
+
+def clean_schemas(models: Sequence[type[BaseModel]]) -> list[dict[str, Any]]:
+    """Return the schemas of several models."""
+    return [clean_schema(model) for model in models]
 
 
 class SchemaTooLargeError(ValueError):

@@ -5,11 +5,8 @@ Border: knows environments; the patterns and names of secrets are in ``transcrip
 
 from collections.abc import Mapping
 
-from palimpsest.transcript.redaction.secret_removal import (
-    holds_secret,
-    is_secret_name,
-    secret_values,
-)
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_removal import holds_secret, secret_values
 
 QUIET = {
     "PAGER": "cat",

@@ -19,7 +19,7 @@ from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, f
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import without_hidden_cells
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 MOST_DIFF_LINES = 20_000

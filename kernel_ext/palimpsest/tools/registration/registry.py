@@ -5,12 +5,12 @@ its arguments, or a sentence the model can act on.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.tools.calls.json_schema import clean_schema
+from palimpsest.tools.calls.json_schema import clean_schemas
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -72,17 +72,23 @@ class Registry:
             if name not in hidden and choice.get(name, choice.get(EVERY, True))
         )
 
-    def spec(self, tool: Tool) -> ToolSpec:
-        """Return a tool's spec for the model; the same each time, so that the prompt stays cached."""
-        known = self._specs.get(tool.name)
-        if known is None or self._tools.get(tool.name) is not tool:
-            known = ToolSpec(
-                name=tool.name,
-                description=tool.description,
-                parameters=clean_schema(tool.arguments),
+    def specs(self, tools: Sequence[Tool]) -> list[ToolSpec]:
+        """Return the specs of tools for the model; the same each time, so that the prompt stays cached."""
+        missing = [
+            tool
+            for tool in tools
+            if tool.name not in self._specs or self._tools.get(tool.name) is not tool
+        ]
+        schemas = clean_schemas([tool.arguments for tool in missing]) if missing else []
+        for tool, schema in zip(missing, schemas, strict=True):
+            self._specs[tool.name] = ToolSpec(
+                name=tool.name, description=tool.description, parameters=schema
             )
-            self._specs[tool.name] = known
-        return known
+        return [self._specs[tool.name] for tool in tools]
+
+    def spec(self, tool: Tool) -> ToolSpec:
+        """Return the spec of one tool."""
+        return self.specs([tool])[0]
 
     def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
         """Return the offered tool of a name, ignoring case, or a sentence that lists the known tools."""

@@ -35,7 +35,6 @@ Guidance = Literal["codex", "reasoning", "gpt", "gemini", "claude", "other"]
 PDF = "application/pdf"
 USUAL_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 GEMINI_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
-ALL_PICTURES = USUAL_PICTURES | GEMINI_PICTURES
 OPENAI_TOOLS = 128
 """The most functions that OpenAI documents for one request."""
 GEMINI_TOOLS = 512

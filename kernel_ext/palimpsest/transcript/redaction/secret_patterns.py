@@ -1,17 +1,19 @@
-"""Find text that has the form of a secret, by the tables of forms, for the log, displays, exports and requests.
+"""Find what has the form of a secret in a text, whole or in pieces, and put ``[redacted]`` in its place.
 
-Border: pure; names of environment variables and the values they hold are in ``transcript/redaction/secret_removal.py``. Every
-search is linear: a literal beginning is looked for first, and what follows it is matched without
-backtracking. ``unfinished_secret_start`` returns from where on an unfinished text may still become a secret,
-so that a key which arrives in pieces is not written before it is recognised.
+Border: pure; the values to remove are passed in, and ``transcript/redaction/secret_removal.py`` collects them. Every search of
+a form is linear: a literal beginning is looked for first, and what follows it is matched without
+backtracking. Text that arrives in pieces may be cut anywhere, also within a surrogate pair: what may still become a secret is
+held back until that is decided, and so is the first half of a pair; everything else is released at once.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.redaction.named_forms import CODE, NAMED, NAMES, PLACEHOLDER, NamedForm
+from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
 from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
+from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MOST_GROWING = 16_384
 """Characters: the longest private key in use takes 6,400; what is longer is no key."""
@@ -25,7 +27,6 @@ SHORTEST_TEXT = 7
 CONTEXT = 200
 """Characters before a piece of text, in which a secret may begin that the piece continues."""
 
-_FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
 _CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
 _SECRET_WORDS = lazy_pattern(
     r"(?:^|_)(?:passwords?|passwd|passphrase|pwd|pw|secrets?|credentials?|creds|token|tokens|jwt|bearer|otp"
@@ -49,6 +50,11 @@ _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 HEADS = tuple((head, form.body) for form in TOKENS for head in form.heads)
 
 Span = tuple[int, int]
+
+REDACTED = "[redacted]"
+
+LONGEST_REMEMBERED = 500
+"""Characters of a text; what shorter texts are without secrets is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
@@ -87,13 +93,6 @@ def is_secret_variable(name: str) -> bool:
     """Tell whether the name of a variable, a column or a key in a table says that it is a secret."""
     words = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
     return _SECRET_WORDS.search(words) is not None
-
-
-def is_secret_field(name: object, value: str) -> bool:
-    """Tell whether a field's name says that its value is a secret, as it does in text."""
-    if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
-        return False
-    return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def _lowered(text: str) -> str:
@@ -174,3 +173,118 @@ def _begins(text: str, at: int) -> bool:
     if at == 0 or not text[at - 1].isascii() or text[at - 1] not in LETTERS_DIGITS:
         return True
     return _ESCAPED.match(text, at - 2) is not None if at >= 2 else False
+
+
+def scrub_values(text: str, values: Iterable[str]) -> str:
+    """Replace exact values; for text that must otherwise stay as it is."""
+    for value in values:
+        if value and value in text:
+            text = text.replace(value, REDACTED)
+    return text
+
+
+def scrub(text: str, values: Iterable[str] = ()) -> str:
+    """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
+    known = tuple(values)
+    return _remembered(text, known) if len(text) <= LONGEST_REMEMBERED else _scrubbed(text, known)
+
+
+def _scrubbed(text: str, values: tuple[str, ...]) -> str:
+    return redacted(text, redaction_spans(text, values))
+
+
+# Names, paths and descriptions of tools recur in every request.
+_remembered = lru_cache(maxsize=4_096)(_scrubbed)
+
+
+def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
+    """Return where known values and forms of secrets stand, in order."""
+    found = secret_spans(text)
+    for value in values:
+        at = text.find(value) if value else -1
+        while at >= 0:
+            found.append((at, at + len(value)))
+            at = text.find(value, at + len(value))
+    return merged_spans(found) if found else found
+
+
+def redacted(text: str, found: Iterable[Span]) -> str:
+    """Return the text with ``[redacted]`` in place of each span."""
+    pieces, at = [], 0
+    for begin, end in found:
+        pieces += [text[at:begin], REDACTED]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+SHORTEST_BEGINNING = 4
+"""Fewer letters of a known value tell nothing, and every other word ends like that."""
+
+
+class SecretStream:
+    """Takes the pieces of one text in order and returns what may be shown of it.
+
+    Responsibilities: hold back the end while it may grow into a secret; remember enough of the released
+    text to recognise a secret that begins in it.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        """The end of the released text, and all that is held back."""
+        self._out = 0
+        """How many characters of it were released."""
+
+    @property
+    def held(self) -> bool:
+        """Whether something is held back."""
+        return self._out < len(self._text)
+
+    @property
+    def half(self) -> str:
+        """The first half of a surrogate pair, where nothing else is held back."""
+        held = self._text[self._out :]
+        return held if len(held) == 1 and held == open_surrogate(held) else ""
+
+    def feed(self, piece: str, values: Iterable[str] = ()) -> str:
+        """Take the next piece; return the text that can be released now, with secrets redacted."""
+        known = tuple(values)
+        text = self._text + piece
+        # Released text has no lone surrogates, so its length stays the same.
+        half = open_surrogate(text)
+        text = joined_surrogates(text.removesuffix(half)) + half
+        until = min(unfinished_secret_start(text), _value_growing(text, known))
+        if len(text) - until > MOST_GROWING:
+            until = len(text)
+        until = min(until, len(text) - len(half))
+        return self._take(text, max(until, self._out), known)
+
+    def rest(self, values: Iterable[str] = ()) -> str:
+        """Return what was held back; nothing more comes."""
+        text = joined_surrogates(self._text)
+        return self._take(text, len(text), tuple(values))
+
+    def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
+        begin, found = self._out, redaction_spans(text, values)
+        for first, last in found:
+            if first < until < last:
+                until = max(first, begin)
+        cut = max(0, until - CONTEXT)
+        self._text, self._out = text[cut:], until - cut
+        inside = [(max(first, begin), last) for first, last in found if last > begin]
+        return redacted(text[begin:until], _shifted(inside, begin, until))
+
+
+def _shifted(found: Iterable[Span], begin: int, until: int) -> list[Span]:
+    return [(first - begin, last - begin) for first, last in found if last <= until]
+
+
+def _value_growing(text: str, values: Iterable[str]) -> int:
+    """Return where the beginning of a known value stands at the end of the text."""
+    first = len(text)
+    for value in values:
+        longest = min(len(value) - 1, len(text))
+        for length in range(longest, SHORTEST_BEGINNING - 1, -1):
+            if text.endswith(value[:length]):
+                first = min(first, len(text) - length)
+                break
+    return first

@@ -1,9 +1,7 @@
-"""Remove secrets from texts, from texts that arrive in pieces, and from structured values such as events.
+"""Collect the secrets that a kernel knows, and remove secrets from structured values such as events.
 
-Border: pure; the values to remove are passed in. Two methods: exact values (the keys this kernel
-holds) and forms of known keys (``transcript/redaction/secret_patterns.py``). Text that arrives in
-pieces may be cut anywhere, also within a surrogate pair: what may still become a secret is held back
-until that is decided, and so is the first half of a pair; everything else is released at once.
+Border: pure but for ``KernelSecrets``, which reads the environment it is given. Where secrets stand in a text, and what the
+text is without them, is in ``transcript/redaction/secret_patterns.py``.
 
 Of the value of a variable the whole is checked, so that a short password in an address counts too. In structured values, what providers signed or encrypted, ids and hashes stay
 as they are: they are no text, and one changed character would invalidate them. A block whose signed text held a
@@ -13,11 +11,12 @@ secret loses its signature instead.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import BaseModel
 
+from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned
 from palimpsest.transcript.redaction.held_secrets import (
@@ -25,18 +24,11 @@ from palimpsest.transcript.redaction.held_secrets import (
     SHORTEST_SECRET,
     is_worth_hiding,
 )
+from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
 from palimpsest.transcript.redaction.secret_names import is_secret_name
-from palimpsest.transcript.redaction.secret_patterns import (
-    CONTEXT,
-    MOST_GROWING,
-    Span,
-    is_secret_field,
-    merged_spans,
-    secret_spans,
-    unfinished_secret_start,
-)
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
-from palimpsest.transcript.strings.surrogates import PLAIN, joined_surrogates, open_surrogate
+from palimpsest.transcript.strings.surrogates import PLAIN
 
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")
 """An address with a password; what follows a machine's name after a colon is its port."""
@@ -47,27 +39,10 @@ _SETTING = re.compile(
 )
 """A part of a connection string: ``Password=``, ``AccountKey=``, ``SharedAccessKey=``."""
 
-REDACTED = "[redacted]"
-
-LONGEST_REMEMBERED = 500
-"""Characters of a text; what shorter texts are without secrets is cached."""
+_FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
 
 FRESH_SECONDS = 1.0
 """How long values are reused: reading them takes 0.1 ms, and a streaming answer asks 25 times a second."""
-
-__all__ = [
-    "REDACTED",
-    "Span",
-    "holds_secret",
-    "is_secret_name",
-    "looks_secret",
-    "redacted",
-    "redaction_spans",
-    "scrub",
-    "scrub_output",
-    "scrub_values",
-    "secret_values",
-]
 
 Scrub = Callable[[str], str]
 
@@ -126,28 +101,6 @@ def _collected(variables: tuple[tuple[str, str], ...], settings: frozenset[str])
     return tuple(sorted(named | held | settings, key=lambda value: (-len(value), value)))
 
 
-def scrub_values(text: str, values: Iterable[str]) -> str:
-    """Replace exact values; for text that must otherwise stay as it is."""
-    for value in values:
-        if value and value in text:
-            text = text.replace(value, REDACTED)
-    return text
-
-
-def scrub(text: str, values: Iterable[str] = ()) -> str:
-    """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
-    known = tuple(values)
-    return _remembered(text, known) if len(text) <= LONGEST_REMEMBERED else _scrubbed(text, known)
-
-
-def _scrubbed(text: str, values: tuple[str, ...]) -> str:
-    return redacted(text, redaction_spans(text, values))
-
-
-# Names, paths and descriptions of tools recur in every request.
-_remembered = lru_cache(maxsize=4_096)(_scrubbed)
-
-
 class KernelSecrets:
     """Returns the secret values of an environment, reading it again when they are older than a second; cleans texts."""
 
@@ -169,9 +122,13 @@ class KernelSecrets:
                 self._values = secret_values(dict(self._environment))
         return self._values
 
+    def cleaner(self) -> Scrub:
+        """Return what removes the secrets that are known now, and whatever has the shape of one, from a text."""
+        return partial(scrub, values=self())
+
     def clean(self, text: str) -> str:
         """Return a text without secrets, known ones and those with the shape of one."""
-        return scrub(text, self())
+        return self.cleaner()(text)
 
 
 def scrub_output(text: str, values: Iterable[str] = ()) -> str:
@@ -185,97 +142,11 @@ def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
     return lambda text: scrub(text, values)
 
 
-def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
-    """Return where known values and forms of secrets stand, in order."""
-    found = secret_spans(text)
-    for value in values:
-        at = text.find(value) if value else -1
-        while at >= 0:
-            found.append((at, at + len(value)))
-            at = text.find(value, at + len(value))
-    return merged_spans(found) if found else found
-
-
-def redacted(text: str, found: Iterable[Span]) -> str:
-    """Return the text with ``[redacted]`` in place of each span."""
-    pieces, at = [], 0
-    for begin, end in found:
-        pieces += [text[at:begin], REDACTED]
-        at = end
-    return "".join([*pieces, text[at:]]) if pieces else text
-
-
-SHORTEST_BEGINNING = 4
-"""Fewer letters of a known value tell nothing, and every other word ends like that."""
-
-
-class SecretStream:
-    """Takes the pieces of one text in order and returns what may be shown of it.
-
-    Responsibilities: hold back the end while it may grow into a secret; remember enough of the released
-    text to recognise a secret that begins in it.
-    """
-
-    def __init__(self) -> None:
-        self._text = ""
-        """The end of the released text, and all that is held back."""
-        self._out = 0
-        """How many characters of it were released."""
-
-    @property
-    def held(self) -> bool:
-        """Whether something is held back."""
-        return self._out < len(self._text)
-
-    @property
-    def half(self) -> str:
-        """The first half of a surrogate pair, where nothing else is held back."""
-        held = self._text[self._out :]
-        return held if len(held) == 1 and held == open_surrogate(held) else ""
-
-    def feed(self, piece: str, values: Iterable[str] = ()) -> str:
-        """Take the next piece; return the text that can be released now, with secrets redacted."""
-        known = tuple(values)
-        text = self._text + piece
-        # Released text has no lone surrogates, so its length stays the same.
-        half = open_surrogate(text)
-        text = joined_surrogates(text.removesuffix(half)) + half
-        until = min(unfinished_secret_start(text), _value_growing(text, known))
-        if len(text) - until > MOST_GROWING:
-            until = len(text)
-        until = min(until, len(text) - len(half))
-        return self._take(text, max(until, self._out), known)
-
-    def rest(self, values: Iterable[str] = ()) -> str:
-        """Return what was held back; nothing more comes."""
-        text = joined_surrogates(self._text)
-        return self._take(text, len(text), tuple(values))
-
-    def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
-        begin, found = self._out, redaction_spans(text, values)
-        for first, last in found:
-            if first < until < last:
-                until = max(first, begin)
-        cut = max(0, until - CONTEXT)
-        self._text, self._out = text[cut:], until - cut
-        inside = [(max(first, begin), last) for first, last in found if last > begin]
-        return redacted(text[begin:until], _shifted(inside, begin, until))
-
-
-def _shifted(found: Iterable[Span], begin: int, until: int) -> list[Span]:
-    return [(first - begin, last - begin) for first, last in found if last <= until]
-
-
-def _value_growing(text: str, values: Iterable[str]) -> int:
-    """Return where the beginning of a known value stands at the end of the text."""
-    first = len(text)
-    for value in values:
-        longest = min(len(value) - 1, len(text))
-        for length in range(longest, SHORTEST_BEGINNING - 1, -1):
-            if text.endswith(value[:length]):
-                first = min(first, len(text) - length)
-                break
-    return first
+def is_secret_field(name: object, value: str) -> bool:
+    """Tell whether a field's name says that its value is a secret, as it does in text."""
+    if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
+        return False
+    return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:
@@ -297,6 +168,13 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets; the same object where there are none."""
+    texts: dict[str, str] = {}
+    gathered = _redacted(value, lambda text: texts.setdefault(text, text))
+    changed = {text: found for text in texts if (found := scrub(text)) != text}
+    return _redacted(gathered, lambda text: changed.get(text, text)) if changed else gathered
+
+
+def _redacted(value: Any, scrub: Scrub) -> Any:
     if type(value) in PLAIN:
         return value
     match value:
@@ -308,7 +186,7 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
         case Mapping():
             return _mapping(value, scrub)
         case list() | tuple():
-            items = [redacted_value(one, scrub) for one in value]
+            items = [_redacted(one, scrub) for one in value]
             same = all(new is old for new, old in zip(items, value, strict=True))
             return value if same else type(value)(items)
         case _:
@@ -321,7 +199,7 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         if name in KEPT or name.endswith("_id"):
             continue
         shown = _without_assigned(value, name, held)
-        new = _provided(shown, scrub) if name == "metadata" else redacted_value(shown, scrub)
+        new = _provided(shown, scrub) if name == "metadata" else _redacted(shown, scrub)
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
@@ -355,7 +233,7 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
         if isinstance(held, str) and is_secret_field(name, held):
             new: Any = REDACTED
         else:
-            new = held if name in OPAQUE else redacted_value(held, scrub)
+            new = held if name in OPAQUE else _redacted(held, scrub)
         if new is not held:
             update[name] = new
     names = {name: _name(name, scrub) for name in value}
@@ -372,14 +250,14 @@ def _name(name: Any, scrub: Scrub) -> Any:
 def _provided(metadata: Any, scrub: Scrub) -> Any:
     """Redact a provider's metadata of a part; a thinking block that changes loses its signature."""
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THOUGHTS), list | tuple):
-        return redacted_value(metadata, scrub)
-    rest = redacted_value({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
+        return _redacted(metadata, scrub)
+    rest = _redacted({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
     blocks = [_thought(block, scrub) for block in metadata[THOUGHTS]]
     return {**rest, THOUGHTS: blocks}
 
 
 def _thought(block: Any, scrub: Scrub) -> Any:
-    found = redacted_value(block, scrub)
+    found = _redacted(block, scrub)
     if found is block or not isinstance(found, dict):
         return block
     return {name: held for name, held in found.items() if name != "signature"}

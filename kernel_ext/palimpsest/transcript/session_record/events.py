@@ -4,15 +4,18 @@ A record is an event with its place: version, sequence number and time. Names fo
 ``prompt.*``, ``decision``, ``step.requested`` and ``session.checkpoint`` are ours.
 """
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo, Origin
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import Answers, Ask, Question, Reply, Todo, Value
 
 RECORD_VERSION = 1
@@ -265,11 +268,34 @@ class Record(Value):
         head = f'{{"v":{self.v},"seq":{self.seq},"ts":{self.ts},'
         return head + self.event.model_dump_json(exclude_none=True)[1:]
 
+    def encoded(self) -> bytes:
+        """Return the record as a line of a log; values that JSON cannot represent are written as text."""
+        try:
+            return self.line().encode() + b"\n"
+        except (PydanticSerializationError, UnicodeEncodeError):
+            data = {"v": self.v, "seq": self.seq, "ts": self.ts}
+            data |= self.event.model_dump(exclude_none=True)
+            return json.dumps(_plain(data), separators=(",", ":")).encode() + b"\n"
+
     def wire(self) -> dict[str, Any]:
         """Return the record as the flat object that a notice carries."""
         return {"v": self.v, "seq": self.seq, "ts": self.ts} | self.event.model_dump(
             mode="json", exclude_none=True
         )
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {str(key): _plain(inner) for key, inner in value.items()}
+        case list() | tuple() | set():
+            return [_plain(inner) for inner in value]
+        case str():
+            return joined_surrogates(value)
+        case bool() | int() | float() | None:
+            return value
+        case _:
+            return repr(value)
 
 
 def parse_record(data: dict[str, Any]) -> Record:

@@ -56,15 +56,9 @@ class ToolBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolAfter:
+class ToolAfter(ToolBefore):
     """A tool call that returned; the answer is another output."""
 
-    session_id: str
-    message_id: str
-    call_id: str
-    agent: str
-    tool: str
-    arguments: dict[str, Any]
     title: str
     output: str
     metadata: dict[str, Any]
