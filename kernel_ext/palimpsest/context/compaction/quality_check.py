@@ -182,7 +182,6 @@ def _room(model: ModelInfo) -> str:
     return ROOM.format(window=model.window) if model.window else NO_LIMIT
 
 
-@collection_paused()
 def messages_tokens(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
     """Return the tokens that messages take in a request, without system prompt and tools."""
     return _projected(view, policy, model, count).total

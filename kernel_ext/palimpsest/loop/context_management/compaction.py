@@ -311,6 +311,7 @@ async def judge(
     return None
 
 
+@collection_paused()
 def messages_tokens(run_context: RunContext, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens that these messages take in a request, without system prompt and tools."""
     known = (
