@@ -26,6 +26,7 @@ from palimpsest.loop.run_inputs.request_chunks import (
 from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import (
     ContextItem,
     Decision,
@@ -117,6 +118,7 @@ def build(
     )
 
 
+@collection_paused()
 def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
     state = run_context.log.state
