@@ -18,7 +18,7 @@ from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.request_rulers import FOLDS, Fit, request_rulers
 from palimpsest.review.replay.ruler import Prefix, Ruler
 from palimpsest.review.replay.simulation import Simulation
-from palimpsest.transcript.timeline import CHARS4, Timeline
+from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
 MOST_MEASURED = 4
 """Rulers for which a recorded session is kept as it was measured by them."""
@@ -71,13 +71,42 @@ def recorded(timeline: Timeline, ruler: Ruler) -> Simulation:
 
 def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
     """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
-    walk = CacheWalk(ruler.scale)
-    return tuple(walk.size(one, ruler.of(one.request.index)) for one in replayed_requests(plain))
+    requests, earlier = plain.timeline.requests, plain.timeline.earlier
+    known: _Measured = earlier.get("measured", NOTHING_MEASURED)
+    begins_alike = (
+        known.ruler == ruler
+        and known.requests == requests[: len(known.requests)]
+        and known.plain == plain.sizes[: len(known.requests)]
+    )
+    sizes = list(known.sizes) if begins_alike else []
+    walk = known.walk.copied() if begins_alike else CacheWalk(ruler.scale)
+    for one in replayed_requests(plain, len(sizes)):
+        if one.request is requests[-1]:  # it may still change
+            done = len(sizes)
+            earlier["measured"] = _Measured(
+                ruler, requests[:done], plain.sizes[:done], tuple(sizes), walk.copied()
+            )
+        sizes.append(walk.size(one, ruler.of(one.request.index)))
+    return tuple(sizes)
 
 
-def replayed_requests(plain: Simulation) -> Iterator[UnmeasuredRequest]:
-    """Yield the requests of a recorded session that was measured by the estimator itself."""
-    for request, size in zip(plain.timeline.requests, plain.sizes, strict=True):
+class _Measured(NamedTuple):
+    """All requests but the last of a recorded session, measured by a ruler, and the walk behind them."""
+
+    ruler: Ruler
+    requests: Sequence[TimelineRequest]
+    plain: Sequence[RequestSize]
+    sizes: Sequence[RequestSize]
+    walk: CacheWalk
+
+
+NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
+
+
+def replayed_requests(plain: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
+    """Yield the requests of a recorded session that was measured by the estimator itself, from one on."""
+    requests = plain.timeline.requests[first:]
+    for request, size in zip(requests, plain.sizes[first:], strict=True):
         changed = size.first_changed
         prefix = None if changed is None else size.prefix
         yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
