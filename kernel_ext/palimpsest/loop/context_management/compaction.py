@@ -318,6 +318,5 @@ def messages_tokens(run_context: RunContext, setup: StepSetup, messages: Message
         remembered(run_context, setup, messages) if run_context.requests.cache.is_filled else None
     )
     if known is not None:
-        counted = zip(known.projection.messages, known.projection.tokens, strict=True)
-        return sum(tokens for message, tokens in counted if message.role != "system")
+        return known.projection.said
     return size_of(run_context.view(messages), setup.policy, setup.info, setup.count)
