@@ -15,7 +15,7 @@ engine writes.
 """
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -53,10 +53,14 @@ def marker(message: Message) -> CompactionPart | None:
 
 def good_summaries(messages: Messages) -> dict[str, int]:
     """Map the id of each marker that has a good summary to the summary's position."""
+    return _good_summaries(messages, range(len(messages)))
+
+
+def _good_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
     return {
-        info.parent_id: position
-        for position, info in enumerate(message.info for message in messages)
-        if isinstance(info, AssistantMessage) and is_good_summary(info)
+        info.parent_id: at
+        for at in places
+        if isinstance(info := messages[at].info, AssistantMessage) and is_good_summary(info)
     }
 
 
@@ -72,68 +76,80 @@ def is_good_summary(info: AssistantMessage) -> bool:
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that a request shows for the whole history."""
     cut = (policy or CompactPolicy()).cut
+    places = [at for at, one in enumerate(messages) if _is_of_compaction(one)]
     if cut == "finished":
-        return messages[_start(messages, _is_finished, tails=False) :]
-    kept = messages[_start(messages, is_good_summary, tails=True) :]
+        return messages[_start(messages, places, _is_finished, tails=False) :]
+    start = _start(messages, places, is_good_summary, tails=True)
+    kept, places = messages[start:], [at - start for at in places if at >= start]
     if cut == "unfinished-tail":
-        return _summary_first(kept, _first_summaries(kept), _refused(kept))
-    return _summary_first(kept, good_summaries(kept))
+        return _summary_first(kept, places, _first_summaries(kept, places), _refused(kept, places))
+    return _summary_first(kept, places, _good_summaries(kept, places))
 
 
-def _first_summaries(messages: Messages) -> dict[str, int]:
+def _is_of_compaction(message: Message) -> bool:
+    """Return whether a message is a marker or a summary."""
+    info = message.info
+    return info.summary if isinstance(info, AssistantMessage) else marker(message) is not None
+
+
+def _first_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for position, message in enumerate(messages):
-        if isinstance(message.info, AssistantMessage) and message.info.summary:
-            found.setdefault(message.info.parent_id, position)
+    for at in places:
+        info = messages[at].info
+        if isinstance(info, AssistantMessage):
+            found.setdefault(info.parent_id, at)
     return found
 
 
-def _refused(messages: Messages) -> frozenset[str]:
+def _refused(messages: Messages, places: Iterable[int]) -> frozenset[str]:
     """Return the markers whose summary did not fit: there OpenCode records no tail."""
+    infos = (messages[at].info for at in places)
     return frozenset(
-        message.info.parent_id
-        for message in messages
-        if isinstance(message.info, AssistantMessage)
-        and message.info.summary
-        and isinstance(message.info.error, ContextOverflowError)
+        info.parent_id
+        for info in infos
+        if isinstance(info, AssistantMessage) and isinstance(info.error, ContextOverflowError)
     )
 
 
-def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, tails: bool) -> int:
-    """Return the index of the newest marker with a valid summary, or of the tail that it kept; else 0.
-
-    Searches from the end, where a summary is found before its marker: of a long session only what is
-    still sent is read.
-    """
+def _start(
+    messages: Messages,
+    places: Sequence[int],
+    stands: Callable[[AssistantMessage], bool],
+    *,
+    tails: bool,
+) -> int:
+    """Return the index of the newest marker with a valid summary after it, or of the tail that it kept; else 0."""
     summarised: set[str] = set()
-    tail_start: str | None = None
-    for position in range(len(messages) - 1, -1, -1):
-        info = messages[position].info
-        if tail_start is not None:
-            if info.id == tail_start:
-                return position
-        elif isinstance(info, AssistantMessage):
+    for at in reversed(places):
+        info, found = messages[at].info, marker(messages[at])
+        if isinstance(info, AssistantMessage):
             if stands(info):
                 summarised.add(info.parent_id)
-        elif info.id in summarised:
-            found = marker(messages[position])
-            if found is not None and (found.tail_start_id is None or not tails):
-                return position
-            tail_start = found.tail_start_id if found is not None else None
+        elif found is not None and info.id in summarised:
+            if found.tail_start_id is None or not tails:
+                return at
+            return _place_before(messages, at, found.tail_start_id) or 0
     return 0
 
 
+def _place_before(messages: Messages, end: int, message_id: str) -> int | None:
+    """Return the last index before another at which a message stands, if any."""
+    return next((at for at in range(end - 1, -1, -1) if messages[at].info.id == message_id), None)
+
+
 def _summary_first(
-    messages: Messages, summaries: dict[str, int], tailless: frozenset[str] = frozenset()
+    messages: Messages,
+    places: Sequence[int],
+    summaries: dict[str, int],
+    tailless: frozenset[str] = frozenset(),
 ) -> Messages:
-    positions = {message.id: position for position, message in enumerate(messages)}
-    for at in range(len(messages) - 1, -1, -1):
+    for at in reversed(places):
         found = marker(messages[at])
         if found is None or found.tail_start_id is None or messages[at].id in tailless:
             continue
         summary = summaries.get(messages[at].id)
-        tail = positions.get(found.tail_start_id)
-        if summary is None or tail is None or not tail < at < summary:
+        tail = _place_before(messages, at, found.tail_start_id)
+        if summary is None or tail is None or not at < summary:
             return messages
         return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
     return messages
@@ -331,9 +347,16 @@ def whole_output(part: Part, texts: Mapping[str, str]) -> str:
 
 
 def messages_before(messages: Messages, message_id: str) -> Messages:
-    """Return the messages before one."""
-    ids = [message.id for message in messages]
-    return messages[: ids.index(message_id)]
+    """Return the messages before one; raises ValueError where there is no such message."""
+    return messages[: place_of(messages, message_id)]
+
+
+def place_of(messages: Messages, message_id: str) -> int:
+    """Return the index of a message, looked for from the end; raises ValueError where there is none."""
+    found = _place_before(messages, len(messages), message_id)
+    if found is None:
+        raise ValueError(f"There is no message {message_id!r}.")
+    return found
 
 
 def messages_after(messages: Messages, message: Message | None) -> Messages:

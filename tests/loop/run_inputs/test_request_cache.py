@@ -59,6 +59,14 @@ def from_scratch(edited: RandomlyEditedSession, wanted: RequestTerms) -> Assembl
     return assemble(projection, wanted.model, wanted.count, messages)
 
 
+def said_alone(edited: RandomlyEditedSession, wanted: RequestTerms) -> int:
+    """Return the tokens of a request without system prompt and tools."""
+    messages, decisions = tuple(edited.messages), tuple(edited.decisions)
+    view = View(messages, decisions, LazyTexts(messages, edited.read, decisions))
+    model, policy = wanted.model, wanted.policy
+    return project(view, system=(), tools=(), model=model, policy=policy, count=wanted.count).total
+
+
 def remembered(
     request_cache: RequestCache, edited: RandomlyEditedSession, wanted: RequestTerms
 ) -> Assembly | None:
@@ -87,6 +95,7 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
 
         if found is not None:
             assert found == from_scratch(edited, wanted)
+            assert found.projection.said == said_alone(edited, wanted)
 
 
 class Counts:

@@ -54,7 +54,7 @@ def lost_names(
     shown = (summary, *beside)
     kept = _names_and_words(shown, names)
     kinds: dict[str, str] = {}
-    for text in replaced:
+    for text in dict.fromkeys(replaced):
         for kind, name in names(text):
             kinds.setdefault(name, kind)
     gone = {name: kind for name, kind in kinds.items() if name not in kept and name not in summary}
@@ -70,7 +70,7 @@ def lost_names(
 
 def _names_and_words(texts: Iterable[str], names: NamesOf) -> frozenset[str]:
     found: set[str] = set()
-    for text in texts:
+    for text in frozenset(texts):
         found.update(name for _, name in names(text))
         found.update(_WORD.findall(text))
     return frozenset(found)

@@ -8,6 +8,7 @@ one gets a report of names that occur in the messages it covers, but neither in 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.audit import missing_from_summary, split_at_tail
@@ -17,10 +18,11 @@ from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.request_assembly.projection import Projection, project
-from palimpsest.context.visible_messages import View, marker, messages_before, summary_text
+from palimpsest.context.visible_messages import View, marker, place_of, summary_text
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import ModelInfo
 
@@ -52,6 +54,7 @@ class RejectedSummary:
     """What the summary must contain when it is written again; empty where that would not help."""
 
 
+@collection_paused()
 def rejected_summary(
     view: View,
     message: AssistantMessage,
@@ -64,20 +67,48 @@ def rejected_summary(
 
     ``before`` is the token count of the messages before the marker.
     """
-    compact = policy.compact
-    text = _text(view, message)
+    asked = view.messages[place_of(view.messages, message.parent_id)]
+    return _rejected(_written(view, message, policy, model, count), asked, policy, model, before)
+
+
+class _WrittenSummary(NamedTuple):
+    """A summary beside what it covers, and what is sent once it counts."""
+
+    text: str
+    seen: Messages
+    """The messages up to its marker, which comes last."""
+    shown: Projection
+    """The messages of the next request."""
+
+
+def _written(
+    view: View, message: AssistantMessage, policy: Policy, model: ModelInfo, count: Count
+) -> _WrittenSummary:
+    at = place_of(view.messages, message.id)
+    done = message.model_copy(update={"finish": "stop", "error": None})
+    summary = view.messages[at].model_copy(update={"info": done})
+    good = (*view.messages[:at], summary, *view.messages[at + 1 :])
+    return _WrittenSummary(
+        summary_text(summary),
+        messages_seen_at(view, message.parent_id, policy),
+        _projected(dataclasses.replace(view, messages=good), policy, model, count),
+    )
+
+
+def _rejected(
+    written: _WrittenSummary, asked: Message, policy: Policy, model: ModelInfo, before: int
+) -> RejectedSummary | None:
+    compact, text = policy.compact, written.text
     if not compact.judge:
         return None
     if len(text) < compact.min_summary_chars:
         return RejectedSummary(USELESS.format(chars=len(text)))
-    seen = messages_seen_at(view, message.parent_id, policy)
-    lacking = missing_from_summary(text, seen, compact) if compact.audit else ()
+    lacking = missing_from_summary(text, written.seen, compact) if compact.audit else ()
     if lacking:
         return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
-    after = _projected(_with_good(view, message), policy, model, count).total
+    after = written.shown.total
     if after > compact.max_share_after * before:
-        asked = next((one for one in view.messages if one.id == message.parent_id), None)
-        mark = marker(asked) if asked is not None else None
+        mark = marker(asked)
         by_hand = mark is not None and not mark.auto
         roomy = by_hand and 2 * before < model.capacity
         helps = _room(model) if roomy else NO_ROOM
@@ -85,6 +116,7 @@ def rejected_summary(
     return None
 
 
+@collection_paused()
 def summary_report(
     view: View,
     message: AssistantMessage,
@@ -103,16 +135,18 @@ def summary_report(
     ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
     by which a grade finds names.
     """
-    rejected = rejected_summary(view, message, policy, model, count, before)
+    at = place_of(view.messages, message.parent_id)
+    written = _written(view, message, policy, model, count)
+    rejected = _rejected(written, view.messages[at], policy, model, before)
     if rejected is not None:
         return rejected
-    text, compact = _text(view, message), policy.compact
-    shown = _projected(_with_good(view, message), policy, model, count)
-    covered, beside = split_at_tail(messages_seen_at(view, message.parent_id, policy))
+    text, shown, compact = written.text, written.shown, policy.compact
+    covered, beside = split_at_tail(written.seen)
     if graded:
-        said = messages_before(view.messages, message.parent_id)
+        said = dataclasses.replace(view, messages=view.messages[:at])
         numbers = summary_grade(
-            _projected(dataclasses.replace(view, messages=said), policy, model, count).messages,
+            # What they hold is looked at, and not how long they are.
+            _projected(said, policy, model, lambda _text: 0).messages,
             frozenset(part.id for one in covered for part in one.parts),
             text,
             [one for one in shown.messages if one.message_id != message.id],
@@ -142,21 +176,6 @@ def _spoken(messages: Sequence[Message]) -> frozenset[str]:
         for part in message.parts
         if isinstance(part, TextPart) and not part.synthetic
     )
-
-
-def _text(view: View, message: AssistantMessage) -> str:
-    written = next((one for one in view.messages if one.id == message.id), None)
-    return summary_text(written) if written is not None else ""
-
-
-def _with_good(view: View, message: AssistantMessage) -> View:
-    """Return the view as it is once the summary counts."""
-    done = message.model_copy(update={"finish": "stop", "error": None})
-    messages = tuple(
-        one.model_copy(update={"info": done}) if one.id == message.id else one
-        for one in view.messages
-    )
-    return dataclasses.replace(view, messages=messages)
 
 
 def _room(model: ModelInfo) -> str:

@@ -16,7 +16,8 @@ from palimpsest.context.conversion.transcript_text import serialize, serialize_m
 from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages import View
+from palimpsest.context.visible_messages import View, place_of
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessage,
@@ -138,6 +139,7 @@ def rejected_text(messages: Messages, marker_id: str) -> str:
     return "\n\n".join(text for part in texts if (text := part.text.strip()))
 
 
+@collection_paused()
 def project_summary(
     view: View,
     *,
@@ -158,8 +160,7 @@ def project_summary(
 
 def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
-    ids = [message.id for message in view.messages]
-    at = ids.index(marker_id)
+    at = place_of(view.messages, marker_id)
     # The marker's own tail must fold nothing here: a plan is recovered from the messages it was made from.
     before = replace(view, messages=view.messages[:at])
     shown = apply_decisions((*before.folded(policy.compact), view.messages[at]), view)

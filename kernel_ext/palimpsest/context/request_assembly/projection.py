@@ -204,6 +204,12 @@ class Projection:
         """Estimated tokens of the whole request."""
         return sum(self.tokens) + self.tools_tokens
 
+    @property
+    def said(self) -> int:
+        """Estimated tokens of what was said: all but the system prompt and the tools."""
+        pairs = zip(self.messages, self.tokens, strict=True)
+        return sum(tokens for message, tokens in pairs if message.role != "system")
+
 
 def project(
     view: View,

@@ -38,7 +38,9 @@ from palimpsest.loop.model_requests.answer_stream import add_to_session, write_n
 from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.model_requests.provider_window import with_refused_window
+from palimpsest.loop.model_requests.request_builder import remembered
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.paused_collection import collection_paused
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import (
@@ -187,6 +189,7 @@ async def _summarise(
     return made, error
 
 
+@collection_paused()
 def _plan(
     run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> CompactionPlan:
@@ -308,6 +311,12 @@ async def judge(
     return None
 
 
+@collection_paused()
 def messages_tokens(run_context: RunContext, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens that these messages take in a request, without system prompt and tools."""
+    known = (
+        remembered(run_context, setup, messages) if run_context.requests.cache.is_filled else None
+    )
+    if known is not None:
+        return known.projection.said
     return size_of(run_context.view(messages), setup.policy, setup.info, setup.count)

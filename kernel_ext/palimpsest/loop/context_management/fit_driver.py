@@ -36,6 +36,7 @@ from palimpsest.loop.model_requests.request_builder import (
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.provider_profile.request_limits import RequestLimits
 
@@ -139,6 +140,7 @@ class FitDriver:
         outcome = FitOutcome(self._request(setup), failed=failed)
         return self._drive(running, outcome, user)
 
+    @collection_paused()
     def _drive(
         self,
         running: Fit[MessageRequest],

@@ -131,7 +131,7 @@ class SummaryWriter:
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._run_context.log.append(PartUpdated(part=aside))
         numbers = {**self._told, "lacks": list(lacks)}
-        await self._decide(self._summary_setup, lambda: numbers)
+        await self._decide(self._summary_setup, numbers, lambda: numbers)
         await self._request(self._summary_setup, last=True)
 
     def close(self, error: ErrorValue | None) -> None:
@@ -185,6 +185,7 @@ class SummaryWriter:
         if told.fits or not summary_setup.policy.compact.serialize:
             await self._decide(
                 summary_setup,
+                told.numbers,
                 lambda: self._telling(summary_setup).whole(self._run_context.view()).numbers,
             )
             await self._request(summary_setup, last=True)
@@ -202,7 +203,7 @@ class SummaryWriter:
             if numbers is None or SummaryStage.of(numbers) is None:
                 raise _too_long(summary_setup, parts.total, telling.limit)
             remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
-            stretch = SummaryStage.of(await self._decide(summary_setup, remaining))
+            stretch = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
             assert stretch is not None
             request_id = await self._request(summary_setup, last=stretch.final)
             if stretch.final:
@@ -233,9 +234,12 @@ class SummaryWriter:
         return telling.part(self._run_context.view(), result_chars, parts) or before
 
     async def _decide(
-        self, summary_setup: StepSetup, content: Callable[[], dict[str, Any]]
+        self,
+        summary_setup: StepSetup,
+        numbers: dict[str, Any],
+        content: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
-        """Decide what the next request contains, after a person let it go where requests are held."""
+        """Decide what the next request contains: ``content`` anew, where a person held it and let it go."""
         run_context = self._run_context
 
         async def propose() -> ProposedRequest:
@@ -248,7 +252,7 @@ class SummaryWriter:
                 raise UserError(TAKEN_BACK.message)
             if run_context.requests.afford is not None:
                 await run_context.requests.afford(summary_setup.info)
-        numbers = content()
+            numbers = content()
         self._told = numbers
         decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
         facts = facts_for(self._run_context, summary_setup)

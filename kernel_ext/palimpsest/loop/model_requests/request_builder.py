@@ -29,6 +29,7 @@ from palimpsest.loop.run_inputs.request_chunks import (
 from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
+from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import (
     ContextItem,
     Decision,
@@ -120,11 +121,12 @@ def build(
     )
 
 
+@collection_paused()
 def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
     state = run_context.log.state
     messages = state.messages()
-    assembly = None if marker_id else _remembered(run_context, setup, messages)
+    assembly = None if marker_id else remembered(run_context, setup, messages)
     if assembly is not None:
         return assembly
     view = View.of(messages, state.decisions, run_context.blobs.get_blob)
@@ -196,7 +198,8 @@ def _kept(
     return run_context.requests.cache.kept(name, value, keep)
 
 
-def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
+def remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
+    """Return the request of these messages as the session's cache goes on to it; None where it cannot."""
     state = run_context.log.state
 
     def alike() -> StepRequest | None:

@@ -41,6 +41,11 @@ class RequestCache:
         self._rest = 0
         self._kept: dict[str, tuple[object, BlobRef]] = {}
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether the newest request is known."""
+        return self._past is not None
+
     def kept(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
         """Return the blob that stores a value; it is stored again only when it changed."""
         known = self._kept.get(name)

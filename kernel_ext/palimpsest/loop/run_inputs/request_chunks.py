@@ -298,9 +298,15 @@ class RequestChunks:
         self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
     def take(self, kept: int) -> int:
-        """Remove chunks until no more than the first ``kept`` messages are left; return how many are."""
+        """Remove chunks until no more than the first ``kept`` messages are left; return how many are.
+
+        What of their messages is put back as it was is not counted again.
+        """
+        taken: list[ContextItem] = []
         while self._length > kept:
-            self._take()
+            taken += self._take().written.items
+        if taken:
+            self._recorded = recorded_items(taken)
         return self._length
 
     def put(self, messages: Messages, applied: Messages) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from palimpsest.render.reports.table import Basis
 from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 
@@ -71,17 +72,21 @@ def session_costs(
 
     None is a request of which nothing is known, in a session that reported the usage of others.
     """
-    costs = [request_cost(one, profile) for one in timeline.requests]
-    if any(one.reported is not None for one in timeline.requests):
-        return costs
-    sizes = recorded(timeline, ruler).sizes
-    return [
-        cost
-        or RequestCost(
+    is_known = any(one is not None for one in timeline.reported)
+    sizes = () if is_known else recorded(timeline, ruler).sizes
+
+    def cost(at: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
+        found = request_cost(timeline.requests[at], profile)
+        if found is not None or is_known:
+            return found
+        size = sizes[at]
+        return RequestCost(
             profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
         )
-        for cost, size in zip(costs, sizes, strict=True)
-    ]
+
+    grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
+    lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
+    return grown.of(cost, *lists, about=profile)
 
 
 def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:

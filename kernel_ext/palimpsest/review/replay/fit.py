@@ -13,12 +13,12 @@ from statistics import median
 from typing import NamedTuple
 
 from palimpsest.review.replay.cache_lifetime import cache_lifetime
-from palimpsest.review.replay.cache_walk import CacheWalk, UnmeasuredRequest
+from palimpsest.review.replay.cache_walk import CacheWalk, RequestSize, UnmeasuredRequest
 from palimpsest.review.replay.growing_replay import recorded_replay
 from palimpsest.review.replay.request_rulers import FOLDS, Fit, request_rulers
 from palimpsest.review.replay.ruler import Prefix, Ruler
 from palimpsest.review.replay.simulation import Simulation
-from palimpsest.transcript.timeline import CHARS4, Timeline
+from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
 MOST_MEASURED = 4
 """Rulers for which a recorded session is kept as it was measured by them."""
@@ -64,17 +64,49 @@ def recorded(timeline: Timeline, ruler: Ruler) -> Simulation:
     kept: list[tuple[Ruler, Simulation]] = found.timeline.derived("measured", lambda _: [])
     known = next((made for one, made in kept if one is ruler or one == ruler), None)
     if known is None:
-        walk = CacheWalk(ruler.scale)
-        ones = replayed_requests(found)
-        sizes = tuple(walk.size(one, ruler.of(one.request.index)) for one in ones)
-        known = replace(found, ruler=ruler, sizes=sizes)
+        known = replace(found, ruler=ruler, sizes=_measured(found, ruler))
         kept[:] = [*kept[1 - MOST_MEASURED :], (ruler, known)]
     return known
 
 
-def replayed_requests(plain: Simulation) -> Iterator[UnmeasuredRequest]:
-    """Yield the requests of a recorded session that was measured by the estimator itself."""
-    for request, size in zip(plain.timeline.requests, plain.sizes, strict=True):
+def _measured(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
+    """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
+    requests, earlier = plain.timeline.requests, plain.timeline.earlier
+    known: _Measured = earlier.get("measured", NOTHING_MEASURED)
+    begins_alike = (
+        known.ruler == ruler
+        and known.requests == requests[: len(known.requests)]
+        and known.plain == plain.sizes[: len(known.requests)]
+    )
+    sizes = list(known.sizes) if begins_alike else []
+    walk = known.walk.copied() if begins_alike else CacheWalk(ruler.scale)
+    for one in replayed_requests(plain, len(sizes)):
+        if one.request is requests[-1]:  # it may still change
+            done = len(sizes)
+            earlier["measured"] = _Measured(
+                ruler, requests[:done], plain.sizes[:done], tuple(sizes), walk.copied()
+            )
+        sizes.append(walk.size(one, ruler.of(one.request.index)))
+    return tuple(sizes)
+
+
+class _Measured(NamedTuple):
+    """All requests but the last of a recorded session, measured by a ruler, and the walk behind them."""
+
+    ruler: Ruler
+    requests: Sequence[TimelineRequest]
+    plain: Sequence[RequestSize]
+    sizes: Sequence[RequestSize]
+    walk: CacheWalk
+
+
+NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
+
+
+def replayed_requests(plain: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
+    """Yield the requests of a recorded session that was measured by the estimator itself, from one on."""
+    requests = plain.timeline.requests[first:]
+    for request, size in zip(requests, plain.sizes[first:], strict=True):
         changed = size.first_changed
         prefix = None if changed is None else size.prefix
         yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)

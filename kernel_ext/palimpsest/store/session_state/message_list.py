@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
+from palimpsest.paused_collection import collection_paused
 from palimpsest.store.log_lines import DELTA, INFO, PART, Head, UnreadableLine, event_in
 from palimpsest.store.session_state.message_index import SOUGHT, LineBlock, MessageIndex
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
@@ -313,6 +314,7 @@ class MessageList:
                     self._list.append(message)
         self._appeared.clear()
 
+    @collection_paused()
     def _rebuild(self) -> None:
         built = [slot.read(self._report) for slot in self._slots.values()]
         self._list = [message for message in built if message is not None]
