@@ -9,13 +9,16 @@ from palimpsest.paused_collection import collection_paused
 def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects() -> None:
     gc.unfreeze()  # the suite's own
 
-    with collection_paused():
-        made = [[number] for number in range(100)]
+    try:
+        with collection_paused():
+            made = [[number] for number in range(100)]
 
-    old = {id(one) for one in gc.get_objects(generation=2)}
-    assert gc.isenabled()
-    assert gc.get_freeze_count() == 0
-    assert all(id(one) in old for one in made)
+        old = {id(one) for one in gc.get_objects(generation=2)}
+        assert gc.isenabled()
+        assert gc.get_freeze_count() == 0
+        assert all(id(one) in old for one in made)
+    finally:
+        gc.freeze()
 
 
 def test_a_pattern_answers_as_a_compiled_one_and_tells_its_text_without_compiling() -> None:

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict
 class Value(BaseModel):
     """A frozen value that keeps the fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", ser_json_inf_nan="constants")
+    model_config = ConfigDict(
+        frozen=True, extra="allow", ser_json_inf_nan="constants", defer_build=True
+    )
 
 
 class ModelRef(Value):

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.open_sessions.followed_session import KernelSession
 
 if TYPE_CHECKING:
+    from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
 
@@ -37,13 +37,15 @@ class InspectorAnswers(Protocol):
     Contract: called on the engine's loop; never raises for what a person can mend.
     """
 
-    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
+    async def answer_session(
+        self, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
         """Answer a question about a session of the project."""
         ...
 
     async def answer_recording(
-        self, path: str, session: str, query: ViewQuery, asker: str = ""
-    ) -> ViewAnswer:
+        self, path: str, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
         ...
 

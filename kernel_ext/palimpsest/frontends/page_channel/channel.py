@@ -21,7 +21,6 @@ from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.operations.definitions import own_commands
 from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
 from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import new_records, records_since, session_states
@@ -245,6 +244,8 @@ class Channel:
 
     async def _typed(self, command: PromptBase) -> Any:
         """Do what a prompt names behind a slash, or send it; raises UserError for a mistake."""
+        from palimpsest.frontends.operations.definitions import own_commands
+
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
         if isinstance(typed, RefusedCommand):
