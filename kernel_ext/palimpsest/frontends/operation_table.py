@@ -13,7 +13,7 @@ from palimpsest.frontends.operations.operation import Form, Forms, Operation
 
 
 def _modules() -> tuple[ModuleType, ...]:
-    from palimpsest.frontends.operations import (
+    from palimpsest.frontends.operations import (  # noqa: PLC0415 - see above
         context,
         controls,
         definitions,

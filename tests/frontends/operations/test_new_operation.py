@@ -22,8 +22,7 @@ TABLE.register(CountWords)
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of this process with the operation, which is taken out again."""
-    for name in ("by_type", "forms", "panel_forms"):
-        monkeypatch.setattr(TABLE, name, dict(getattr(TABLE, name)))
+    monkeypatch.setattr(TABLE, "_listed", type(TABLE._listed)(*map(dict, TABLE._listed)))
     TABLE.register(CountWords)
 
 

@@ -244,7 +244,7 @@ class Channel:
 
     async def _typed(self, command: PromptBase) -> Any:
         """Do what a prompt names behind a slash, or send it; raises UserError for a mistake."""
-        from palimpsest.frontends.operations.definitions import own_commands
+        from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
 
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
