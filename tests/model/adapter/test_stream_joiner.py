@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from palimpsest.model.adapter.raw_stream import StreamTap
-from palimpsest.model.adapter.stream_joiner import StreamJoiner
+from palimpsest.model.adapter.stream_joiner import OPENS, StreamJoiner
 from palimpsest.model.adapter.tool_call_joiner import tool_called
 from palimpsest.model.direct.anthropic_events import AnthropicEvents
 from palimpsest.model.interface import (
@@ -105,7 +105,8 @@ class Words(str):
     __slots__ = ()
 
     def __radd__(self, before: str) -> str:
-        raise AssertionError(f"{len(before)} characters were copied.")
+        assert len(before) <= len(OPENS)  # what may begin a tag is held back
+        return str.__add__(before, self)
 
 
 def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
@@ -117,11 +118,11 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     ended = {"type": "content_block_stop", "index": 0}
     cited = [{"type": "page_location", "start_page_number": number} for number in range(2)]
     sent = (
-        *[opened | {"content_block": {"type": "thinking", "thinking": Words("I ")}}],
-        *[grown | {"delta": {"thinking": Words(one)}} for one in ("think", ".")],
+        *[opened | {"content_block": {"type": "thinking", "thinking": Words("Penguins ")}}],
+        *[grown | {"delta": {"thinking": Words(one)}} for one in ("are ", "birds.")],
         *[grown | {"delta": {"signature": "s1"}}, ended],
-        *[opened | {"content_block": {"type": "text", "text": Words("I ")}}],
-        *[grown | {"delta": {"text": Words(one)}} for one in ("say", ".")],
+        *[opened | {"content_block": {"type": "text", "text": Words("Gulls ")}}],
+        *[grown | {"delta": {"text": Words(one)}} for one in ("fly ", "too.")],
         *[grown | {"delta": {"type": "citations_delta", "citation": one}} for one in cited],
         ended,
     )
@@ -131,10 +132,10 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
 
     thought = [event.metadata for event in told if isinstance(event, ReasoningEnded)]
     said = [event.metadata for event in told if isinstance(event, TextEnded)]
-    block = {"type": "thinking", "thinking": "I think.", "signature": "s1"}
+    block = {"type": "thinking", "thinking": "Penguins are birds.", "signature": "s1"}
     assert thought == [{"thinking_blocks": [block], "family": "anthropic"}]
     (text,) = [one for one in said if one is not None]
-    assert text[NATIVE] == [{"type": "text", "text": "I say.", "citations": cited}]
+    assert text[NATIVE] == [{"type": "text", "text": "Gulls fly too.", "citations": cited}]
 
 
 @pytest.mark.parametrize("piece", [7, ["words"]])
