@@ -49,12 +49,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Have the garbage collector skip the thirteen thousand tests and all modules, which stay to the end."""
+    """Have the garbage collector skip the eighteen thousand tests and all modules, which stay to the end.
+
+    What tests make is collected a tenth as often as usual: the collector took a tenth of the time of those without a kernel.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
         gc.enable()
 
 

@@ -9,13 +9,16 @@ from palimpsest.paused_collection import MANY, collection_paused
 def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects() -> None:
     gc.unfreeze()  # the suite's own
 
-    with collection_paused():
-        made = [[number] for number in range(2 * MANY)]
+    try:
+        with collection_paused():
+            made = [[number] for number in range(2 * MANY)]
 
-    old = {id(one) for one in gc.get_objects(generation=2)}
-    assert gc.isenabled()
-    assert gc.get_freeze_count() == 0
-    assert all(id(one) in old for one in made)
+        old = {id(one) for one in gc.get_objects(generation=2)}
+        assert gc.isenabled()
+        assert gc.get_freeze_count() == 0
+        assert all(id(one) in old for one in made)
+    finally:
+        gc.freeze()
 
 
 def test_few_objects_stay_young_so_that_garbage_among_them_is_soon_found() -> None:

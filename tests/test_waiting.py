@@ -1,4 +1,4 @@
-"""Tests wait for conditions, not for a fixed time: files that sleep are listed here."""
+"""Tests wait for conditions, not for a fixed time, and fork no whole process: files that sleep are listed here."""
 
 import re
 from collections import Counter
@@ -42,3 +42,9 @@ def test_nothing_sleeps_to_wait() -> None:
     assert found - Counter(ALLOWED) == Counter(), (
         "wait with until() or eventually() of tests.waiting"
     )
+
+
+def test_nothing_is_started_by_a_fork_of_all_that_the_tests_hold() -> None:
+    """``preexec_fn`` has Python copy the process of the tests, for 27 ms of a processor at 400 MB, before a program starts."""
+    named = "preexec" + "_fn="
+    assert [one.name for one in TESTS.rglob("*.py") if named in one.read_text()] == []

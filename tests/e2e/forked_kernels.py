@@ -1,13 +1,12 @@
 """Kernel specs whose kernels are forked from one process that has already imported the modules they need.
 
-A kernel with the package takes one second for its imports, and four when its model needs litellm; each of a
-hundred tests starts one. Forks have only the loaded modules in common: the application, the shell and every
+A kernel with the package takes one second for its imports, and each of two hundred tests starts one; litellm is none of
+them, since no model of these tests is asked through it. Forks have only the loaded modules in common: the application, the shell and every
 connection are made in the fork. Tests about the start of kernels use ordinary kernels.
 """
 
 import json
 import sys
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -49,11 +48,6 @@ def import_all() -> None:
     """Import the modules that kernels of these tests import."""
     for name in IMPORTED:
         import_module(name)
-    litellm_model = import_module("palimpsest.model.adapter.litellm_model")
-    litellm_model.wait()
-    for name in litellm_model.LATE_IMPORTS:
-        with suppress(ImportError):
-            import_module(name)
     import_module("palimpsest.model.tokenizer").load("o200k_base")
     redacted_value = import_module("palimpsest.transcript.redaction.secret_removal").redacted_value
     scrub = import_module("palimpsest.transcript.redaction.secret_patterns").scrub

@@ -1,53 +1,87 @@
 """The table of operations: each is listed once, and magic, pages, help, completion and the protocol are made of it.
 
-A module of operations is one line in ``_MODULES``; ``register`` adds an operation of a test or of another package.
+A module of operations is one line in ``_modules``; ``register`` adds an operation of a test or of another package.
+The modules are imported at the first question: a cell that only asks the agent needs none of them.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from types import ModuleType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
-from palimpsest.frontends.operations import (
-    context,
-    controls,
-    definitions,
-    extensions,
-    page,
-    reverts,
-    sessions,
-    sharing,
-    status,
-    step_mode,
-    storage,
-    turns,
-)
 from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
 from palimpsest.transcript.values import Value
 
-_MODULES = (
-    *(status, sessions, turns, context, reverts, controls, step_mode),
-    *(definitions, extensions, storage, sharing, page),
-)
+
+def _modules() -> tuple[ModuleType, ...]:
+    from palimpsest.frontends.operations import (  # noqa: PLC0415 - see above
+        context,
+        controls,
+        definitions,
+        extensions,
+        page,
+        reverts,
+        sessions,
+        sharing,
+        status,
+        step_mode,
+        storage,
+        turns,
+    )
+
+    return (
+        *(status, sessions, turns, context, reverts, controls, step_mode),
+        *(definitions, extensions, storage, sharing, page),
+    )
 
 
-class OperationTable:
-    """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
+class _Operations(NamedTuple):
+    """Operations by their types, and the forms of cells and of the panel by their names."""
 
-    def __init__(self) -> None:
-        self.by_type: dict[str, type[Operation]] = {}
-        self.forms: dict[str, tuple[Form, type[Operation]]] = {}
-        """Those for cells, in the order of the help text."""
-        self.panel_forms: dict[str, tuple[Form, type[Operation]]] = {}
-        """Those that the panel runs when they are typed."""
+    by_type: dict[str, type[Operation]]
+    forms: dict[str, tuple[Form, type[Operation]]]
+    panel_forms: dict[str, tuple[Form, type[Operation]]]
 
-    def register(self, operation: type[Operation]) -> None:
-        """Add an operation; one with the same type or name takes its place."""
+    def add(self, operation: type[Operation]) -> None:
         self.by_type[str(operation.model_fields["type"].default)] = operation
         for form in operation.forms:
             if form.in_cell:
                 self.forms[form.name] = form, operation
             if form.in_panel:
                 self.panel_forms[form.name] = form, operation
+
+
+class OperationTable:
+    """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
+
+    @cached_property
+    def _listed(self) -> _Operations:
+        listed = _Operations({}, {}, {})
+        for module in _modules():
+            for operation in operations_of(module):
+                listed.add(operation)
+        listed.add(Help)
+        listed.add(ListButtons)
+        return listed
+
+    @property
+    def by_type(self) -> dict[str, type[Operation]]:
+        """All operations, by their types."""
+        return self._listed.by_type
+
+    @property
+    def forms(self) -> dict[str, tuple[Form, type[Operation]]]:
+        """Those for cells, in the order of the help text."""
+        return self._listed.forms
+
+    @property
+    def panel_forms(self) -> dict[str, tuple[Form, type[Operation]]]:
+        """Those that the panel runs when they are typed."""
+        return self._listed.panel_forms
+
+    def register(self, operation: type[Operation]) -> None:
+        """Add an operation; one with the same type or name takes its place."""
+        self._listed.add(operation)
 
     @property
     def help(self) -> dict[str, str]:
@@ -113,8 +147,3 @@ class Help(Operation):
 
 
 TABLE = OperationTable()
-for _module in _MODULES:
-    for _operation in operations_of(_module):
-        TABLE.register(_operation)
-TABLE.register(Help)
-TABLE.register(ListButtons)

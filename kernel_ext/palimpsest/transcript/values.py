@@ -8,7 +8,10 @@ from pydantic import BaseModel, ConfigDict
 class Value(BaseModel):
     """A frozen value that keeps the fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", ser_json_inf_nan="constants")
+    # A schema is built at its first use: a first answer does not meet most of the values that are imported with it.
+    model_config = ConfigDict(
+        frozen=True, extra="allow", ser_json_inf_nan="constants", defer_build=True
+    )
 
 
 class ModelRef(Value):

@@ -1,5 +1,6 @@
 """Run All shows recorded answers and spends nothing; in a real kernel, with a real HTTP model server."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ ANSWERS = (
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[FaultServer]:
     with FaultServer() as server:
         yield server
@@ -45,8 +46,9 @@ class Notebook:
     """A notebook of a project: its cells run in kernels that can be started anew."""
 
     def __init__(self, folder: Path, server: FaultServer) -> None:
+        self.folder = folder
         self.project = folder / "project"
-        self.project.mkdir()
+        self.project.mkdir(parents=True)
         home = folder / "home"
         home.mkdir()
         config = home / ".config" / "palimpsest"
@@ -68,9 +70,17 @@ class Notebook:
         return Kernel(cwd=self.project, env=self.env | env)
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recorded")
+
+
 @pytest.fixture
-def notebook(tmp_path: Path, server: FaultServer) -> Notebook:
-    return Notebook(tmp_path, server)
+def notebook(place: Path, server: FaultServer) -> Iterator[Notebook]:
+    server._answers.clear()
+    server.requests.clear()
+    yield Notebook(place / "now", server)
+    shutil.rmtree(place / "now")
 
 
 def run_all(
@@ -84,14 +94,19 @@ def run_all(
     return [kernel.finish(one) for one in sent]
 
 
-def first_run(notebook: Notebook, cells: Cells = NOTEBOOK) -> None:
-    """Run a new notebook and approve its Python once."""
+def first_run(notebook: Notebook) -> None:
+    """Run a new notebook and approve its Python once; for a later test, bring back the files that this left."""
+    kept = notebook.folder.with_name("kept")
+    if kept.exists():
+        shutil.copytree(kept, notebook.folder, dirs_exist_ok=True)
+        return
     notebook.server.script(*ANSWERS)
     with notebook.kernel() as kernel:
-        runs = run_all(kernel, cells, answers=("1",))
-        assert [one.status for one in runs] == ["ok"] * len(cells), runs[-1].reply["content"]
+        runs = run_all(kernel, NOTEBOOK, answers=("1",))
+        assert [one.status for one in runs] == ["ok"] * len(runs), runs[-1].reply["content"]
         assert len(notebook.server.requests) == 3
     notebook.server.requests.clear()
+    shutil.copytree(notebook.folder, kept)
 
 
 def texts(run: Run) -> str:

@@ -125,8 +125,7 @@ def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Pa
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of this process with the operation, which is taken out again."""
-    for name in ("by_type", "forms", "panel_forms"):
-        monkeypatch.setattr(TABLE, name, dict(getattr(TABLE, name)))
+    monkeypatch.setattr(TABLE, "_listed", type(TABLE._listed)(*map(dict, TABLE._listed)))
     TABLE.register(CountWords)
 
 

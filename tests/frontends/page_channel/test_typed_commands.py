@@ -12,7 +12,11 @@ from palimpsest.frontends.operations.operation import Operation
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import NewSession
 from palimpsest.frontends.operations.turns import Cancel, Compact, Retry
-from palimpsest.frontends.page_channel.typed_commands import SAME, RefusedCommand, typed_command
+from palimpsest.frontends.page_channel.typed_commands import (
+    RefusedCommand,
+    same_commands,
+    typed_command,
+)
 
 OWN = ("review", "git/commit", "v1.2")
 
@@ -101,7 +105,7 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
     assert typed_command(f"-- {text}", OWN) == text
 
 
-@pytest.mark.parametrize("name", sorted({*TABLE.forms, *TABLE.panel_forms, *SAME}))
+@pytest.mark.parametrize("name", sorted({*TABLE.forms, *TABLE.panel_forms, *same_commands()}))
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
     found = typed_command(f"/{name}", ())
 

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
 from palimpsest.frontends.turn_output.segments import (
     SEGMENT_CHARS,
     Position,
@@ -13,6 +14,7 @@ from palimpsest.frontends.turn_output.segments import (
     parts_of,
     slices,
 )
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
 from palimpsest.transcript.parts import (
     Part,
@@ -180,3 +182,20 @@ def test_segments_together_are_the_turn(parts: list[str]) -> None:
             assert "".join(getattr(one, "text", "") for one in pieces) == part.text
         else:
             assert pieces == [part]
+
+
+def test_a_text_is_searched_for_secrets_once_for_all_formats() -> None:
+    searched: list[str] = []
+
+    def scrub(words: str) -> str:
+        searched.append(words)
+        return words
+
+    turn = [message(text(1, "The mean is 43.92."), call(2))]
+    frame = Frame(session="s", turn="t", seq=(1, 2))
+    made = bundle(turn, Segment(0, Position()), frame, notes=OutlineNotes(), scrub=scrub)
+
+    assert "43.92" in made["text/markdown"]
+    assert "43.92" in made["text/plain"]
+    assert searched.count("The mean is 43.92.") == 1
+    assert len(searched) == len(set(searched))

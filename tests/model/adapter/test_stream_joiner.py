@@ -5,9 +5,18 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.stream_joiner import StreamJoiner
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.adapter.stream_joiner import OPENS, StreamJoiner
 from palimpsest.model.adapter.tool_call_joiner import tool_called
-from palimpsest.model.interface import ReasoningEnded, StreamEvent, TextDelta, ToolCalled
+from palimpsest.model.direct.anthropic_events import AnthropicEvents
+from palimpsest.model.interface import (
+    ReasoningEnded,
+    StreamEvent,
+    TextDelta,
+    TextEnded,
+    ToolCalled,
+)
+from palimpsest.transcript.provider_calls import NATIVE
 
 
 def piece(index: int | None, identifier: str | None, name: str | None, arguments: Any) -> Piece:
@@ -88,6 +97,55 @@ def test_text_between_thinking_makes_blocks_of_their_own() -> None:
     }
     assert ended[1].metadata is None
     assert [e.text for e in events if isinstance(e, TextDelta)] == ["So."]
+
+
+class Words(str):
+    """A piece that must not be added to what came before it, which would copy all of that for each piece."""
+
+    __slots__ = ()
+
+    def __radd__(self, before: str) -> str:
+        assert len(before) <= len(OPENS)  # what may begin a tag is held back
+        return str.__add__(before, self)
+
+
+def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
+    tap = StreamTap()
+    events = AnthropicEvents(tap)
+    joiner = StreamJoiner("anthropic", ran=tap.provider_calls)
+    opened = {"type": "content_block_start", "index": 0}
+    grown = {"type": "content_block_delta", "index": 0}
+    ended = {"type": "content_block_stop", "index": 0}
+    cited = [{"type": "page_location", "start_page_number": number} for number in range(2)]
+    sent = (
+        *[opened | {"content_block": {"type": "thinking", "thinking": Words("Penguins ")}}],
+        *[grown | {"delta": {"thinking": Words(one)}} for one in ("are ", "birds.")],
+        *[grown | {"delta": {"signature": "s1"}}, ended],
+        *[opened | {"content_block": {"type": "text", "text": Words("Gulls ")}}],
+        *[grown | {"delta": {"text": Words(one)}} for one in ("fly ", "too.")],
+        *[grown | {"delta": {"type": "citations_delta", "citation": one}} for one in cited],
+        ended,
+    )
+
+    deltas = [found for one in sent if (found := events.delta(one)) is not None]
+    told = [*(event for delta in deltas for event in joiner.delta(delta)), *joiner.end()]
+
+    thought = [event.metadata for event in told if isinstance(event, ReasoningEnded)]
+    said = [event.metadata for event in told if isinstance(event, TextEnded)]
+    block = {"type": "thinking", "thinking": "Penguins are birds.", "signature": "s1"}
+    assert thought == [{"thinking_blocks": [block], "family": "anthropic"}]
+    (text,) = [one for one in said if one is not None]
+    assert text[NATIVE] == [{"type": "text", "text": "Gulls fly too.", "citations": cited}]
+
+
+@pytest.mark.parametrize("piece", [7, ["words"]])
+def test_a_piece_of_a_text_that_is_no_text_cannot_be_read(piece: Any) -> None:
+    events = AnthropicEvents(StreamTap())
+    block = {"type": "text", "text": "I "}
+    events.delta({"type": "content_block_start", "index": 0, "content_block": block})
+
+    with pytest.raises(TypeError):
+        events.delta({"type": "content_block_delta", "index": 0, "delta": {"text": piece}})
 
 
 def test_finishes_have_six_names() -> None:

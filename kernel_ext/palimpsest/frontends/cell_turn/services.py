@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import Config
@@ -20,6 +19,7 @@ from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
+    from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
 
@@ -113,12 +113,14 @@ class InspectorAnswers(Protocol):
     Contract: called on the engine's loop; never raises for what a person can mend.
     """
 
-    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
+    async def answer_session(
+        self, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
         """Answer a question about a session of the project."""
 
     async def answer_recording(
-        self, path: str, session: str, query: ViewQuery, asker: str = ""
-    ) -> ViewAnswer:
+        self, path: str, session: str, query: "ViewQuery", asker: str = ""
+    ) -> "ViewAnswer":
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
 
 

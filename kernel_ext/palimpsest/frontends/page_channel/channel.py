@@ -23,7 +23,6 @@ from palimpsest.frontends.magic.agent_magics import current_notebook, rename_not
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.operations.definitions import own_commands
 from palimpsest.frontends.operations.operation import Desk, Done, Operation, SessionAnswer
 from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import new_records, resynced
@@ -248,6 +247,8 @@ class Channel:
 
     async def _typed(self, command: PromptBase) -> Any:
         """Do what a prompt names behind a slash, or send it; raises UserError for a mistake."""
+        from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
+
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
         if isinstance(typed, RefusedCommand):

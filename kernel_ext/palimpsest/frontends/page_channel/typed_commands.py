@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
 
 from palimpsest.frontends.magic.line_parser import operation_of, parse
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, INSTEAD
@@ -18,12 +19,6 @@ from palimpsest.frontends.operations.grammar import OptionError
 from palimpsest.frontends.operations.operation import Operation
 from palimpsest.session.prompts.prompt_syntax import command_in
 
-SAME = {
-    name: here.replace("--new PROMPT", "new")
-    for name, here in INSTEAD.items()
-    if here in TABLE.panel_forms or name in ("clear", "reset")
-}
-"""Names of these commands in other agents; they are proposed, not run."""
 WHERE = {
     "model": "choose the model below the text",
     "agent": "choose the agent below the text",
@@ -71,8 +66,8 @@ def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand
     name, arguments = word.lower(), " ".join(found[1].split())
     if name in TABLE.panel_forms or name in TABLE.forms:
         return _built_in(stripped, name, arguments)
-    if name in WHERE or name in SAME:
-        says = WHERE.get(name) or f"did you mean /{SAME[name]}?"
+    if name in WHERE or name in same_commands():
+        says = WHERE.get(name) or f"did you mean /{same_commands()[name]}?"
         return _refused(stripped, f"/{name} is no command here: {says}")
     near = _near(name, (*own, *TABLE.forms, *TABLE.panel_forms))
     if near is None and name in INSTEAD:
@@ -80,6 +75,16 @@ def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand
             stripped, f"/{name} is no command here: write %agent {INSTEAD[name]} in a cell"
         )
     return _unknown(stripped, word, near)
+
+
+@cache
+def same_commands() -> dict[str, str]:
+    """Return the names of the panel's commands in other agents, and ours; they are proposed, not run."""
+    return {
+        name: here.replace("--new PROMPT", "new")
+        for name, here in INSTEAD.items()
+        if here in TABLE.panel_forms or name in ("clear", "reset")
+    }
 
 
 def _built_in(text: str, name: str, arguments: str) -> Operation | RefusedCommand:

@@ -7,6 +7,7 @@ a document that leaves this machine, so it may hold no secret, and no tool outpu
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from palimpsest.frontends.protocol.page_records import with_sentence
@@ -59,6 +60,7 @@ def bundle(
     scrub: Scrub,
 ) -> dict[str, Any]:
     """Return the MIME bundle of one segment."""
+    scrub = cache(scrub)  # the three formats hold the same texts
     shown = list(slices(messages, segment))
     open_ = segment.end is None and bool(frame.status)
     status = frame.status if open_ else ""

@@ -53,7 +53,8 @@ class ProviderCalls:
         self._texts: list[Json] = []
         self._block: Json | None = None
         """Anthropic's block that is being streamed: a provider's call, or a text."""
-        self._json: list[str] = []
+        self._pieces: list[str] = []
+        """The words, or the input, of that block as they come."""
         self._open: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._answers: set[str] = set()
@@ -173,9 +174,9 @@ class ProviderCalls:
         kind = str(block.get("type") or "")
         if self._block is not None and "id" in self._block:
             self._finish(is_text=False)  # some proxies leave out the end of a block
-        self._block, self._json = None, []
+        self._block, self._pieces = None, []
         if kind == "text":
-            self._block = {**block, "text": block.get("text") or ""}
+            self._block, self._pieces = dict(block), [block.get("text") or ""]
         elif kind.endswith("_tool_use") and isinstance(block.get("id"), str):
             self._block = dict(block)
             self._events.append(
@@ -193,19 +194,22 @@ class ProviderCalls:
     def _grow(self, delta: Json, *, is_text: bool) -> None:
         block = self._block or {}
         if is_text:
-            block["text"] += delta.get("text") or ""
+            words = delta.get("text") or ""
+            if not isinstance(words, str):
+                raise TypeError("A piece of a text is no text.")
+            self._pieces.append(words)
             if delta.get("citation") is not None:
                 block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
         elif isinstance(delta.get("partial_json"), str) and "id" in block:
-            self._json.append(delta["partial_json"])
+            self._pieces.append(delta["partial_json"])
             self._events.append(ToolInputDelta(block["id"], delta["partial_json"]))
 
     def _finish(self, *, is_text: bool) -> None:
         block, self._block = self._block or {}, None
         if is_text:
-            self._texts.append(block)
+            self._texts.append({**block, "text": "".join(self._pieces)})
         elif "id" in block:
-            given = _parsed("".join(self._json))
+            given = _parsed("".join(self._pieces))
             block["input"] = block.get("input") or {} if given is None else given
             tool = str(block.get("name") or block["type"])
             self._events.append(ToolInputEnded(block["id"]))

@@ -300,9 +300,9 @@ class StreamJoiner:
             self._thinking.append(block)
             return
         if self._open_thinking is None:
-            self._open_thinking = {"type": "thinking", "thinking": ""}
+            self._open_thinking = {"type": "thinking", "thinking": []}
             self._thinking.append(self._open_thinking)
-        self._open_thinking["thinking"] += block.get("thinking") or ""
+        self._open_thinking["thinking"].append(block.get("thinking") or "")
         if block.get("signature"):
             self._open_thinking["signature"] = block["signature"]
             self._open_thinking = None
@@ -310,9 +310,11 @@ class StreamJoiner:
     def _end_reasoning(self) -> Iterator[StreamEvent]:
         if self._reasoning_id is None:
             return
-        metadata = (
-            {"thinking_blocks": self._thinking, "family": self._family} if self._thinking else None
-        )
+        blocks = [
+            {**one, "thinking": "".join(one["thinking"])} if one.get("type") == "thinking" else one
+            for one in self._thinking
+        ]
+        metadata = {"thinking_blocks": blocks, "family": self._family} if blocks else None
         yield ReasoningEnded(self._reasoning_id, metadata)
         self._reasoning_id, self._thinking, self._open_thinking = None, [], None
 

@@ -353,5 +353,6 @@ def _any_place(patterns: str) -> "re.Pattern[str]":
         names = [re.escape(name).replace(r"\*", "[^/]*") for name in one.split("/")]
         end = "(?:/.*)?" if one.endswith("/*") else ""
         names = names[:-1] if end else names
-        found.append("(?:.*)?/" + "/".join(names) + end + r"\Z")
-    return re.compile("|".join(found), re.DOTALL)
+        found.append("/".join(names) + end + r"\Z")
+    # What all begin with stands once: each of them would walk the whole path for itself.
+    return re.compile(f".*/(?:{'|'.join(found)})", re.DOTALL)
