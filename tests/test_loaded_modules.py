@@ -33,6 +33,8 @@ ANSWERS_OF_A_VIEW = (
     "palimpsest.review.recordings.branch",
     "palimpsest.review.replay",
     "palimpsest.review.replay.ruler",
+    "palimpsest.review.request_contents",
+    "palimpsest.review.request_contents.lost_word",
     "palimpsest.review.timeline_view",
     "palimpsest.review.timeline_view.view_patch",
     "palimpsest.review.timeline_view.view_queries",

@@ -18,6 +18,7 @@ from palimpsest.render.reports.table import Basis, Cell, ReportTable, ShownAsTab
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
+from palimpsest.review.request_contents.lost_word import LostWord
 from palimpsest.review.request_contents.replaced_constraints import (
     COMPARED,
     ReplacedConstraint,
@@ -44,17 +45,6 @@ LONGEST_NAME = 80
 
 NameUses = Mapping[str, Sequence[tuple[int, frozenset[int]]]]
 """By name: the requests whose answers use it, ascending, and the items that held it before."""
-
-
-@dataclass(frozen=True, slots=True)
-class LostWord:
-    """A name that a compaction lost."""
-
-    name: str
-    kind: str
-    """One of ``LOST_KINDS``."""
-    needed: tuple[int, ...]
-    """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
 
 
 class SummarySession(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from palimpsest.review.request_contents.compaction_losses import LostWord
+from palimpsest.review.request_contents.lost_word import LostWord
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
     TimelineView,

@@ -32,7 +32,7 @@ export function RequestTable() {
           ? recordedMarks(view, words)
           : policyMarks(shown.track.fired, shown.track.taken, words)
       ),
-    [isRecorded, view, recorded.track, shown.track, words]
+    [isRecorded, view, shown.track, words]
   );
   const model = (place: number) =>
     view.models[requests.model[place] ?? -1] ?? '';

@@ -164,7 +164,7 @@ export function markWords(kind: string, words: IWords): string {
 /** Draws what the marks mean that the tracks have. */
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
-  const { view, recorded, whatIf } = useInspectedSession();
+  const { view, whatIf } = useInspectedSession();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
@@ -175,7 +175,7 @@ export const MarkLegend = memo(function MarkLegend() {
         ...(isTaken ? ['taken'] : [])
       ])
     ],
-    [view, recorded, isFired, isTaken, words]
+    [view, isFired, isTaken, words]
   );
   const told = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
   return told.length === 0 ? null : (
