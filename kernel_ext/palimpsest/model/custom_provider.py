@@ -98,4 +98,3 @@ class StreamingHandler(Protocol):
             session_id: Distinguishes sessions.
             purpose: ``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``.
         """
-        ...

@@ -207,4 +207,3 @@ class Model(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Send the request and yield what comes back."""
-        ...

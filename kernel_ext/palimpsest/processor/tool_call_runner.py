@@ -35,11 +35,9 @@ class ToolLookup(Protocol):
 
     def resolve(self, name: str) -> Tool | str:
         """Return the tool, or a sentence for the model when there is none of that name."""
-        ...
 
     def validate(self, tool: Tool, given: Any) -> Any:
         """Return the validated arguments, or a sentence for the model."""
-        ...
 
 
 Result = ToolReturned | ToolErred

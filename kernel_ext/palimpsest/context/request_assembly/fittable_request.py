@@ -22,43 +22,33 @@ class FittableRequest(Protocol):
     @property
     def policy(self) -> Policy:
         """The policy that it is made under."""
-        ...
 
     @property
     def facts(self) -> Facts:
         """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
-        ...
 
     @property
     def outputs(self) -> RequestOutputs:
         """What the rules see of it."""
-        ...
 
     @property
     def total(self) -> int:
         """Its tokens, as the policy's estimator counts them."""
-        ...
 
     def conservative(self) -> int:
         """Return its tokens on the safe side, as ``conservative_estimate.py`` counts them."""
-        ...
 
     def has_history(self, cause: Cause) -> bool:
         """Return whether there is more to summarise than a prompt."""
-        ...
 
     def reminded(self) -> tuple[tuple[Decision, ...], Self]:
         """Add the reminders of the policy."""
-        ...
 
     def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
         """Apply what a rule answered."""
-        ...
 
     def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the provider's limits on what one request may hold."""
-        ...
 
     def judged(self, route: BudgetCheck) -> None:
         """Take note of the numbers by which it was found to fit, or not to."""
-        ...

@@ -17,7 +17,6 @@ class TurnRequest(Protocol):
 
     def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
         """Return the turn, which begins when it is awaited."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

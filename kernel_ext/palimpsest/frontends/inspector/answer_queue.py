@@ -31,7 +31,6 @@ class AnswerSource(Protocol):
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
         """Return the answer, or one sentence."""
-        ...
 
 
 class AnswerQueue:

@@ -41,12 +41,10 @@ class InterruptibleJob(Protocol):
     @property
     def everywhere(self) -> bool:
         """KeyboardInterrupt may be raised anywhere in it, not only in user code."""
-        ...
 
     @property
     def task(self) -> "asyncio.Task[Any] | None":
         """Its task, when it awaits."""
-        ...
 
 
 class InterruptHold:

@@ -27,15 +27,12 @@ class JobHost(Protocol):
 
     def before(self, call_id: str) -> None:
         """Show the call's card before its output."""
-        ...
 
     def native(self, call_id: str) -> bool:
         """Prepare the cell for a native output; false when the output must be captured instead."""
-        ...
 
     def stuck(self, words: str) -> None:
         """Show the person that the code does not stop."""
-        ...
 
 
 class Job:

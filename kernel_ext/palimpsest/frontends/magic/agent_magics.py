@@ -45,11 +45,9 @@ class PromptRunner(Protocol):
 
     def ask(self, request: "MagicLine | Operation", place: "CellPlace") -> "Shown":
         """Run a prompt or an operation, blocking."""
-        ...
 
     def ask_awaiting(self, request: "MagicLine", place: "CellPlace") -> "Awaitable[Shown]":
         """Run a prompt, awaited."""
-        ...
 
 
 class RunningCells:

@@ -25,7 +25,6 @@ class KnownValues(Protocol):
 
     def known(self, field: str) -> Sequence[str]:
         """Return them, without any request."""
-        ...
 
 
 class Completions:

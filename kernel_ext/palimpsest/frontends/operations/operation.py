@@ -33,7 +33,6 @@ class Reader(Protocol):
 
     def __call__(self, rest: str, /) -> "Operation | Mapping[str, Any] | None":
         """Return the operation, or its arguments."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

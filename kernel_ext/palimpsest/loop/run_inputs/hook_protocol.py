@@ -23,26 +23,20 @@ class Hooks(Protocol):
 
     def any(self, name: str) -> bool:
         """Return whether there is a hook of this name at all."""
-        ...
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Return the decisions of hooks about what to leave out or keep."""
-        ...
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
         """Return what hooks want a summary to keep."""
-        ...
 
     async def request(
         self, model: str, messages: Sequence[Mapping[str, Any]]
     ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
         """Return the rule of the last hook that changed a request's messages, and the messages; else None."""
-        ...
 
     def skipped(self, rule: str, why: str) -> None:
         """Note that the answer of a hook could not be used."""
-        ...
 
     def told(self) -> tuple[tuple[str, str], ...]:
         """Return and clear the pending notices for the user: a topic and a sentence each."""
-        ...

@@ -53,23 +53,18 @@ class PolicyStage(Protocol):
     @property
     def record(self) -> OwnPolicy:
         """What is recorded of it."""
-        ...
 
     def turn_began(self) -> None:
         """Begin a turn: a policy that was switched off is asked again."""
-        ...
 
     async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:
         """Return what is shown otherwise from this request on."""
-        ...
 
     async def propose(self, moment: PolicyMoment) -> PolicyProposal:
         """Return what ``decide`` would return now; changes nothing, and switches nothing off."""
-        ...
 
     def told(self) -> tuple[str, ...]:
         """Return and clear the sentences for the user."""
-        ...
 
 
 PolicyStageFactory = Callable[[object], PolicyStage | None]

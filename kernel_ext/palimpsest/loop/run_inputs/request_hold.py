@@ -37,15 +37,12 @@ class RequestHold(Protocol):
     @property
     def on(self) -> bool:
         """Whether requests are held."""
-        ...
 
     async def hold(self, propose: Propose, abort: Abort) -> Release:
         """Return what a person decides about the request; ``propose`` is called again after each change.
 
         Raises Aborted, and whatever ``propose`` raises.
         """
-        ...
 
     async def beside(self) -> None:
         """Return when a request outside of the turns may be sent: with the next request that is let go."""
-        ...

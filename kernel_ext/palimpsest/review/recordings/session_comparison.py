@@ -15,7 +15,6 @@ class Reviewed(Protocol):
     @property
     def review(self) -> SessionReview:
         """Its review."""
-        ...
 
 
 def compare_sessions(

@@ -71,7 +71,6 @@ class CountsReported(Protocol):
 
     def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request that comes next; None while none was reported."""
-        ...
 
 
 class ReplayView:
