@@ -131,21 +131,21 @@ class ModelAnswer:
         return replace(self, actions=(*self.actions, action))
 
     def says(self, text: str) -> "ModelAnswer":
-        """Add text; as a function, begin an answer with it."""
+        """Add text."""
         return self._and(Say(text))
 
     def thinks(
         self, text: str, *, signature: str | None = "sig-1", redacted: str | None = None
     ) -> "ModelAnswer":
-        """Add thinking; as a function, begin an answer with it."""
+        """Add thinking."""
         return self._and(Think(text, signature, redacted))
 
     def calls(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> "ModelAnswer":
-        """Add a tool call; as a function, begin an answer with it."""
+        """Add a tool call."""
         return self.writes(tool, json.dumps(arguments, ensure_ascii=False), call_id=call_id)
 
     def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "ModelAnswer":
-        """Add a tool call whose input is written exactly like this, valid JSON or not; as a function, begin with it."""
+        """Add a tool call whose input is written exactly like this, valid JSON or not."""
         return self._and(ScriptedCall(tool, raw, call_id))
 
     def cites(self, text: str, *sources: dict[str, Any]) -> "ModelAnswer":
@@ -172,7 +172,7 @@ class ModelAnswer:
         return self._and(Pause(seconds))
 
     def stalls(self) -> "ModelAnswer":
-        """Send nothing more, and keep the connection open; as a function, accept a request and send nothing."""
+        """Send nothing more, and keep the connection open."""
         return self._and(Pause(None))
 
     def disconnects(self) -> "ModelAnswer":
@@ -229,9 +229,31 @@ class ModelAnswer:
         )
 
 
-_BEGUN = ModelAnswer()
-says, thinks, calls = _BEGUN.says, _BEGUN.thinks, _BEGUN.calls
-writes, stalls = _BEGUN.writes, _BEGUN.stalls
+def says(text: str) -> ModelAnswer:
+    """Begin an answer with text."""
+    return ModelAnswer().says(text)
+
+
+def thinks(
+    text: str, *, signature: str | None = "sig-1", redacted: str | None = None
+) -> ModelAnswer:
+    """Begin an answer with thinking."""
+    return ModelAnswer().thinks(text, signature=signature, redacted=redacted)
+
+
+def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> ModelAnswer:
+    """Begin an answer with a tool call."""
+    return ModelAnswer().calls(tool, call_id=call_id, **arguments)
+
+
+def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
+    """Begin an answer with a tool call written exactly like this."""
+    return ModelAnswer().writes(tool, raw, call_id=call_id)
+
+
+def stalls() -> ModelAnswer:
+    """Accept the request and send nothing."""
+    return ModelAnswer().stalls()
 
 
 def fails(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines
 from palimpsest.frontends.operation_text.session_head import head_of
@@ -369,7 +369,7 @@ class Fork(Operation):
     message: str | None = Field(default=None, max_length=200)
     request: int | str | None = None
     """Its place in the session, from 1, or its id."""
-    model: str | None = None
+    model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The model that goes on with the fork."""
     forms = Forms(
         Form(
@@ -380,6 +380,12 @@ class Fork(Operation):
             read=_forked,
         )
     )
+
+    @field_validator("request", "model", mode="before")
+    @classmethod
+    def _told(cls, value: object) -> object:
+        """Hand on as words what can be neither, so that it is named like every other that is not there."""
+        return value if value is None or type(value) is int else str(value)
 
     async def run(self, at: Desk) -> OpenedSession:
         session_id = self.session or (await at.seen(None, TRY)).id

@@ -164,7 +164,16 @@ def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
 
 
 LIBRARY = LitellmLoader()
-preload, wait = LIBRARY.preload, LIBRARY.wait
+
+
+def preload() -> None:
+    """Begin to import litellm in the background."""
+    LIBRARY.preload()
+
+
+def wait(timeout: float | None = None) -> None:
+    """Block until litellm is imported."""
+    LIBRARY.wait(timeout)
 
 
 class LitellmModel:
