@@ -34,6 +34,10 @@ def flat_history(seed: int) -> NeutralMessages:
         odd.one(DAMAGES)(odd, messages)
     if odd.chance(0.7):
         messages.append(_question(odd))
+    if (
+        messages and messages[-1].stop == "paused"
+    ):  # only in a session of ours, which sends it back whole
+        messages[-1] = messages[-1].model_copy(update={"stop": "stop"})
     return tuple(messages)
 
 

@@ -49,6 +49,15 @@ def test_an_interrupted_tool_gives_what_it_had_printed() -> None:
     assert [(r.text, r.is_error) for r in results] == [("half", False), (INTERRUPTED, True)]
 
 
+def test_a_pause_goes_on_only_at_the_provider_that_made_it() -> None:
+    paused = Builder().assistant("I search.", finish="paused")
+    other = ModelRef(provider="gemini", name="gemini-2.5-pro")
+
+    stops = [neutral_messages((paused,), model)[-1].stop for model in (MODEL, other)]
+
+    assert stops == ["paused", None]
+
+
 def test_a_failed_answer_is_left_out_unless_it_was_stopped() -> None:
     build = Builder()
     failed = build.assistant("half", error=ApiError(message="500"))

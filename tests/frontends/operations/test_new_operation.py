@@ -38,8 +38,8 @@ ADDED = (
     ),
     Change(
         f"{PACKAGE}/frontends/operation_table.py",
-        "    controls,\n    count_words,\n    definitions,\n",
-        "    controls,\n    definitions,\n",
+        "        controls,\n        count_words,\n        definitions,\n",
+        "        controls,\n        definitions,\n",
     ),
     Change(
         f"{PACKAGE}/frontends/operation_table.py",

@@ -179,7 +179,8 @@ def _assistant(
     flat: list[NeutralMessage] = []
     for step in steps:
         flat.extend(writer.step(step))
-    if flat and info.finish == "paused" and flat[-1].role == "assistant":
+    paused = info.finish == "paused" and info.model.provider == terms.model.provider
+    if flat and paused and flat[-1].role == "assistant":
         flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
     return flat + writer.rest()
 

@@ -151,7 +151,7 @@ def _schema(value: Any) -> Any:
     if not isinstance(value, Mapping):
         # Some servers write only the name of a type.
         kind = _known(value) if isinstance(value, str) else ""
-        return {"type": kind} if kind else {}
+        return _schema({"type": kind}) if kind else {}
     found: Schema = {}
     for key, one in value.items():
         if not isinstance(key, str) or key in DROPPED:
