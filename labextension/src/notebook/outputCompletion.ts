@@ -53,7 +53,8 @@ export function completeOutputs(
       }
       before = link.state;
     }
-    if (wasReady && (link.state === 'absent' || link.state === 'dead')) {
+    // A kernel that restarts is only connected to again, and it may be long until it answers.
+    if (wasReady && link.state !== 'ready' && link.state !== 'loading') {
       wasReady = false;
       writeInterrupted(panel, link, words);
     }
