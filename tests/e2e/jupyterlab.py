@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -311,7 +312,7 @@ def running(
         "JUPYTER_PATH": str(home / "share"),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTER_RUNTIME_DIR": (runtime := tempfile.mkdtemp(prefix="lab-")),
         "IPYTHONDIR": str(home / "ipython"),
         "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
     }
@@ -323,6 +324,9 @@ def running(
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
     command.append("--expose-app-in-browser")  # lets the tests choose a theme
     command.append("--KernelRestarter.time_to_dead=0.5")  # seconds, instead of three
+    # A port that is chosen for a kernel may be taken by another process before the kernel listens. Sockets in the file
+    # system have paths of their own, in a folder with a short name: a path is at most 107 bytes.
+    command.append("--KernelManager.transport=ipc")
     server = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
     )
@@ -347,6 +351,7 @@ def running(
             server.wait()
         said.join()
         server.stdout.close()
+        shutil.rmtree(runtime, ignore_errors=True)
 
 
 def open_notebook(page: Page, lab: Lab, notebook: str) -> None:

@@ -24,6 +24,9 @@ import {
 /** Milliseconds after a turn in which the cell itself may write its final output. */
 const PATIENCE_MS = 1500;
 
+/** Milliseconds in which a kernel that restarts may still say how its turn ended, and the next one answer. */
+const RESTART_MS = 10_000;
+
 /** Keeps the outputs of a notebook complete; returns a function that stops this. */
 export function completeOutputs(
   panel: NotebookPanel,
@@ -34,6 +37,7 @@ export function completeOutputs(
   let works = false;
   let wasReady = false;
   let before = link.state;
+  let restarting: ReturnType<typeof setTimeout> | undefined;
   const look = () => {
     timer = null;
     if (!works && !panel.isDisposed) {
@@ -46,6 +50,14 @@ export function completeOutputs(
       });
     }
   };
+  const interrupt = () => {
+    clearTimeout(restarting);
+    restarting = undefined;
+    if (wasReady && link.state !== 'ready' && !panel.isDisposed) {
+      wasReady = false;
+      writeInterrupted(panel, link, words);
+    }
+  };
   const unsubscribe = link.store.subscribe(() => {
     if (before !== link.state) {
       if (before === 'ready') {
@@ -53,10 +65,10 @@ export function completeOutputs(
       }
       before = link.state;
     }
-    // A kernel that restarts is only connected to again, and it may be long until it answers.
-    if (wasReady && link.state !== 'ready' && link.state !== 'loading') {
-      wasReady = false;
-      writeInterrupted(panel, link, words);
+    if (link.state === 'absent' || link.state === 'dead') {
+      interrupt();
+    } else if (link.state === 'connecting' && wasReady) {
+      restarting ??= setTimeout(interrupt, RESTART_MS);
     }
     if (timer !== null) {
       clearTimeout(timer);
@@ -68,6 +80,7 @@ export function completeOutputs(
   });
   return () => {
     unsubscribe();
+    clearTimeout(restarting);
     if (timer !== null) {
       clearTimeout(timer);
     }
