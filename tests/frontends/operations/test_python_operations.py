@@ -152,3 +152,18 @@ def test_no_argument_of_an_operation_no_answer_and_no_desk_is_of_any_type() -> N
 
     assert untyped == set()
     assert Desk.__annotations__["services"] == "FrontendServices"
+
+
+def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(
+    session: RecordingSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Reply] = []
+    monkeypatch.setattr(
+        session._live, "reply", lambda _ask, reply: given.append(reply) is None, raising=True
+    )
+
+    assert session.reply("ask_1", Reply(answer="once", by="a script"))
+    assert session.reply("ask_2", "once")
+
+    assert [one.by for one in given] == ["a script", "person"]
+    assert session._built("compact", focus="word " * 1_000).model_dump()["focus"] == "word " * 1_000

@@ -193,7 +193,7 @@ class Compact(TurnOperation):
     """Replace older messages by a summary; a compaction that runs already is joined."""
 
     type: Literal["compact"] = "compact"
-    focus: str | None = Field(default=None, max_length=2_000)
+    focus: str | None = None
     """What the summary should keep above all."""
     model: str | None = Field(default=None, max_length=200)
     """The model that writes this one summary."""
