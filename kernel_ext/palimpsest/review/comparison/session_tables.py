@@ -1,10 +1,17 @@
 """Requests, items and decisions of a session as tables."""
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
-from palimpsest.render.reports.table import ESTIMATED, Cell, Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import (
+    ESTIMATED,
+    Cell,
+    Form,
+    ReportTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import RequestCost, session_costs
 from palimpsest.review.replay.fit import added_up, recorded
@@ -12,24 +19,6 @@ from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
 
 LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
-
-
-Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
-"""A column whose key names what a row's value has, or with a function that tells it."""
-
-
-def table_of(
-    title: str,
-    columns: Sequence[Told],
-    values: Sequence[Any],
-    notes: tuple[str, ...] = (),
-    links: Sequence[str] = (),
-    estimates: frozenset[tuple[int, str]] = frozenset(),
-) -> ReportTable:
-    """Return a table with a row for each value."""
-    told = [(one, attrgetter(one.key)) if isinstance(one, TableColumn) else one for one in columns]
-    rows = tuple(tuple(tell(value) for _, tell in told) for value in values)
-    return ReportTable(title, tuple(one for one, _ in told), rows, notes, tuple(links), estimates)
 
 
 def cost_column(unit: str) -> TableColumn:

@@ -10,12 +10,11 @@ from functools import cached_property, partial
 from itertools import compress
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
 from palimpsest.review.comparison.figures import Waste, WasteKind
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
-from palimpsest.review.comparison.session_tables import table_of
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.growing_lists import GrownRows

@@ -14,7 +14,14 @@ from palimpsest.context.compaction.constraints import CONSTRAINTS
 from palimpsest.context.compaction.lost_names import LOST_KINDS, lost_names
 from palimpsest.context.compaction.names import names_of
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Basis, Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Basis,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
@@ -108,10 +115,12 @@ class CompactionLoss(ShownAsTable):
     def sentences(self) -> tuple[str, ...]:
         """What was replaced and lost, with numbers."""
         items = "item" if len(self.items) == 1 else "items"
-        size = f"~{self.tokens_before:,.0f} tokens) by a summary of {self._after}"
+        size = (
+            f"~{self.tokens_before:,.0f} tokens) by a summary of ~{self.tokens_after:,.0f} tokens"
+        )
         if not self.items:
             return (
-                f"{self._place} compaction {self.number + 1} put a summary of {self._after} first.",
+                f"{self._place} compaction {self.number + 1} put a summary of ~{self.tokens_after:,.0f} tokens first.",
                 NOTHING_BEFORE,
             )
         found = [
@@ -142,10 +151,6 @@ class CompactionLoss(ShownAsTable):
         return (*found, self.needed_sentence, *self._forgotten, *self._repair)
 
     @property
-    def _after(self) -> str:
-        return f"~{self.tokens_after:,.0f} tokens"
-
-    @property
     def _repair(self) -> tuple[str, ...]:
         """What fetching the needed names again would cost, in a sentence; empty where none was needed."""
         if not self.fetches:
@@ -156,9 +161,7 @@ class CompactionLoss(ShownAsTable):
 
     @property
     def _place(self) -> str:
-        if self.request >= len(self.timeline.requests):
-            return "After the last request"
-        return f"Before request {self.request + 1}"
+        return _place(self.timeline, self.request)
 
     @property
     def needed_sentence(self) -> str:
@@ -198,25 +201,20 @@ class CompactionLoss(ShownAsTable):
         """The lost names, those first that were needed; the sentences stand below."""
         needed = self.needed
         others = [one for one in self.lost if not one.needed]
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                one.kind,
-                one.name[:LONGEST_NAME],
-                one.needed[0] + 1 if one.needed else None,
-                len(one.needed),
-            )
-            for one in (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
-        )
-        columns = (
+        listed = (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
+        columns: tuple[Told, ...] = (
             TableColumn("kind", "kind"),
-            TableColumn("name", "lost name"),
-            TableColumn("needed", "needed at request", "count"),
-            TableColumn("uses", "uses later", "count"),
+            (TableColumn("name", "lost name"), lambda one: one.name[:LONGEST_NAME]),
+            (
+                TableColumn("needed", "needed at request", "count"),
+                lambda one: one.needed[0] + 1 if one.needed else None,
+            ),
+            (TableColumn("uses", "uses later", "count"), lambda one: len(one.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        hidden = len(self.lost) - len(rows)
+        hidden = len(self.lost) - len(listed)
         more = (f"{hidden:,} more names are not listed.",) if hidden > 0 else ()
-        return ReportTable(title, columns, rows, (*self.sentences, *more))
+        return table_of(title, columns, listed, (*self.sentences, *more))
 
     def json(self) -> dict[str, Any]:
         """Return the compaction as plain values; numbers count from 1."""
@@ -266,41 +264,34 @@ class CompactionLosses(ShownAsTable):
     def table(self) -> ReportTable:
         """One row a compaction."""
         unit = next((one.price.unit for one in self.compactions), "USD")
-        kinds = tuple(
-            TableColumn(
-                kind, f"{kind} lost", "count", "", f"{COMPARED} Of how many is in the JSON."
-            )
-            for kind in LOST_KINDS
-        )
-        columns = (
-            TableColumn("compaction", "compaction", "count"),
-            TableColumn("request", "request", "count"),
-            TableColumn("items", "items", "count"),
-            TableColumn("tokens_before", "tokens before", "count", "estimate"),
-            TableColumn("tokens_after", "summary", "count", "estimate"),
-            *kinds,
-            TableColumn("needed", "needed later", "count"),
+        about = f"{COMPARED} Of how many is in the JSON."
+        columns: tuple[Told, ...] = (
+            (TableColumn("compaction", "compaction", "count"), lambda one: one.number + 1),
+            (TableColumn("request", "request", "count"), lambda one: one.request + 1),
+            (TableColumn("items", "items", "count"), lambda one: len(one.items)),
+            (
+                TableColumn("tokens_before", "tokens before", "count", "estimate"),
+                lambda one: round(one.tokens_before),
+            ),
+            (
+                TableColumn("tokens_after", "summary", "count", "estimate"),
+                lambda one: round(one.tokens_after),
+            ),
+            *(
+                (
+                    TableColumn(kind, f"{kind} lost", "count", "", about),
+                    lambda one, kind=kind: len(one.lost_of(kind)),
+                )
+                for kind in LOST_KINDS
+            ),
+            (TableColumn("needed", "needed later", "count"), lambda one: len(one.needed)),
             TableColumn(
                 "repair", f"{unit} to repair", "usd" if unit == "USD" else "count", "estimate"
             ),
         )
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                one.number + 1,
-                one.request + 1,
-                len(one.items),
-                round(one.tokens_before),
-                round(one.tokens_after),
-                *(len(one.lost_of(kind)) for kind in LOST_KINDS),
-                len(one.needed),
-                one.repair,
-            )
-            for one in self.compactions
-        )
         notes = (*(one.needed_sentence for one in self), *self.failures)
-        many = "compaction" if len(rows) == 1 else "compactions"
-        title = f"{len(rows)} {many} of {self.title} under {self.policy}"
-        return ReportTable(title, columns, rows, notes)
+        title = f"{some(len(self), 'compaction')} of {self.title} under {self.policy}"
+        return table_of(title, columns, self.compactions, notes)
 
     def json(self) -> dict[str, Any]:
         """Return the compactions as plain values."""
@@ -340,17 +331,18 @@ def summary_writers(timeline: Timeline) -> dict[str, str]:
     }
 
 
+def _place(timeline: Timeline, request: int) -> str:
+    """Return where a summary was asked for, the beginning of a sentence."""
+    known = request < len(timeline.requests)
+    return f"Before request {request + 1:,}" if known else "After the last request"
+
+
 def _failures(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for one in timeline.events:
         if one.kind == "compact failed":
-            place = (
-                f"Before request {one.request + 1:,}"
-                if one.request < len(timeline.requests)
-                else "After the last request"
-            )
             how = "was stopped" if one.numbers.get("error") == STOPPED else "failed"
-            yield f"{place} a summary ({one.cause}) {how}, so that it replaced nothing."
+            yield f"{_place(timeline, one.request)} a summary ({one.cause}) {how}, so that it replaced nothing."
 
 
 class _Replaced(NamedTuple):
