@@ -9,7 +9,14 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import (
     RequestCost,
@@ -19,11 +26,9 @@ from palimpsest.review.comparison.request_totals import (
 )
 from palimpsest.review.comparison.session_tables import (
     LISTED_COSTS,
-    Told,
     cost_column,
     estimated_costs,
     of_usage,
-    table_of,
 )
 from palimpsest.review.replay.ruler import PriceProfile, Ruler, money_words
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest

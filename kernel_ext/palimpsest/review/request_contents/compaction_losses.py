@@ -35,10 +35,10 @@ from palimpsest.review.request_contents.replaced_constraints import (
 )
 from palimpsest.review.request_contents.shown_items import (
     ShownItem,
-    items_of_next_request,
-    shown_items,
+    items_at,
     shown_text,
     shows_name,
+    weighed,
 )
 from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
@@ -115,12 +115,11 @@ class CompactionLoss(ShownAsTable):
     def sentences(self) -> tuple[str, ...]:
         """What was replaced and lost, with numbers."""
         items = "item" if len(self.items) == 1 else "items"
-        size = (
-            f"~{self.tokens_before:,.0f} tokens) by a summary of ~{self.tokens_after:,.0f} tokens"
-        )
+        after = f"a summary of ~{self.tokens_after:,.0f} tokens"
+        size = f"~{self.tokens_before:,.0f} tokens) by {after}"
         if not self.items:
             return (
-                f"{self._place} compaction {self.number + 1} put a summary of ~{self.tokens_after:,.0f} tokens first.",
+                f"{self._place} compaction {self.number + 1} put {after} first.",
                 NOTHING_BEFORE,
             )
         found = [
@@ -156,12 +155,14 @@ class CompactionLoss(ShownAsTable):
         if not self.fetches:
             return ()
         cost = money_words(self.repair, self.price.unit, "estimate")
-        many = "1 request" if self.fetches == 1 else f"{self.fetches:,} requests"
+        many = some(self.fetches, "request")
         return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
     @property
     def _place(self) -> str:
-        return _place(self.timeline, self.request)
+        if self.request >= len(self.timeline.requests):
+            return "After the last request"
+        return f"Before request {self.request + 1}"
 
     @property
     def needed_sentence(self) -> str:
@@ -331,18 +332,17 @@ def summary_writers(timeline: Timeline) -> dict[str, str]:
     }
 
 
-def _place(timeline: Timeline, request: int) -> str:
-    """Return where a summary was asked for, the beginning of a sentence."""
-    known = request < len(timeline.requests)
-    return f"Before request {request + 1:,}" if known else "After the last request"
-
-
 def _failures(timeline: Timeline) -> Iterator[str]:
     """Yield a sentence for each recorded summary that failed or was stopped."""
     for one in timeline.events:
         if one.kind == "compact failed":
+            place = (
+                f"Before request {one.request + 1:,}"
+                if one.request < len(timeline.requests)
+                else "After the last request"
+            )
             how = "was stopped" if one.numbers.get("error") == STOPPED else "failed"
-            yield f"{_place(timeline, one.request)} a summary ({one.cause}) {how}, so that it replaced nothing."
+            yield f"{place} a summary ({one.cause}) {how}, so that it replaced nothing."
 
 
 class _Replaced(NamedTuple):
@@ -409,7 +409,7 @@ def _loss(
     summary, tokens = _summary(simulation, one)
     beside = [
         shown_text(timeline, shown, recorded=recorded)
-        for shown in _after(simulation, one.request)
+        for shown in items_at(simulation, one.request)
         if shown.item.index != one.place
     ]
     said = [
@@ -480,22 +480,12 @@ def _fetched(
 
 def _before(simulation: Simulation, request: int, covered: Sequence[int]) -> tuple[ShownItem, ...]:
     """Return the covered items as the request would have shown them without the compaction."""
-    timeline, ruler = simulation.timeline, simulation.ruler
-    weights = timeline.weights(ruler.estimator)
-    found = []
-    for index in covered:
-        transition = timeline.at(index, request - 1)
-        tokens = weights[index] if transition is None else transition.tokens or 0
-        if tokens:
-            found.append(ShownItem(timeline.items[index], transition, tokens * ruler.factor))
-    return tuple(found)
-
-
-def _after(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
-    """Return what the first request with the summary shows, or would show where none came after it."""
-    if request < len(simulation.sizes):
-        return shown_items(simulation, request)
-    return items_of_next_request(simulation)
+    factor = simulation.ruler.factor
+    return tuple(
+        ShownItem(item, how, tokens * factor)
+        for item, how, tokens in weighed(simulation, covered, request - 1)
+        if tokens
+    )
 
 
 def _summary(simulation: Simulation, one: _Replaced) -> tuple[str, float]:

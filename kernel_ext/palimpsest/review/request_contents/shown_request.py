@@ -6,7 +6,7 @@ Only this one request is made, when it is asked for; the texts stay in the log.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
@@ -179,6 +179,7 @@ def request_at(
     rebuilt = sent.rebuilt(at.id) if sent is not None and is_fact else None
     size = simulation.sizes[request].total
     unseen = size - sum(one.tokens for one in shown)
+    made = partial(ShownRequest, timeline, request, simulation.policy, tokens=size)
     if rebuilt is not None:
         sent_request = rebuilt.request
         blocks, not_sent = (
@@ -186,14 +187,10 @@ def request_at(
             if rebuilt.neutral
             else (stored_blocks(rebuilt), item_blocks(timeline, shown, recorded=True))
         )
-        return ShownRequest(
-            timeline=timeline,
-            request=request,
-            policy=simulation.policy,
+        return made(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
             beside=(*unseen_blocks("", "", unseen), *not_sent),
-            tokens=size,
             system="\n\n".join(one.text for one in blocks if one.kind == "system"),
             tools=tuple(one.model_dump(mode="json") for one in sent_request.tools),
             messages=rebuilt.neutral,
@@ -211,14 +208,10 @@ def request_at(
     tools = sent.tools if sent is not None else ()
     given = ("", "") if own or sent is None else (sent.system, sent.tools_text)
     messages = neutral_messages_of(timeline, blocks, "" if own else system)
-    return ShownRequest(
-        timeline=timeline,
-        request=request,
-        policy=simulation.policy,
+    return made(
         basis="estimate" if not is_fact else "rebuilt" if at.seen == "exact" else at.seen,
         blocks=(*recorded_blocks(*given, unseen), *blocks),
         beside=unseen_blocks(*given, unseen),
-        tokens=size,
         system=system,
         tools=tools,
         messages=messages,

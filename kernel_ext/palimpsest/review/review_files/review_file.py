@@ -5,7 +5,6 @@ version or of another log is passed over and replaced. It holds no texts of item
 """
 
 import hashlib
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
 from palimpsest.review.review_files.stored_files import is_folder, make_room
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.journal_timeline import READ
+from palimpsest.review.timeline.journal_timeline import READ, CounterOf, PriceOfModel
 from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -36,9 +35,6 @@ LEAST_LOG_BYTES = 200_000
 """The timeline of a smaller log is made in less time than a file takes."""
 MOST_FILE_BYTES = 64_000_000
 LARGEST_WEIGHT = 1 << 40
-
-PriceOfModel = Callable[[str], Price | None]
-Counter = Callable[[str], Callable[[str], int]]
 
 
 class _Content(KeptValue):
@@ -83,7 +79,7 @@ class ReviewFile:
         """Where the file lies, or would."""
         return self._folder / f"{self._digest}.{FILE_VERSION}"
 
-    def load(self, count: Counter | None) -> StoredReview | None:
+    def load(self, count: CounterOf | None) -> StoredReview | None:
         """Return what the file holds; None where there is none, or none that was written for this log."""
         if not self._digest or not is_folder(self._folder):
             return None
@@ -94,7 +90,7 @@ class ReviewFile:
         self._written = _known(found.timeline, found.references)
         return found
 
-    def _read(self, content: bytes, count: Counter | None) -> StoredReview:
+    def _read(self, content: bytes, count: CounterOf | None) -> StoredReview:
         kept = _Content.model_validate_json(content, strict=True)
         timeline, items = kept.timeline.timeline, kept.timeline.items
         is_current = (

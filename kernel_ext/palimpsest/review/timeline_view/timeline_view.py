@@ -19,7 +19,6 @@ from palimpsest.review.comparison.request_totals import (
 )
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.comparison.subagents import SubagentRun
-from palimpsest.review.replay.proof import Proof
 from palimpsest.review.replay.recorded_clock import clock_sentence
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
@@ -84,6 +83,7 @@ def timeline_view(
     models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
     track = recorded_track(review, price)
+    proof = review.proof(price, engine=False)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
     # The last that was decided of each item for the request that comes next.
@@ -106,7 +106,7 @@ def timeline_view(
         ruler=RulerView.model_validate(ruler, from_attributes=True),
         price=profile,
         recorded=track,
-        proof=_proof(review.proof(price, engine=False)),
+        proof=ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
@@ -120,12 +120,6 @@ def timeline_view(
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
         policies=policy_choices(),
     )
-
-
-def _proof(proof: Proof) -> ProofView | None:
-    if not proof.rows:
-        return None
-    return ProofView(sentences=proof.sentences, share=proof.share, is_doubtful=proof.is_doubtful)
 
 
 def _events(timeline: Timeline) -> tuple[EventView, ...]:
