@@ -19,7 +19,7 @@ from palimpsest.frontends.cell_turn.cell_batches import CellBatches
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sending
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
-from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.kernel.variables import list_variables
@@ -36,6 +36,7 @@ from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import StepRequested
 
 NESTED = (
@@ -70,25 +71,23 @@ class Frontend:
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
         self.channel.announced = self.batches.announce
-        self._recorded = RecordedPrompts(services, main_thread, self.channel, self.batches)
+        self._parts = self.channel.parts
+        self._recorded = RecordedPrompts(self._parts, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until
         self._warned = False
 
-    def ask(
-        self, request: MagicLine | Operation, place: CellPlace
-    ) -> AgentAnswer | Background | None:
+    def ask(self, request: MagicLine | Operation, place: Origin) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
-        given = self.services, self.main_thread, self.channel
         match request:
             case Join():
                 self._begin(MagicLine(request=request))
-                return await_background_prompt(*given, place)
+                return await_background_prompt(self._parts, place)
             case Retry():
                 line = MagicLine(request=request)
                 self._begin(line)
                 self._recorded.refuse_sending(place)
-                CellTurn(*self._parts(line, place)).run()
+                CellTurn(self._parts, line, place).run()
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
@@ -102,15 +101,15 @@ class Frontend:
         if isinstance(found, ReplayedTurn):
             answer = found.run()
             return (
-                answered_before(*given, answer, place)
+                answered_before(self._parts, answer, place)
                 if _apart(request)
                 else _none_of(request, answer)
             )
         if _apart(request):
-            handle = send_background_prompt(*given, request, place)
+            handle = send_background_prompt(self._parts, request, place)
             self._recorded.sent(handle.session)
             return handle
-        turn = CellTurn(*self._parts(request, place))
+        turn = CellTurn(self._parts, request, place)
         try:
             answer = turn.run()
         finally:
@@ -119,7 +118,7 @@ class Frontend:
         return _none_of(request, answer)
 
     def ask_awaiting(
-        self, request: MagicLine, place: CellPlace
+        self, request: MagicLine, place: Origin
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
         if _apart(request):
@@ -127,7 +126,7 @@ class Frontend:
         found = self._look(request, place)
         if isinstance(found, ReplayedTurn):
             return found.run_awaiting()
-        return self._awaited(CellTurn(*self._parts(request, place)), found)
+        return self._awaited(CellTurn(self._parts, request, place), found)
 
     async def _awaited(self, turn: CellTurn, sending: Sending) -> AgentAnswer:
         try:
@@ -141,7 +140,7 @@ class Frontend:
         if turn.session_id:
             self._recorded.sent(turn.session_id)
 
-    def _look(self, request: MagicLine, place: CellPlace) -> ReplayedTurn | Sending:
+    def _look(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
         """Return the prompt's recorded answer, or that it is sent; raises UsageError where it may not be."""
         self._begin(request)
         return self._recorded.look(request, place)
@@ -151,9 +150,6 @@ class Frontend:
             raise usage_error(NESTED)
         self._refuse_without_error(request)
         self._warn()
-
-    def _parts(self, request: MagicLine, place: CellPlace) -> Any:
-        return self.services, self.main_thread, request, place, self.channel
 
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
@@ -173,7 +169,7 @@ class Frontend:
             if sentence:
                 terminal.write_error(sentence)
 
-    def _operate(self, operation: Operation, place: CellPlace) -> None:
+    def _operate(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
         workspace, notebook = self.services.workspace, place.notebook
 

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.cell_turn.cell_questions import permission_question, understand
 from palimpsest.frontends.cell_turn.paged_question import (
     MARK,
     MOST_ROWS,
@@ -13,6 +12,7 @@ from palimpsest.frontends.cell_turn.paged_question import (
     PagedQuestion,
     wrapped,
 )
+from palimpsest.frontends.cell_turn.typed_answers import permission_question, understand
 from palimpsest.frontends.terminal import TerminalSize
 from palimpsest.transcript.values import Ask, Reply
 

@@ -7,13 +7,15 @@ the kind of front end that sent it.
 Border: decides and raises; the answer was shown before.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.secret_removal import scrubber
 
 WELL = frozenset({"finished", "cancelled"})
 """Reasons to stop after which a cell does not fail; a turn that the user stopped raises TurnStopped."""
@@ -39,15 +41,13 @@ class AgentTurnFailed(UserError):
         self.answer = answer
 
 
-def raise_if_failed(
-    answer: AgentAnswer, services: FrontendServices, shell: Any, clean: Callable[[str], str]
-) -> None:
+def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
     """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
     if answer.stopped_by in WELL:
         return
-    chosen = services.config.value.on_failure
-    if chosen == "raise" or (chosen == "auto" and not may_type(shell)):
-        raise AgentTurnFailed(answer, clean)
+    chosen = parts.services.config.value.on_failure
+    if chosen == "raise" or (chosen == "auto" and not may_type(parts.shell)):
+        raise AgentTurnFailed(answer, scrubber(os.environ))
 
 
 def may_type(shell: Any) -> bool:

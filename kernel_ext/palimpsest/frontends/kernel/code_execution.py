@@ -127,16 +127,7 @@ class Execution:
         refused = "\n".join(one for one in self._piece.refusals if one not in told)
         if refused:
             capture.error = f"{capture.error.rstrip()}\n{refused}" if capture.error else refused
-        return PythonOutcome(
-            stdout=capture.stdout.text(),
-            stderr=capture.stderr.text(),
-            result=capture.result,
-            error=error or capture.error,
-            images=tuple(capture.images),
-            rich=tuple(capture.rich),
-            notes=tuple(capture.notes),
-            left_running=capture.left_running,
-        )
+        return capture.outcome(error)
 
 
 def drive(

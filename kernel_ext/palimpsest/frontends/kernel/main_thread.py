@@ -11,9 +11,9 @@ import contextvars
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +51,7 @@ class CellWait:
 
     _main_thread: "MainThread"
     session_id: str
-    _host: JobHost
+    _host: JobHost | None
     _stop: Callable[[], None]
     _tick: Callable[[], None]
     _jobs: deque[Job] = field(default_factory=deque)
@@ -218,7 +218,8 @@ class MainThread:
                 job = self._idle.popleft() if self._idle else None
             left = None if end is None else max(0.0, end - time.monotonic())
             if job is not None:
-                self._perform_caught(job)
+                with self._caught():
+                    self.perform(job, lambda _: None)
             elif left == 0.0:
                 break
             else:
@@ -228,11 +229,12 @@ class MainThread:
     def _may_serve(self) -> bool:
         return threading.current_thread() is threading.main_thread() and self._current is None
 
-    def _perform_caught(self, job: Job) -> None:
-        """Do a job that no cell shows, with SIGINT caught so that it can be interrupted."""
+    @contextmanager
+    def _caught(self) -> Iterator[None]:
+        """Have SIGINT caught, so that a job that no cell shows can be interrupted."""
         catching = None if self.interrupts.caught else self.interrupts.catch(lambda: None)
         try:
-            self.perform(job, lambda _: None)
+            yield
         finally:
             if catching is not None:
                 catching.end()
@@ -330,17 +332,8 @@ class MainThread:
                 with self._lock:
                     job = self._idle.popleft() if self._idle else None
                 if job is not None:
-                    await self._serve_one(job)
-
-    async def _serve_one(self, job: Job) -> None:
-        """Do a job that no cell waits for, with SIGINT caught so that it can be interrupted."""
-        caught = self.interrupts.caught
-        catching = None if caught else self.interrupts.catch(lambda: None)
-        try:
-            await self.perform_awaiting(job, lambda _: None)
-        finally:
-            if catching is not None:
-                catching.end()
+                    with self._caught():
+                        await self.perform_awaiting(job, lambda _: None)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

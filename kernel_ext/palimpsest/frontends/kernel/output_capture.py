@@ -24,7 +24,7 @@ from palimpsest.frontends.process_guard.attribute_patches import patch, swap
 from palimpsest.frontends.process_guard.child_output import ChildOutput
 from palimpsest.frontends.process_guard.kernel_ends import exit_text
 from palimpsest.tools.calls.images import fit_image
-from palimpsest.tools.tool import LeftRunning
+from palimpsest.tools.tool import LeftRunning, PythonOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
@@ -166,6 +166,20 @@ class Capture:
                 take_back()
             self._take_pages(shell.payload_manager, payloads)
             PIECE.reset(token)
+
+    def outcome(self, error: str | None, *, interrupted: bool = False) -> PythonOutcome:
+        """Return what was captured as one value; a run that was interrupted has no result."""
+        return PythonOutcome(
+            stdout=self.stdout.text(),
+            stderr=self.stderr.text(),
+            result=None if interrupted else self.result,
+            error=error or self.error,
+            interrupted=interrupted,
+            images=tuple(self.images),
+            rich=tuple(self.rich),
+            notes=tuple(self.notes),
+            left_running=self.left_running,
+        )
 
     def show(self, data: dict[str, Any]) -> bool:
         """Record a MIME bundle; true when it should become a native output."""

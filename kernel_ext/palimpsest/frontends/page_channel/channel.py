@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
@@ -89,8 +90,8 @@ class Channel:
         """Called with how many cells a page sends together; set by ``frontends/frontend.py``."""
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
+        self.parts = KernelParts(services, main_thread, self)
         self._services = services
-        self._main_thread = main_thread
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -266,7 +267,7 @@ class Channel:
     ) -> SessionAnswer:
         """Await a turn that belongs to no cell."""
         session.take_withheld()  # a page has shown it
-        answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
+        answer = await without_cell(self.parts, session, turn, AWAY_SECONDS)
         # An error is shown in the message where it happened; this turn has no message to show it in.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
             raise UserError(answer.error.message)

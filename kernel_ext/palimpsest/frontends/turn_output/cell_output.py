@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends import terminal
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode, status_line
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
-    Position,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -67,7 +67,7 @@ class CellOutput:
         self._clock = clock
         self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
-        self._segment = Segment(0, Position())
+        self._segment = Segment(0, SegmentCut())
         self._displayed = -1
         """Index of the newest segment that has an output."""
         self._outputs = 0

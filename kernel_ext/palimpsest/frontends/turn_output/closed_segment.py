@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
-from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.engine import Snapshot
@@ -32,14 +32,14 @@ def closed_bundle(
 ) -> dict[str, Any]:
     """Return the MIME bundle of a segment of a turn that is over."""
     messages = turn_messages(snapshot.messages, command.turn)
-    start, end = _position(command.start), _position(command.end)
-    before = slices(messages, Segment(0, Position(), start))
+    start, end = command.start, command.end
+    before = slices(messages, Segment(0, SegmentCut(), start))
     shown = [part for message in before for part in message.parts]
     segment = Segment(
         index=0,
-        start=start or Position(),
+        start=start,
         end=end,
-        tail=command.end.joint if command.end is not None else "",
+        tail=end.joint if end is not None else "",
         caps=Caps().after(shown),
         first_step=command.first_step,
     )
@@ -75,7 +75,3 @@ def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
         return True
     last = before[-1].info if before else None
     return isinstance(last, AssistantMessage) and (last.error is not None or last.finish in OVER)
-
-
-def _position(cut: SegmentCut | None) -> Position | None:
-    return None if cut is None else Position(cut.part, cut.offset, cut.joint)

@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 from palimpsest.frontends.protocol.page_records import with_sentence
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes
-from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
@@ -91,7 +92,7 @@ def bundle(
             "first_step": segment.first_step,
             **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
-            "start": _place(segment.start, segment.start.lead),
+            "start": _place(segment.start, segment.start.joint),
             "end": _place(segment.end, segment.tail),
         },
         "text/markdown": _words(
@@ -109,7 +110,7 @@ def shown_mode(snapshot: Snapshot) -> str:
     return mode if mode is not None and mode != "ask" else ""
 
 
-def _place(position: Position | None, joint: str) -> list[Any] | None:
+def _place(position: SegmentCut | None, joint: str) -> list[Any] | None:
     """Return where a segment is cut, so that a page can cut the messages it has in the same place."""
     return None if position is None else [position.part, position.offset, joint]
 
