@@ -145,7 +145,7 @@ def answered_before(parts: KernelParts, answer: AgentAnswer, place: Origin) -> B
     """Return the handle of a prompt whose recorded answer was shown."""
     session = parts.run(parts.services.workspace.open(answer.session, place.notebook))
     future: Future[Answer] = Future()
-    future.set_result(answer.as_value())
+    future.set_result(answer)
     return Background(parts, session, future)
 
 

@@ -8,7 +8,6 @@ Border: decides and raises; the answer was shown before.
 """
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
@@ -34,8 +33,8 @@ class AgentTurnFailed(UserError):
     ``answer`` holds what the turn produced, ``answer.stopped_by`` why it ended.
     """
 
-    def __init__(self, answer: AgentAnswer, clean: Callable[[str], str] = str) -> None:
-        by = answer.stopped_by
+    def __init__(self, answer: AgentAnswer) -> None:
+        by, clean = answer.stopped_by, scrubber(os.environ)
         why = clean(answer.error.message) if answer.error is not None else f"{WORDS.get(by, by)}."
         super().__init__(f"The agent's turn did not finish ({by}): {why}")
         self.answer = answer
@@ -47,7 +46,7 @@ def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
         return
     chosen = parts.services.config.value.on_failure
     if chosen == "raise" or (chosen == "auto" and not may_type(parts.shell)):
-        raise AgentTurnFailed(answer, scrubber(os.environ))
+        raise AgentTurnFailed(answer)
 
 
 def may_type(shell: Any) -> bool:

@@ -29,7 +29,7 @@ from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
-from palimpsest.frontends.page_channel.typed_commands import RefusedCommand, typed_command
+from palimpsest.frontends.page_channel.typed_commands import typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -252,8 +252,6 @@ class Channel:
 
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
-        if isinstance(typed, RefusedCommand):
-            raise UserError(typed.sentence)
         if isinstance(typed, str):
             return await command.model_copy(update={"text": typed}).run(self._desk())
         named = {"id": command.id, "session": command.session}

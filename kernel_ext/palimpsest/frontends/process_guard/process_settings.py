@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,28 +150,21 @@ def pandas_options() -> Table | None:
     return found
 
 
-def numpy_print_options() -> Table | None:
-    """Return how NumPy prints arrays."""
-    return _numpy_call("get_printoptions")
-
-
-def numpy_errors() -> Table | None:
-    """Return what NumPy does on floating-point errors."""
-    return _numpy_call("geterr")
-
-
 def _numpy_call(name: str) -> Table | None:
     read = getattr(sys.modules.get("numpy"), name, None)
     return dict(read()) if callable(read) else None
 
 
-def matplotlib_settings() -> Table | None:
-    """Return matplotlib's rcParams without its backend."""
+def _matplotlib_settings() -> dict[str, Any]:
+    """Return matplotlib's rcParams; empty while it is not imported."""
     settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    if not isinstance(settings, dict):
-        return None
     # dict's own methods: rcParams resolves an automatic backend when it is asked.
-    return {name: value for name, value in dict.items(settings) if name not in _BACKENDS}
+    return dict(dict.items(settings)) if isinstance(settings, dict) else {}
+
+
+def figure_settings() -> Table:
+    """Return matplotlib's rcParams without its backend."""
+    return {name: one for name, one in _matplotlib_settings().items() if name not in _BACKENDS}
 
 
 _BACKENDS = ("backend", "backend_fallback", "interactive")
@@ -178,10 +172,7 @@ _BACKENDS = ("backend", "backend_fallback", "interactive")
 
 def figure_backend() -> str | None:
     """Return matplotlib's backend, or None while it is not imported or not chosen."""
-    settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    if not isinstance(settings, dict):
-        return None
-    found = dict.get(settings, "backend")
+    found = _matplotlib_settings().get("backend")
     return found if isinstance(found, str) else None
 
 
@@ -202,11 +193,15 @@ def _options(old: Table) -> str:
 
 TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
     ("pandas options", pandas_options, _options),
-    ("numpy's print options", numpy_print_options, _update("numpy.set_printoptions")),
-    ("numpy's error handling", numpy_errors, _update("numpy.seterr")),
+    (
+        "numpy's print options",
+        partial(_numpy_call, "get_printoptions"),
+        _update("numpy.set_printoptions"),
+    ),
+    ("numpy's error handling", partial(_numpy_call, "geterr"), _update("numpy.seterr")),
     (
         "matplotlib's rcParams",
-        matplotlib_settings,
+        figure_settings,
         lambda old: f"matplotlib.rcParams.update({dict(old)!r})",
     ),
 )

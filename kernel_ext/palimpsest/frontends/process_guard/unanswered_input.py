@@ -16,7 +16,7 @@ import os
 import pdb
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from IPython.core.error import StdinNotImplementedError
@@ -27,7 +27,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     current_piece,
     for_pieces,
 )
-from palimpsest.frontends.process_guard.attribute_patches import swap
+from palimpsest.frontends.process_guard.attribute_patches import swapped
 
 NOBODY = "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
 ASK = "Put the value into the code, or ask the user for it in your answer."
@@ -150,14 +150,10 @@ class _NoKeys(io.TextIOBase):
 @contextmanager
 def nobody_answers(tell: Callable[[str], object]) -> Iterator[None]:
     """Refuse the functions that read keys in the code of the block; ``tell`` gets a sentence for each that it replaced."""
-    swaps = [
-        swap(module, name, shown, for_pieces(getattr(module, name), _refusing(called)))
-        for module, name, shown, called in _asking()
-    ]
-    if sys.stdin is not None:
-        swaps.append(swap(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin)))
-    try:
+    with ExitStack() as stack:
+        for module, name, shown, called in _asking():
+            checked = for_pieces(getattr(module, name), _refusing(called))
+            stack.enter_context(swapped(module, name, shown, checked, tell))
+        if sys.stdin is not None:
+            stack.enter_context(swapped(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), tell))
         yield
-    finally:
-        for put_back in reversed(swaps):
-            put_back(tell)
