@@ -21,7 +21,7 @@ from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sen
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
-from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 from palimpsest.frontends.kernel.variables import list_variables
 from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.control_text import waiting_text
@@ -87,7 +87,7 @@ class Frontend:
                 line = MagicLine(request=request)
                 self._begin(line)
                 self._recorded.refuse_sending(place)
-                CellTurn(self._parts, line, place).run()
+                blocking(CellTurn(self._parts, line, place).run(awaits=False))
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
@@ -98,24 +98,14 @@ class Frontend:
             case _:
                 pass
         found = self._look(request, place)
+        if not _apart(request):
+            answer = blocking(self._answered(request, found, place, awaits=False))
+            return answer if request.request is None else None
         if isinstance(found, ReplayedTurn):
-            answer = found.run()
-            return (
-                answered_before(self._parts, answer, place)
-                if _apart(request)
-                else _none_of(request, answer)
-            )
-        if _apart(request):
-            handle = send_background_prompt(self._parts, request, place)
-            self._recorded.sent(handle.session)
-            return handle
-        turn = CellTurn(self._parts, request, place)
-        try:
-            answer = turn.run()
-        finally:
-            self._sent(turn)
-        self._recorded.offer_revert(found)
-        return _none_of(request, answer)
+            return answered_before(self._parts, blocking(found.run(awaits=False)), place)
+        handle = send_background_prompt(self._parts, request, place)
+        self._recorded.sent(handle.session)
+        return handle
 
     def ask_awaiting(
         self, request: MagicLine, place: Origin
@@ -123,22 +113,22 @@ class Frontend:
         """Run a prompt, awaited by its cell."""
         if _apart(request):
             return _there(self.ask(request, place))
-        found = self._look(request, place)
+        return self._answered(request, self._look(request, place), place, awaits=True)
+
+    async def _answered(
+        self, request: MagicLine, found: ReplayedTurn | Sending, place: Origin, *, awaits: bool
+    ) -> AgentAnswer:
+        """Show the recorded answer, or the one of the model, and return it."""
         if isinstance(found, ReplayedTurn):
-            return found.run_awaiting()
-        return self._awaited(CellTurn(self._parts, request, place), found)
-
-    async def _awaited(self, turn: CellTurn, sending: Sending) -> AgentAnswer:
+            return await found.run(awaits=awaits)
+        turn = CellTurn(self._parts, request, place)
         try:
-            answer = await turn.run_awaiting()
+            answer = await turn.run(awaits=awaits)
         finally:
-            self._sent(turn)
-        self._recorded.offer_revert(sending)
+            if turn.session_id:
+                self._recorded.sent(turn.session_id)
+        self._recorded.offer_revert(found)
         return answer
-
-    def _sent(self, turn: CellTurn) -> None:
-        if turn.session_id:
-            self._recorded.sent(turn.session_id)
 
     def _look(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
         """Return the prompt's recorded answer, or that it is sent; raises UsageError where it may not be."""
@@ -247,11 +237,6 @@ class Frontend:
 def _apart(request: MagicLine) -> bool:
     """Tell whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
-
-
-def _none_of(request: MagicLine, answer: AgentAnswer) -> AgentAnswer | None:
-    """Return an answer, or None for that of a subcommand, which is only shown."""
-    return answer if request.request is None else None
 
 
 async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:

@@ -18,7 +18,7 @@ from palimpsest.frontends.cell_turn.cell_questions import Questions
 from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
-from palimpsest.frontends.kernel.main_thread import CellWait
+from palimpsest.frontends.kernel.main_thread import CellWait, blocking
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -120,7 +120,7 @@ class Background:
             questions.followed(session),
             CellWait(self._parts.main_thread, "", None, stop, tick) as waits,
         ):
-            waits.run(self._future)
+            blocking(waits.run(self._future, awaits=False))
 
 
 class NoLongerWaiting(TurnStopped):

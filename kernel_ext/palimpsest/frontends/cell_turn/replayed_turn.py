@@ -66,34 +66,21 @@ class ReplayedTurn:
         self._host = _CellHost(self._parts.say, shows=not self._quiet)
         self._failed = ""
 
-    def run(self) -> AgentAnswer:
-        """Show the answer and run its Python again, blocking."""
+    async def run(self, *, awaits: bool) -> AgentAnswer:
+        """Show the answer and run its Python again, blocking or awaiting."""
         flush_figures(self._parts.shell)
-        with self._waiting() as wait:
-            for call in self._steps():
-                future = self._parts.services.engine.submit(self._perform(call))
-                wait.run(future)
-                self._compare(call, future.result())
-        return self._ended()
-
-    async def run_awaiting(self) -> AgentAnswer:
-        """Show the answer and run its Python again, awaited."""
-        flush_figures(self._parts.shell)
-        with self._waiting() as wait:
-            for call in self._steps():
-                future = self._parts.services.engine.submit(self._perform(call))
-                await wait.run_awaiting(future)
-                self._compare(call, future.result())
-        return self._ended()
-
-    def _waiting(self) -> CellWait:
-        return CellWait(
+        with CellWait(
             self._parts.main_thread,
             self._turn.session_id,
             self._host,
             lambda: self._abort.set("Stopped."),
             lambda: None,
-        )
+        ) as wait:
+            for call in self._steps():
+                future = self._parts.services.engine.submit(self._perform(call))
+                await wait.run(future, awaits=awaits)
+                self._compare(call, future.result())
+        return self._ended()
 
     def _steps(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call at its place, to be run there."""

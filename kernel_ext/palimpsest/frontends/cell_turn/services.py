@@ -137,6 +137,3 @@ class Pages(Protocol):
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
         """Have a page insert new cells below a cell; false where no page can."""
-
-    def forget(self, session_id: str) -> None:
-        """Drop a session that was deleted."""

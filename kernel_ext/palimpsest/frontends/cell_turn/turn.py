@@ -77,25 +77,13 @@ class CellTurn:
         self._mute = False
         """Whether showing the turn has failed, after which nothing more is shown."""
 
-    def run(self) -> AgentAnswer:
-        """Block until the answer is there."""
+    async def run(self, *, awaits: bool) -> AgentAnswer:
+        """Block or await until the answer is there."""
         flush_figures(self._parts.shell)
-        with self._waiting() as wait:
-            future = self._send(wait)
+        with CellWait(self._parts.main_thread, "", self._story, self._stop, self._tick) as wait:
+            future = self._future = self._parts.services.engine.submit(self._ask(wait))
             try:
-                wait.run(future)
-            except BaseException:
-                self._stop()
-                raise
-            return self._result(future)
-
-    async def run_awaiting(self) -> AgentAnswer:
-        """Await the answer."""
-        flush_figures(self._parts.shell)
-        with self._waiting() as wait:
-            future = self._send(wait)
-            try:
-                await wait.run_awaiting(future)
+                await wait.run(future, awaits=awaits)
             except BaseException:
                 self._stop()
                 raise
@@ -105,13 +93,6 @@ class CellTurn:
     def session_id(self) -> str:
         """The id of the session that the prompt went to; empty before it is known."""
         return self._feed.session.id if self._feed.session is not None else ""
-
-    def _waiting(self) -> CellWait:
-        return CellWait(self._parts.main_thread, "", self._story, self._stop, self._tick)
-
-    def _send(self, wait: CellWait) -> "Future[Answer]":
-        self._future = self._parts.services.engine.submit(self._ask(wait))
-        return self._future
 
     async def _ask(self, wait: CellWait) -> Answer:
         """Find the session and prompt it; on the engine thread."""

@@ -31,7 +31,6 @@ from palimpsest.frontends.process_guard.event_loop import STOPPED
 from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
 from palimpsest.frontends.process_guard.late_callbacks import (
     LateFunction,
-    LateListener,
     guard_callbacks,
 )
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
@@ -293,7 +292,9 @@ def _keep_running(_update: object, piece: Piece, change: Any) -> None:
 
 
 def _register(register: Callable[..., None], piece: Piece, event: str, function: Any) -> None:
-    register(event, LateListener(function, piece))
+    listener = LateFunction(function, piece)
+    piece.listeners.add(listener)
+    register(event, listener)
 
 
 def _write_payload(

@@ -170,7 +170,8 @@ class CellOutput:
         self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused and not self._quiet:
             words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
-            self._emit({"text/markdown": status_line(words), "text/plain": visible(words)}, None)
+            data = {"text/markdown": status_line(words), "text/plain": visible(words)}
+            self._publish(terminal.fitting_output(data), {})
 
     # Helpers
 
@@ -303,11 +304,8 @@ class CellOutput:
             return
         self._emit(data, segment.index)
 
-    def _emit(self, data: dict[str, Any], index: int | None) -> None:
+    def _emit(self, data: dict[str, Any], index: int) -> None:
         data = terminal.fitting_output(data)
-        if index is None:
-            self._publish(data, {})
-            return
         update = index <= self._displayed
         if not update:
             self._displayed = index

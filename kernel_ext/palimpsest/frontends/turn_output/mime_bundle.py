@@ -19,11 +19,12 @@ from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
-from palimpsest.transcript.values import Ask
+from palimpsest.transcript.values import Ask, Value
 
 MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
@@ -78,16 +79,10 @@ def bundle(
             "seq": list(frame.seq),
             "open": open_,
             "messages": _json(shown, segment.caps, scrub),
-            "asks": [
-                _scrubbed(ask.model_dump(mode="json", exclude_none=True), scrub)
-                for ask in frame.asks
-            ],
-            "questions": [
-                _scrubbed(asked.model_dump(mode="json", exclude_none=True), scrub)
-                for asked in frame.questions
-            ],
+            "asks": _wire(frame.asks, scrub),
+            "questions": _wire(frame.questions, scrub),
             "replies": _scrubbed(_replies(shown, notes), scrub),
-            "decisions": _scrubbed(_decisions(shown, notes), scrub),
+            "decisions": _wire(_decisions(shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             **({"mode": frame.mode} if frame.mode else {}),
@@ -151,12 +146,12 @@ def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
     }
 
 
-def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[dict[str, Any]]:
+def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
     """Return the decisions about these parts and messages, each with its sentence."""
     messages = {message.id for message in shown}
     parts = {part.id for message in shown for part in message.parts}
     return [
-        with_sentence(one).model_dump(mode="json", exclude_none=True)
+        with_sentence(one)
         for one in notes.decisions
         if (one.message_id in messages if one.part_id is None else one.part_id in parts)
     ]
@@ -225,6 +220,11 @@ def _shortened(value: Any, longest: int) -> Any:
     if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(longest, LINE_CHARS):
         return value
     return "[left out]"
+
+
+def _wire(values: Sequence[Value], scrub: Scrub) -> list[Any]:
+    """Return values as JSON values without secrets."""
+    return [_scrubbed(one.model_dump(mode="json", exclude_none=True), scrub) for one in values]
 
 
 def _scrubbed(value: Any, scrub: Scrub) -> Any:

@@ -7,7 +7,7 @@ whose figures are shown between two segments, or at the end of a block of text.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.render.content.outline import Caps
@@ -71,7 +71,7 @@ def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) 
     """Close the segment after a tool call, or return None when the call is not in it."""
     for number, part in enumerate(parts_of(messages)):
         if isinstance(part, ToolPart) and part.call_id == call_id and number >= segment.start.part:
-            return _closed(segment, SegmentCut(number + 1))
+            return replace(segment, end=SegmentCut(number + 1))
     return None
 
 
@@ -91,9 +91,9 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
             cut = _cut_text(part.text, begins, SEGMENT_CHARS - grown)
             if cut is not None:
                 place, tail, lead = cut
-                return _closed(segment, SegmentCut(number, place, lead), tail)
+                return replace(segment, end=SegmentCut(number, place, lead), tail=tail)
         if grown > 0 and not isinstance(part, TextPart):
-            return _closed(segment, SegmentCut(number))
+            return replace(segment, end=SegmentCut(number))
         grown += length
     return None
 
@@ -110,10 +110,6 @@ def following(messages: Sequence[Message], closed: Segment) -> Segment:
         caps=closed.caps.after(shown),
         first_step=closed.first_step + steps,
     )
-
-
-def _closed(segment: Segment, end: SegmentCut, tail: str = "") -> Segment:
-    return Segment(segment.index, segment.start, end, tail, segment.caps, segment.first_step)
 
 
 def _piece(part: Part, number: int, segment: Segment) -> Part | None:
