@@ -30,7 +30,6 @@ from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
@@ -161,16 +160,13 @@ class Frontend:
 
     def _operate(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
-        workspace, notebook = self.services.workspace, place.notebook
-
-        async def find(identifier: str | None) -> KernelSession:
-            if identifier is None:
-                return await workspace.current(notebook)
-            return await workspace.open(identifier, notebook)
-
-        pages = self.channel
         desk = Desk(
-            self.services, find, notebook, in_cell=True, adopt=pages.adopt, forget=pages.forget
+            self.services,
+            lambda identifier: self._parts.found(identifier, place.notebook),
+            place.notebook,
+            in_cell=True,
+            adopt=self.channel.adopt,
+            forget=self.channel.forget,
         )
         running = self.services.engine.submit(operation.run(desk))
         try:

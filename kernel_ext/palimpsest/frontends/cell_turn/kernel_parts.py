@@ -41,17 +41,20 @@ class KernelParts:
 
     async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
         """Return the session that a prompt goes to, which is the notebook's current one from now on; on the engine."""
-        workspace = self.services.workspace
-        if options.session is not None:
-            session = await workspace.open(options.session, notebook)
-        elif options.new:
-            session = await workspace.new(
+        if options.new and options.session is None:
+            session = await self.services.workspace.new(
                 notebook, title=options.title, permission=options.permission
             )
         else:
-            session = await workspace.current(notebook)
+            session = await self.found(options.session, notebook)
         self.pages.adopt(session)
         return session
+
+    async def found(self, identifier: str | None, notebook: str | None) -> KernelSession:
+        """Return a session by its id, or the notebook's current one where none is named; on the engine."""
+        if identifier is None:
+            return await self.services.workspace.current(notebook)
+        return await self.services.workspace.open(identifier, notebook)
 
     def answered(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
         """Return an answer in the form that cells receive."""

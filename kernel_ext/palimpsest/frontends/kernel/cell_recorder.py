@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +130,7 @@ class CellRecorder:
         self._deleted: set[str] = set()
         self._earlier: tuple[tuple[int, str], ...] = ()
         self._kept = KeptCells(shell)
-        self._undo: list[Callable[[], None]] = []
+        self._undo = ExitStack()
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Tells whether the calling code was written by the agent; its outputs are its tool's."""
         self._private_next = False
@@ -153,21 +153,19 @@ class CellRecorder:
             return
         send = session.send
         session.send = self._watching(send)
-        self._undo.append(lambda: _restore(session, "send", send))
+        self._undo.callback(_restore, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
         on_comm = handlers.get("comm_msg")
         if on_comm is not None:
             handlers["comm_msg"] = self._naming_comms(on_comm)
-            self._undo.append(lambda: handlers.__setitem__("comm_msg", on_comm))
+            self._undo.callback(handlers.__setitem__, "comm_msg", on_comm)
 
     def unregister(self) -> None:
         """Stop recording."""
         self._kept.recorded_until(max((at for at, _ in _history(self._shell)), default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
+        self._undo.close()
 
     def hide_next(self) -> None:
         """Keep the next cell from the agent (``%agent private``)."""

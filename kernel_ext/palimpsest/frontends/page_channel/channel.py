@@ -285,18 +285,13 @@ class Channel:
         return Done(late=not is_ours)
 
     async def _find_current(self) -> None:
-        session = await self._services.workspace.current(self._notebook())
-        self.adopt(session)
+        await self._session(None)
 
     async def _session(self, identifier: str | None) -> KernelSession:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
-        workspace = self._services.workspace
-        if identifier is None:
-            session = await workspace.current(self._notebook())
-        else:
-            session = await workspace.open(identifier, self._notebook())
+        session = await self.parts.found(identifier, self._notebook())
         self.adopt(session)
         return session
 

@@ -219,10 +219,8 @@ def _kept_back(name: str, before: Any, now: Any) -> str:
 
 def _way(back: str, before: Any) -> str:
     """Fill the old value into the code that sets it back."""
-    if back.startswith("{before:"):
-        on, _, off = back[len("{before:") : -1].partition("|")
-        return on if before else off
-    return back.replace("{before}", repr(before))
+    on, _, off = back.partition("|")
+    return off if off and not before else on.replace("{before}", repr(before))
 
 
 def _shown(value: Any) -> str:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 Setting = tuple[str, str]
-"""What a setting is called, and the code that sets it back, with the old value as ``{before}``."""
+"""What a setting is called, and the code that sets it back, with the old value as ``{before}``, or as ``on()|off()``."""
 
 
 def plain_settings() -> Iterator[tuple[Setting, Any]]:
@@ -47,13 +47,10 @@ def plain_settings() -> Iterator[tuple[Setting, Any]]:
         ("the thread switch interval", "sys.setswitchinterval({before})"),
         (sys.getswitchinterval()),
     )
-    yield ("gc.isenabled()", _switch("gc.enable()", "gc.disable()")), gc.isenabled()
+    yield ("gc.isenabled()", "gc.enable()|gc.disable()"), gc.isenabled()
     yield ("the garbage collector's threshold", "gc.set_threshold(*{before})"), gc.get_threshold()
     yield (
-        (
-            "faulthandler.is_enabled()",
-            _switch("faulthandler.enable()", "faulthandler.disable()"),
-        ),
+        ("faulthandler.is_enabled()", "faulthandler.enable()|faulthandler.disable()"),
         faulthandler.is_enabled(),
     )
     yield (
@@ -95,11 +92,6 @@ def hooks() -> dict[Setting, Any]:
             "asyncio.set_event_loop_policy(None)",
         ): getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None),
     }
-
-
-def _switch(on: str, off: str) -> str:
-    """Return the way back of a setting that is on or off."""
-    return f"{{before:{on}|{off}}}"
 
 
 def signal_handlers() -> dict[int, Any]:

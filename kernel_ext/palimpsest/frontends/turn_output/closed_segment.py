@@ -16,15 +16,11 @@ from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.engine import Snapshot
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 
 OVER = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
-
-
-class UnknownTurn(UserError):
-    """The session has no such turn."""
 
 
 def closed_bundle(
@@ -59,7 +55,7 @@ def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
     """Return the messages that a turn shows, up to the user message that begins the next one."""
     places = [number for number, message in enumerate(messages) if message.id == turn]
     if not places:
-        raise UnknownTurn(f"This session has no turn {turn!r}; open the session that has it.")
+        raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
     found: list[Message] = []
     for message in shown_messages(messages[places[-1] + 1 :]):
         if isinstance(message.info, UserMessage) and _begins(message.info, found):
