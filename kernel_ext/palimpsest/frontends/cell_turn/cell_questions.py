@@ -4,14 +4,13 @@ Border: runs on the main thread while a cell waits; reads an answer with ``input
 answer wins, wherever it is given, so an answer from a page closes the input prompt here.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.typed_answers import TypedQuestions, typed_line
+from palimpsest.frontends.kernel.interrupts import Interruptible
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import (
@@ -22,13 +21,14 @@ from palimpsest.transcript.session_record.events import (
 )
 
 
-class Questions(TypedQuestions):
+class Questions(TypedQuestions, Interruptible):
     """Asks the open questions of a session in the cell that waits.
 
     Contract: ``check`` returns at once when there is nothing to ask here. It raises nothing;
     an interrupt while it reads stops the turn, which the interrupt's own listener does.
     """
 
+    everywhere = True
     headless = (
         "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
         "user to run the cell again with --yes."
@@ -42,9 +42,6 @@ class Questions(TypedQuestions):
     ) -> None:
         """``tell`` shows a sentence beside the cell's output; ``before`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
-        self.interrupted = self.reached = False
-        self.everywhere = True
-        self.task: asyncio.Task[Any] | None = None
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
         self._tell = tell

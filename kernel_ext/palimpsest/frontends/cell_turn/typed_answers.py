@@ -29,25 +29,11 @@ GO_ON = "Please answer 1 (go on) or 3 (stop): "
 KEEP = "Please answer 1 (keep it) or 3 (leave it): "
 
 _SECOND_WORD = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
-_WORDS: dict[str, Literal["once", "always", "reject"]] = {
-    "1": "once",
-    "once": "once",
-    "yes": "once",
-    "y": "once",
-    "2": "always",
-    "always": "always",
-    "a": "always",
-    "3": "reject",
-    "4": "always",
-    "project": "always",
-    "go": "once",
-    "keep": "once",
-    "stop": "reject",
-    "leave": "reject",
-    "reject": "reject",
-    "no": "reject",
-    "n": "reject",
-}
+_ANSWERS: tuple[tuple[Literal["once", "always", "reject"], frozenset[str]], ...] = (
+    ("once", frozenset({"1", "once", "yes", "y", "go", "keep"})),
+    ("always", frozenset({"2", "always", "a", "4", "project"})),
+    ("reject", frozenset({"3", "reject", "no", "n", "stop", "leave"})),
+)
 _PROMPTS = {"budget": (GO_ON, "stop"), "doom_loop": (GO_ON, "stop"), "moved": (KEEP, "leave it")}
 """The prompt after a line that is no answer, and what 3 does, of questions with answers of their own."""
 NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
@@ -166,12 +152,9 @@ def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[
 def understand(line: str) -> Reply | None:
     """Read what a person typed, or return None when it is no answer."""
     word, _, rest = _SECOND_WORD.sub(r"\1", line.strip()).partition(" ")
-    answer = _WORDS.get(word.lower().rstrip(".,:"))
+    word = word.lower().rstrip(".,:")
+    answer = next((one for one, words in _ANSWERS if word in words), None)
     if answer is None:
         return None
-    in_project = word.lower().rstrip(".,:") in ("4", "project")
-    return Reply(
-        answer=answer,
-        feedback=rest.strip() or None,
-        scope="project" if in_project else None,
-    )
+    scope = "project" if word in ("4", "project") else None
+    return Reply(answer=answer, feedback=rest.strip() or None, scope=scope)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.input_checksums import input_checksums
+from palimpsest.frontends.kernel.interrupts import Interruptible
 from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.kernel_objects import KernelObjects
 from palimpsest.frontends.kernel.output_capture import Capture
@@ -35,15 +36,12 @@ class JobHost(Protocol):
         """Show the person that the code does not stop."""
 
 
-class Job:
+class Job(Interruptible):
     """A piece of work that the main thread does once."""
 
     def __init__(self, session_id: str | None) -> None:
         self.session_id = session_id
-        self.everywhere = False
         self.future: Future[Any] = Future()
-        self.interrupted = self.reached = False
-        self.task: asyncio.Task[Any] | None = None
         self.host: JobHost | None = None
         self.started = False
 

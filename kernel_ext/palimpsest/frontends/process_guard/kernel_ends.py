@@ -23,7 +23,6 @@ from palimpsest.frontends.process_guard.lasting_guards import (
     SHUT_DOWN,
     STAND_INS,
     TIMERS,
-    guard,
 )
 from palimpsest.frontends.process_guard.late_callbacks import guard_handlers
 from palimpsest.frontends.process_guard.process_settings import signal_handlers
@@ -54,11 +53,10 @@ def exit_text(raised: SystemExit) -> str:
 
 @contextmanager
 def kernel_kept(shell: Any, piece: Piece) -> Iterator[None]:
-    """Catch what would end the kernel in a piece, until the end of the block; what it needs is imported before.
+    """Catch what would end the kernel in a piece, until the end of the block.
 
     What was removed is put back, the requests to the page are taken, and each is said to the piece.
     """
-    guard(shell)
     modules, names = dict(sys.modules), dict(vars(builtins))
     kept = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
     asked = list(shell.payload_manager.read_payload())
