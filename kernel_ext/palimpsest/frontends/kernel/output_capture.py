@@ -22,7 +22,7 @@ from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
 from palimpsest.frontends.process_guard.attribute_patches import patched, swapped
 from palimpsest.frontends.process_guard.child_output import ChildOutput
-from palimpsest.frontends.process_guard.kernel_ends import exit_text
+from palimpsest.frontends.process_guard.kernel_ends import exit_text, taken_payloads
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.tool import LeftRunning, PythonOutcome
 from palimpsest.transcript.errors import UserError
@@ -198,15 +198,10 @@ class Capture:
 
     def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
         """Send requested help (``name?``) to the model instead of the page's pager."""
-        after = list(manager.read_payload())
-        pages = [one for one in after if one.get("source") == "page" and one not in before]
-        for page in pages:
+        for page in taken_payloads(
+            manager, lambda one: one not in before and one.get("source") == "page"
+        ):
             self._keep("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
-        if pages:
-            manager.clear_payload()
-            for one in after:
-                if one not in pages:
-                    manager.write_payload(one, single=False)
 
     def is_of_run(self) -> bool:
         """Tell whether the caller is the agent's code or a thread that it started."""

@@ -115,17 +115,23 @@ def _put_back(piece: Piece, table: dict[str, Any], before: dict[str, Any], neede
         piece.refuse(RESTORED.format(names=", ".join(gone[:5])))
 
 
+def taken_payloads(manager: Any, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Take requests to the page out of those that wait, and return them."""
+    waiting = list(manager.read_payload())
+    taken = [one for one in waiting if wanted(one)]
+    if taken:
+        manager.clear_payload()
+        for one in waiting:
+            if one not in taken:
+                manager.write_payload(one, single=False)
+    return taken
+
+
 def _take_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -> None:
     """Leave the page the requests from before the code ran; those of the code are told."""
-    after = list(manager.read_payload())
-    made = [one for one in after if one not in before and one.get("source") != "page"]
-    if not made:
-        return
-    manager.clear_payload()
-    for one in after:
-        if one not in made:
-            manager.write_payload(one, single=False)
-    for one in made:
+    for one in taken_payloads(
+        manager, lambda one: one not in before and one.get("source") != "page"
+    ):
         source = one.get("source")
         if source == "set_next_input":
             piece.refuse(NEXT_INPUT.format(text=one.get("text", "")))

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
-from palimpsest.frontends.turn_output.file_changes import turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
+from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
 from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
@@ -39,15 +38,7 @@ def closed_bundle(
         caps=Caps().after(shown),
         first_step=command.first_step,
     )
-    seq = (command.first_seq, snapshot.seq)
-    changes = turn_changes(snapshot.messages, command.turn)
-    frame = Frame(
-        session=command.session,
-        turn=command.turn,
-        seq=seq,
-        mode=shown_mode(snapshot),
-        changes=changes,
-    )
+    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq)
     return bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes
+from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
 from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
@@ -103,6 +103,17 @@ def shown_mode(snapshot: Snapshot) -> str:
     """Return the session's permission mode; empty for ``ask``."""
     mode = snapshot.session.mode if snapshot.session is not None else None
     return mode if mode is not None and mode != "ask" else ""
+
+
+def ended_frame(session: str, turn: str, snapshot: Snapshot, first_seq: int) -> Frame:
+    """Return the facts about a turn that is over."""
+    return Frame(
+        session,
+        turn,
+        seq=(first_seq, snapshot.seq),
+        mode=shown_mode(snapshot),
+        changes=turn_changes(snapshot.messages, turn),
+    )
 
 
 def _place(position: SegmentCut | None, joint: str) -> list[Any] | None:

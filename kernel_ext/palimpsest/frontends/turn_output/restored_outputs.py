@@ -12,8 +12,7 @@ from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.closed_segment import turn_messages
-from palimpsest.frontends.turn_output.file_changes import turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
+from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
     Segment,
@@ -85,13 +84,7 @@ def turn_pieces(
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = Frame(
-        session=session,
-        turn=turn,
-        seq=(next(delivered, 0), snapshot.seq),
-        mode=shown_mode(snapshot),
-        changes=turn_changes(snapshot.messages, turn),
-    )
+    frame = ended_frame(session, turn, snapshot, next(delivered, 0))
     for piece in _pieces(messages, picture, below):
         if not isinstance(piece, Segment):
             yield piece
