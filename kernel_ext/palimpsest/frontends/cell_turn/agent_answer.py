@@ -62,6 +62,9 @@ class AgentAnswer(Answer):
             self._shell.set_next_input("\n\n".join(found))
         return found
 
+    def __copy__(self) -> "AgentAnswer":
+        return AgentAnswer(self, self._shell, self._pages, recorded=self.recorded)
+
     def __str__(self) -> str:
         return self.text
 
