@@ -19,8 +19,8 @@ from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.cell_questions import permission_question
 from palimpsest.frontends.cell_turn.model_questions import interview_text
+from palimpsest.frontends.cell_turn.typed_answers import permission_question
 from palimpsest.frontends.command_line.main import main
 from palimpsest.frontends.operation_text.command_output import CommandOutput, sentence, table
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput

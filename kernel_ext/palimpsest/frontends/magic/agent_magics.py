@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
     from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
-    from palimpsest.frontends.cell_turn.services import CellPlace
     from palimpsest.frontends.operations.operation import Operation
+    from palimpsest.transcript.messages import Origin
 
     Shown: TypeAlias = AgentAnswer | Background | None
 
@@ -43,10 +43,10 @@ FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: "MagicLine | Operation", place: "CellPlace") -> "Shown":
+    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "Shown":
         """Run a prompt or an operation, blocking."""
 
-    def ask_awaiting(self, request: "MagicLine", place: "CellPlace") -> "Awaitable[Shown]":
+    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[Shown]":
         """Run a prompt, awaited."""
 
 
@@ -105,7 +105,7 @@ class AgentMagics:
         self,
         shell: Any,
         front: Callable[[], PromptRunner],
-        place: "Callable[[], CellPlace]",
+        place: "Callable[[], Origin]",
         cells: RunningCells,
     ) -> None:
         self.shell = shell
