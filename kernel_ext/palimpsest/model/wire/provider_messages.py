@@ -347,7 +347,10 @@ def canonical(value: Any) -> bytes:
     """Return the canonical JSON of a value, as UTF-8."""
     # Nearly all values are messages of three kinds, which are written twice as fast by hand.
     text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
-    return joined_surrogates(text).encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return joined_surrogates(text).encode()
 
 
 def _saying(value: dict[str, Any]) -> str | None:

@@ -53,8 +53,13 @@ class ProviderProfile(WireProfileRow):
     """Which paragraph of the system prompt is for this model."""
     equal_calls_once: bool
     """Identical calls of one answer arrive as one call, so they are put into separate steps."""
-    recorded: RecordedRules
-    """What the recorded agents would do, for the presets that follow them."""
+    name: tuple[str, str]
+    """The provider's and the model's, by which the recorded agents went."""
+
+    @property
+    def recorded(self) -> RecordedRules:
+        """What the recorded agents would do, for the presets that follow them."""
+        return recorded_rules(*self.name)
 
     @property
     def keeps_signatures(self) -> bool:
@@ -125,7 +130,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         family=whose,
         guidance=guidance_of(f"{provider}/{name}"),
         equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
-        recorded=recorded_rules(provider, name),
+        name=(provider, name),
     )
 
 
