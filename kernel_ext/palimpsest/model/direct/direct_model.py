@@ -136,14 +136,10 @@ class DirectModel:
             if provider.format == "anthropic"
             else lambda chunk: openai_delta(chunk, tap)
         )
-
-        def done() -> None:
-            tap.done = True
-
         async with posted as answer:
             yield None
             begun = False
-            values = stream_values(answer.pieces, answer.response, done)
+            values = stream_values(answer.pieces, answer.response, tap.mark_end)
             try:
                 async with aclosing(values), aclosing(breathing(values)) as paced:
                     async for value in paced:
