@@ -111,7 +111,7 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
-REHEARSAL = "palimpsest.model.rehearsal.streaming_handler"
+REHEARSAL = "palimpsest.model.rehearsal.rehearsal_model"
 OLLAMA_SECONDS = 30.0
 NAMED_SECONDS = 2.0
 SERVER = "(server)"
@@ -165,8 +165,8 @@ class App:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._litellm = LitellmModel()
-        self._asked = DirectModel(self._litellm, direct=lambda: self.config.value.direct)
+        self._asked = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
+        self._rehearsal: Model | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -536,12 +536,12 @@ class App:
                     end()
 
     def _model(self, info: ModelInfo) -> Model:
-        provider = model_info.REHEARSAL.provider
-        if info.ref.provider == provider and not self._litellm.runs(provider):
+        if info.ref.provider != model_info.REHEARSAL.provider:
+            return self._asked
+        if self._rehearsal is None:
             with collection_paused():
-                handler = import_module(REHEARSAL).Rehearsal()
-            self._litellm.register_custom(provider, handler)
-        return self._asked
+                self._rehearsal = import_module(REHEARSAL).Rehearsal()
+        return self._rehearsal
 
 
 def tool(function: ToolFunction) -> ToolFunction:

@@ -216,11 +216,14 @@ class RedactedSpecs:
         values = self._secrets()
         if values != self._values:
             self._values, self._known = values, {}
-        for spec in specs:
-            if self._known.get(spec.name, (None, None))[0] != spec:
-                # A copy: a server that changes its schema in place gives the same object again.
-                given = spec.model_copy(deep=True)
-                self._known[spec.name] = given, redacted_value(given, self._secrets.cleaner())
+        # Copies: a server that changes its schema in place gives the same object again.
+        given = [
+            spec.model_copy(deep=True)
+            for spec in specs
+            if self._known.get(spec.name, (None, None))[0] != spec
+        ]
+        found = redacted_value(given, self._secrets.cleaner()) if given else ()
+        self._known |= {one.name: (one, new) for one, new in zip(given, found, strict=True)}
         return tuple(self._known[spec.name][1] for spec in specs)
 
 

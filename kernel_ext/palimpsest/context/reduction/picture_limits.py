@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock, NeutralMessages
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.provider_profile.profile import limits_of, profile
+from palimpsest.transcript.provider_profile.profile import limits_of, profile, stricter_limits
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 from palimpsest.transcript.values import ModelInfo
@@ -119,7 +119,7 @@ def keep_picture_limits(
 
     ``messages`` are those of the request; ``learned`` is what its provider has just refused.
     """
-    known = limits_of(model).stricter(learned_limits(view.decisions, model)).stricter(learned)
+    known = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
     if not model.vision or not known.any_of_pictures:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
@@ -144,7 +144,7 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
                 for name, number in told.items()
                 if name in names and isinstance(number, int) and number > 0
             }
-            found = found.stricter(RequestLimits(**numbers))
+            found = stricter_limits(found, RequestLimits(**numbers))
     return found
 
 
