@@ -16,7 +16,7 @@ from palimpsest.review.importers.codex_threads import (
     thread_header,
 )
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import decoded, mapping
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.sources import too_deep
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -142,8 +142,9 @@ def _header(file: Path) -> ThreadHeader | None:
             line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
     except OSError:
         return None
-    record = mapping(decoded(line))
-    meta = record.get("payload")
-    if not isinstance(meta, dict) or record.get("type") != "session_meta" or too_deep(meta):
-        return None
-    return thread_header(meta, recorded_name(file.stem))
+    record = JsonValue(line).decoded()
+    meta = record.at("payload")
+    known = isinstance(meta.raw, dict) and record.get("type") == "session_meta"
+    return (
+        thread_header(meta, recorded_name(file.stem)) if known and not too_deep(meta.raw) else None
+    )
