@@ -96,23 +96,16 @@ def _folders(path: Path) -> Iterable[Path]:
     if not DAYS.fullmatch("/".join(day.parts[-3:])):
         return (day,)
     found = [day]
-    for year in _inside(day.parent.parent.parent, day.parts[-3]):
-        for month in _inside(year, day.parts[-2] if year.name == day.parts[-3] else ""):
-            is_first = (year.name, month.name) == day.parts[-3:-1]
-            found += [
-                one for one in _inside(month, day.parts[-1] if is_first else "") if one != day
-            ]
+    for year in _inside(day.parent.parent.parent):
+        for month in _inside(year) if year.name >= day.parts[-3] else ():
+            found += (one for one in _inside(month) if one.parts[-3:] > day.parts[-3:])
     return found
 
 
-def _inside(folder: Path, first: str) -> list[Path]:
-    """Return the folders with numbers as names, from the first one on."""
+def _inside(folder: Path) -> list[Path]:
+    """Return the folders with numbers as names."""
     return _chosen(
-        folder,
-        MOST_NAMES,
-        lambda one: (
-            one.name.isdecimal() and one.name >= first and one.is_dir(follow_symlinks=False)
-        ),
+        folder, MOST_NAMES, lambda one: one.name.isdecimal() and one.is_dir(follow_symlinks=False)
     )
 
 

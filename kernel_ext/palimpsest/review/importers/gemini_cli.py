@@ -290,8 +290,10 @@ class _GeminiChat:
             self._note(name, summary)
         for one in said:
             name = one.id("id")
+            if one is summary and gone:
+                continue
             if one.get("type") == "user":
-                yield from () if gone and one is summary else self._from_user(name, one)
+                yield from self._from_user(name, one)
             else:
                 self._add(name, one)
                 yield GapRead(NOT_ASKED, chars=len(one.plain("content")))

@@ -82,7 +82,8 @@ def _one(
     if failed := _failed_answer(message):
         gaps, told = stream.read(failed)
         yield from (*gaps, told)
-        yield from (RemovedRead((one.id,)) for one in (told,) if isinstance(one, MessageRead))
+        if isinstance(told, MessageRead):
+            yield RemovedRead((told.id,))
         answers += 1
     gaps, told = stream.read(message, following)
     yield from (*gaps, told)

@@ -74,7 +74,7 @@ class JsonValue:
 
     def either(self, *names: str) -> "JsonValue":
         """Return the first of several fields that is there."""
-        return JsonValue(self.get(next((one for one in names if one in self), "")))
+        return next((self.at(one) for one in names if one in self), NOTHING)
 
     def fields(self, *names: str) -> Json:
         """Return an object, or an empty one for anything else."""
