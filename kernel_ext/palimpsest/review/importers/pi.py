@@ -103,12 +103,11 @@ class _PiPath:
         match kind:
             case "message":
                 message = entry.at("message")
-                yield from self._message(message, entry, place, report)
+                yield from self._message(message, message.get("role"), entry, place, report)
             case "custom_message":
-                yield self._told(entry, said_parts(entry.get("content")))
+                yield from self._message(entry, "custom", entry, place, report)
             case "branch_summary":
-                words = BRANCH_SUMMARY.format(entry.text("summary"))
-                yield self._told(entry, (Text(words),))
+                yield from self._message(entry, "branchSummary", entry, place, report)
             case "compaction":
                 yield self._compaction(entry)
             case "model_change":
@@ -123,9 +122,8 @@ class _PiPath:
                 report(place, f"It is of the kind {kind!r}, which is not known, and was left out.")
 
     def _message(
-        self, message: JsonValue, entry: JsonValue, place: str, report: Report
+        self, message: JsonValue, role: object, entry: JsonValue, place: str, report: Report
     ) -> Iterator[Recorded]:
-        role = message.get("role")
         match role:
             case "user":
                 parts = said_parts(message.get("content"))
@@ -158,7 +156,7 @@ class _PiPath:
         self,
         entry: JsonValue,
         parts: tuple[Text | Media, ...],
-        message: JsonValue = NOTHING,
+        message: JsonValue,
         *,
         by_program: bool = True,
     ) -> MessageRead:
