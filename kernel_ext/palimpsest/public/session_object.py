@@ -449,7 +449,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     def _reviews(self) -> "SessionReviews":
         from palimpsest.review.recordings.session_answers import SessionReviews
 
-        return SessionReviews(self._app.services.store, self.id, self._app.price, in_file=True)
+        return SessionReviews(self._app.services.store, self.id, self._app.price)
 
     @property
     def review(self) -> "SessionReview":

@@ -75,7 +75,7 @@ class ContextAnswers:
         if journal is not None:
             journal.flush_sync()
         services = self._services
-        return stored_review(services.services.store, session.id, services.price, in_file=True)
+        return stored_review(services.services.store, session.id, services.price)
 
 
 def _item(review: "SessionReview", name: str, request: str) -> int | str:

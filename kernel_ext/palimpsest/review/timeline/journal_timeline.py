@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import cost_field, token_field
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
@@ -339,7 +339,7 @@ class TimelineBuilder:
             else None,
             subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
-            recorded_totals=_totals(self._imported.get("totals")),
+            recorded_totals=_totals(JsonValue(self._imported.get("totals"))),
             unread=_unread(self._imported.get("unread"), self._imported.get("more_unread")),
             read=self._texts,
             count=self._count,
@@ -382,10 +382,10 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _totals(told: Any) -> RecordedTotals:
+def _totals(told: JsonValue) -> RecordedTotals:
     """Return what a recording tells of the whole; the log may be another program's, so that wrong numbers are left out."""
     cost, *counts = RecordedTotals._fields
-    return RecordedTotals(cost_field(told, cost), *(token_field(told, one) for one in counts))
+    return RecordedTotals(told.cost(cost), *(told.token_field(one) for one in counts))
 
 
 def _unread(places: Any, more: Any) -> tuple[str, ...]:
