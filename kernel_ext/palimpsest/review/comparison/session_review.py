@@ -37,7 +37,6 @@ from palimpsest.review.comparison.session_tables import (
     requests_table,
 )
 from palimpsest.review.comparison.subagents import (
-    ChildMeasures,
     ChildrenOf,
     SubagentRun,
     Subagents,
@@ -277,7 +276,7 @@ class SessionReview:
             ruler = _ruler_beside(child, sent)
             return ruler, with_models_of(profile, child, self._price_of, given)
 
-        return subagent_runs(self.timeline, self._children_of, ChildMeasures(self.ruler, measures))
+        return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
 
     @property
     def requests_with_subagents(self) -> ReportTable:

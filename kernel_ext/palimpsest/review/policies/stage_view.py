@@ -53,7 +53,9 @@ class StageView:
 
     def tokens(self, index: int) -> int:
         change = self._over.get(index)
-        return self._shown_before(index) if change is None else self._shown(change)
+        if change is None:
+            return self._shown_before(index)
+        return change.tokens_of(self._weights[index], self._count)
 
     def _shown_before(self, index: int) -> int:
         """Return the tokens of an item as it was shown before the policies of the pipeline."""
@@ -116,14 +118,3 @@ class StageView:
     def _unseen(self) -> int:
         """Tokens that no item has: the base's total without its items."""
         return self._base.total - sum(self._base.tokens(index) for index in range(self.count))
-
-    def _shown(self, change: Change) -> int:
-        if change.state == "whole":
-            return self._weights[change.item]
-        if change.tokens is not None:
-            return change.tokens
-        if change.state in GONE_STATES - {"summarised"}:
-            return 0
-        if self._count is not None and change.shown:
-            return self._count(change.shown)
-        return -(-change.length // 4)

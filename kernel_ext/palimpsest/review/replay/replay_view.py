@@ -45,7 +45,7 @@ class TokenScale:
 
     def change(self, change: Change) -> None:
         """Show an item otherwise."""
-        tokens = self._tokens(change)
+        tokens = change.tokens_of(self.weights[change.item], self._count)
         self.total += tokens - self.shown[change.item]
         self.shown[change.item] = tokens
 
@@ -53,17 +53,6 @@ class TokenScale:
         """Let items never exist: summaries that another policy would not have had."""
         for one in items:
             self.shown[one] = 0
-
-    def _tokens(self, change: Change) -> int:
-        if change.state == "whole":
-            return self.weights[change.item]
-        if change.tokens is not None:
-            return change.tokens
-        if change.state in GONE_STATES:
-            return 0
-        if self._count is not None and change.shown:
-            return self._count(change.shown)
-        return -(-change.length // 4)
 
 
 class CountsReported(Protocol):
