@@ -6,9 +6,9 @@ more again. No model judges anything.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, compress, groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from palimpsest.context.compaction.names import kind_of_name
 from palimpsest.review.comparison.references import NameUse, References
@@ -20,43 +20,27 @@ from palimpsest.transcript.growing_lists import GrownColumns, GrownRows
 from palimpsest.transcript.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What was forgotten in a simulated session."""
+class Forgotten(NamedTuple):
+    """What was forgotten in a simulated session, by the names of its figures."""
 
-    repeated_calls: int
+    repeated: int
     """Calls with the same tool and input as an earlier one whose result was no longer whole."""
-    repeated_at: tuple[tuple[int, int], ...]
-    """Request and call item of each."""
-    needed: int
-    """Uses of names that were in the context before."""
-    kept: int
-    """Of these the uses whose name was still shown."""
-    fetched_again: tuple[tuple[int, int], ...]
-    """Request and item of each result that would have to be fetched again, once."""
-    by_kind: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Uses whose name was still shown, and all uses, by the kind of the name."""
-
-    @property
-    def retention(self) -> float | None:
-        """Share of the uses whose name was still shown; None where no name was used."""
-        return self.kept / self.needed if self.needed else None
-
-    @property
-    def retention_by_kind(self) -> dict[str, float]:
-        """The same for each kind of names, as far as some were used."""
-        return {kind: kept / needed for kind, (kept, needed) in self.by_kind.items()}
+    retention: float | None
+    """Share of the uses of names in the context whose name was still shown; None where no name was used."""
+    retention_by_kind: Mapping[str, float]
+    """The same for each kind of names, as far as some were used."""
+    repair: float
+    """What it would cost to fetch again what was needed and gone: one more request for each result."""
 
 
-def forgotten(simulation: Simulation, references: References) -> Forgotten:
+def forgotten(simulation: Simulation, references: References, price: PriceProfile) -> Forgotten:
     """Return what was forgotten."""
     timeline = simulation.timeline
     never = len(timeline.requests)
     until = {item: those[0].request for item, those in timeline.by_item.items()}
-    repeated = tuple(
-        (request, call)
-        for request, call, result in timeline.of_items("repeated calls", _repeated)
-        if request >= until.get(result, never) and timeline.at(result, request) is not None
+    repeated = sum(
+        request >= until.get(result, never) and timeline.at(result, request) is not None
+        for request, result in timeline.of_items("repeated calls", _repeated)
     )
     missed = [*chain.from_iterable(_lost_uses(timeline, references, until))]
     lost = Counter(kind_of_name(use.name) for use in missed)
@@ -64,13 +48,16 @@ def forgotten(simulation: Simulation, references: References) -> Forgotten:
     for use in missed:
         if fetched.keys().isdisjoint(use.sources):
             fetched[max(use.sources)] = use.request
+    uses = len(references.uses)
     return Forgotten(
-        repeated_calls=len(repeated),
-        repeated_at=repeated,
-        needed=len(references.uses),
-        kept=len(references.uses) - len(missed),
-        fetched_again=tuple((request, item) for item, request in fetched.items()),
-        by_kind={kind: (needed - lost[kind], needed) for kind, needed in references.needed.items()},
+        repeated=repeated,
+        retention=(uses - len(missed)) / uses if uses else None,
+        retention_by_kind={
+            kind: (needed - lost[kind]) / needed for kind, needed in references.needed.items()
+        },
+        repair=sum(
+            fetch_cost(simulation, request, item, price) for item, request in fetched.items()
+        ),
     )
 
 
@@ -115,8 +102,8 @@ def _any_tells(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bo
     return any(one is not None and one.shown and use.name in one.shown for one in shown)
 
 
-def _repeated(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
-    """Return the calls that were made before with the same input: request, call, and the result of that before."""
+def _repeated(timeline: Timeline) -> tuple[tuple[int, int], ...]:
+    """Return for each call that was made before with the same input its request, and the result of that before."""
     items = timeline.items
     kinds: GrownColumns = timeline.earlier.setdefault("results and calls", GrownColumns())
     columns = kinds.of(
@@ -128,7 +115,7 @@ def _repeated(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
     )
     results = {item.group: item.index for item in compress(items, columns["result"])}
     newest: dict[str, str] = {}
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int]] = []
     calls = columns["call"]
     for request in timeline.requests:
         for index in calls[slice(*request.answer)]:
@@ -137,13 +124,6 @@ def _repeated(timeline: Timeline) -> tuple[tuple[int, int, int], ...]:
             item = items[index]
             before = results.get(newest.get(item.input_hash, ""))
             if before is not None and before < request.items:
-                found.append((request.index, index, before))
+                found.append((request.index, before))
             newest[item.input_hash] = item.group
     return tuple(found)
-
-
-def repair_cost(simulation: Simulation, forgot: Forgotten, price: PriceProfile) -> float:
-    """Return what it would cost to fetch again what was needed and gone: one more request for each result."""
-    return sum(
-        fetch_cost(simulation, request, item, price) for request, item in forgot.fetched_again
-    )

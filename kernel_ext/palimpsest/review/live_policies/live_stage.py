@@ -207,18 +207,11 @@ def _keeping_pins(policy: ContextPolicy) -> ContextPolicy:
 
 def record_of(policy: ContextPolicy) -> OwnPolicy:
     """Return what is recorded of a policy: its name, text and digest."""
+    text, digest = policy.name, digest_of(policy.name)
     if isinstance(policy, CustomPolicy):
-        return OwnPolicy(
-            name=policy.name, source=policy.source, text=policy.text, sha256=policy.digest
-        )
-    if isinstance(policy, Pipeline):
+        text, digest = policy.text, policy.digest
+    elif isinstance(policy, Pipeline):
         stages = [record_of(one) for one in policy.stages]
-        return OwnPolicy(
-            name=policy.name,
-            source=policy.source,
-            text="\n\n".join(one.text for one in stages),
-            sha256=digest_of("\n".join(one.sha256 for one in stages)),
-        )
-    return OwnPolicy(
-        name=policy.name, source=policy.source, text=policy.name, sha256=digest_of(policy.name)
-    )
+        text = "\n\n".join(one.text for one in stages)
+        digest = digest_of("\n".join(one.sha256 for one in stages))
+    return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=digest)

@@ -204,9 +204,6 @@ class PolicyView(Protocol):
     def raw_total(self) -> int:
         """The same, with every item whole."""
 
-    def raw_after(self, index: int) -> int:
-        """Return the tokens of the items from this one on, whole."""
-
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.
 

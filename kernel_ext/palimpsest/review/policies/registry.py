@@ -71,14 +71,14 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
             return policy
         if not isinstance(policy, Preset):
             raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
-        return policy.taking(built(type(policy), numbers), numbers)
+        return built(policy, numbers)
     stages = split(policy)
     if len(stages) > 1 and numbers:
         raise UnknownPolicy(
             "Write the numbers of a pipeline behind the names of its policies, such as "
             "'opencode.prune protect=20000 | pi.compact'."
         )
-    found = [built(chosen(name, presets()), written | numbers) for name, written in stages]
+    found = [built(chosen(name, presets())(), written | numbers) for name, written in stages]
     return found[0] if len(found) == 1 else Pipeline.of(*found)
 
 

@@ -61,14 +61,9 @@ class Preset:
         ]
         return " ".join([self.preset, *changed])
 
-    @classmethod
-    def made(cls, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG003
+    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG002
         """Return the preset with other numbers of its own; ``more`` are those beside its fields."""
-        return cls(**numbers)
-
-    def taking(self, other: Self, names: Mapping[str, Any]) -> Self:
-        """Return this preset with some numbers of another one of its kind."""
-        return replace(self, **{name: getattr(other, name) for name in names})
+        return replace(self, **numbers)
 
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:

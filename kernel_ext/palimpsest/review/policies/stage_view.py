@@ -98,9 +98,6 @@ class StageView:
         there = (one for one in whole if state(one) != "whole" or tokens(one) > 0)
         return self._unseen + sum(self._weights[one] for one in there)
 
-    def raw_after(self, index: int) -> int:
-        return sum(self._weights[index : self.count])
-
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count, less what the policies before took from it."""
         found = self._base.reported(answer=answer, since=since)
