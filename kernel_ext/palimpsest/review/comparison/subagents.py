@@ -137,9 +137,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         )
         links = [link_to(one.timeline.session) for one in self.runs]
         number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
-        estimates = frozenset(
-            (row, "cost") for row, one in enumerate(self.runs) if not one.totals.cost_is_fact
-        )
+        estimates = estimated_costs(not one.totals.cost_is_fact for one in self.runs)
         title = f"{number} of {self.title}"
         return table_of(title, columns, self.runs, self._notes(), links, estimates)
 
@@ -318,7 +316,9 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     rows.sort(key=lambda one: one[:4])
     links = [link_to(one.session, one.own) for one in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
-    estimated = estimated_costs([one.cost for one in rows])
+    estimated = estimated_costs(
+        one.cost is not None and one.cost.basis == "estimate" for one in rows
+    )
     notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 

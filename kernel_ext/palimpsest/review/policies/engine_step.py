@@ -89,12 +89,14 @@ class EngineStep:
 
     def tokens(self, item: int) -> int:
         """Return the tokens of an item's text as it is shown, without what stands around it."""
+        if self.seen.state(item) == "whole":
+            return self.sizes.wholes[item] - self.sizes.frames[item]
         change = self.changes.get(item)
         if change is None:
-            whole = self.view.state(item) == "whole"
-            more = self.sizes.extras[item] - self.sizes.frames[item] if whole else 0
-            return self.view.tokens(item) + more
-        return self._tokens_of(change)
+            return self.view.tokens(item)
+        if change.tokens is not None:
+            return change.tokens
+        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
 
     def framed(self, item: int) -> int:
         """Return the tokens of an item with what stands around it; 0 where it is not in the request."""
@@ -348,20 +350,8 @@ class EngineStep:
 
     def _weighed(self, item: int) -> int:
         """Return the tokens that an item adds to the request now."""
-        change = self.changes.get(item)
-        if change is not None and change.state == "summarised":
-            return change.tokens or 0
-        if change is None and self.view.state(item) == "summarised":
-            return self.view.tokens(item)
-        return self.framed(item)
-
-    def _tokens_of(self, change: Change) -> int:
-        if change.state == "whole":
-            extra = self.sizes.extras[change.item] - self.sizes.frames[change.item]
-            return self.view.weight(change.item) + extra
-        if change.tokens is not None:
-            return change.tokens
-        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+        is_summary = self.seen.state(item) == "summarised"
+        return self.tokens(item) if is_summary else self.framed(item)
 
 
 def _with_prompt(usage: Usage, prompt: int) -> Usage:

@@ -23,8 +23,7 @@ class StageView:
         self.changes = None
         """Not known: the policies before may decide otherwise at every request."""
         self._weights = timeline.weights(estimator)
-        exact = estimator != CHARS4 and timeline.count is not None
-        self._count = timeline.count(estimator) if exact and timeline.count else None
+        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
 
     @cached_property
     def shown_outputs(self) -> int:
