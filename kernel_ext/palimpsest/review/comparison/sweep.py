@@ -34,6 +34,7 @@ class PolicySweep(ShownAsTable):
                 for value, row in zip(self.values, own, strict=True)
             ),
             links=table.links[-len(own) :],
+            doubtful=frozenset(one - len(table.rows) + len(own) for one in table.doubtful),
         )
 
     @property
