@@ -180,10 +180,9 @@ class LightSteps:
         if state is not None and state.failed_at == request:
             yield made("", 0, good=False)
         if self.recorded and covered:
-            for message in self.timeline.derived("summaries by request", _summaries).get(
-                request, ()
-            ):
-                yield made(message, len(covered))
+            for item in self.timeline.items:
+                if item.kind == "summary" and item.entered == request:
+                    yield made(item.message, len(covered))
 
     def _refused(self, request: TimelineRequest) -> str:
         if not isinstance(self.policy, EnginePolicy):
@@ -195,11 +194,3 @@ class LightSteps:
             output_limit=request.output_limit,
         )
         return window_refusal(model, self.policy.engine.guard) or ""
-
-
-def _summaries(timeline: Timeline) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for item in timeline.items:
-        if item.kind == "summary":
-            found.setdefault(item.entered, []).append(item.message)
-    return found
