@@ -139,7 +139,8 @@ class TimelineReplay:
         scale = self._measure if same else TokenScale(timeline, own, unseen)
         self._scales = (scale,) if same else (scale, self._measure)
         self._view = ReplayView(timeline, scale)
-        self._usage = self._view.usage = ReportedTokens(scale, self._measure, ruler)
+        self._usage = ReportedTokens(scale, self._measure, ruler)
+        self._view.count_reported = self._usage.total
         self._differing = DifferingItems(timeline)
         self._facts_until: int | None = None
         """The first request that shows something otherwise than it was recorded, if there was one."""
