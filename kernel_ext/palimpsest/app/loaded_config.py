@@ -56,8 +56,6 @@ class LoadedConfig:
     origins: dict[str, str] = field(default_factory=dict)
     """Origin by dotted setting name; what is not in it is built in."""
     problems: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
-    """Settings that this version accepts and does not use yet, with their origin."""
     locked: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator locked, and the file that locks each."""
     locked_rules: tuple[Any, ...] = ()
@@ -120,7 +118,6 @@ class LoadedConfig:
         """Return titles with sentences: what is wrong, what is not used, what needs trust."""
         found = (
             ("What is wrong", self.problems),
-            ("Accepted, not used yet", self.unused),
             (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
         )
         return [(title, sentences) for title, sentences in found if sentences]
@@ -164,7 +161,6 @@ def load(
         value,
         loading.origins,
         (*loading.problems, *wrong_names(value, loading.origins)),
-        tuple(loading.unused),
         dict(loading.locked),
         loading.locked_rules,
         tuple(loading.held),

@@ -53,11 +53,7 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
-from palimpsest.session.runs.child_sessions import (
-    ChildSessionRunner,
-    is_child,
-    refuse_prompt_in_child,
-)
+from palimpsest.session.runs.child_sessions import ChildSessionRunner
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
@@ -95,6 +91,10 @@ GONE = (
     "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
     "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
 )
+READ_ONLY = (
+    "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
+    "this one to go on from here."
+)
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
 
@@ -115,7 +115,7 @@ class LiveSession:
         if session is None:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
-        self.read_only = is_child(session)
+        self.read_only = session.is_child
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
         self.log = SessionLog(journal)
         effective_rules = services.rules.effective
@@ -213,8 +213,10 @@ class LiveSession:
         ``compact``. What others began, or still await, goes on.
         """
         check_prompt(text, options)
-        refuse_in_recording(self.log.state.session)
-        refuse_prompt_in_child(self.log.state.session, options.origin)
+        session = self.log.state.session
+        refuse_in_recording(session)
+        if session and session.is_child and options.origin.kind in ("cell", "panel"):
+            raise UserError(READ_ONLY.format(parent=session.parent_id))
         self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)

@@ -92,7 +92,8 @@ class Approvals:
 
     def of(self, session_id: str | None) -> Rules:
         """Return the rules that are approved in one session, or in every one for None."""
-        return granted_rules(one.value for one in self.grants.list(session_id, KEY))
+        kept = self.grants.list(session_id, KEY)
+        return granted_rules(one.value for one in kept) if kept else ()
 
     def list(self) -> tuple[Allowance, ...]:
         """Return what is always allowed in the project, in the order in which it was approved."""

@@ -9,6 +9,7 @@ session, in the card of the call, so they can be answered wherever that session 
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from palimpsest import __version__
@@ -39,11 +40,6 @@ from palimpsest.transcript.values import Answers, ModelRef, Question, Reply, Rul
 NOT_HANDED_ON = ("task", "todowrite")
 """Permissions that a subagent has only if one of its rules is about exactly these."""
 
-READ_ONLY = (
-    "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
-    "this one to go on from here."
-)
-
 TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
 """Interval between updates of the card; each is journaled."""
@@ -51,16 +47,10 @@ PROGRESS_SECONDS = 0.25
 CALL_SIGNS = {**SIGNS, "running": "…", "pending": "…"}
 
 
-def is_child(session: SessionInfo | None) -> bool:
-    """Return whether another session created this one, as a task call does."""
-    return session is not None and session.parent_id is not None
-
-
 def depth_of(session: SessionInfo) -> int:
     """Return the number of parent sessions above this one."""
-    least = 1 if session.parent_id is not None else 0
     depth = (session.metadata or {}).get("depth")
-    return max(depth, least) if isinstance(depth, int) else least
+    return max(depth if isinstance(depth, int) else 0, int(session.is_child))
 
 
 def child_of(
@@ -110,30 +100,20 @@ def _limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
 
 
 def refuse_beyond(
-    session: SessionInfo | None, base: Rules, permission: str, patterns: Sequence[str]
+    limits: Sequence[Rules], base: Rules, permission: str, patterns: Sequence[str]
 ) -> None:
-    """Raise PermissionDenied for what the session's limits deny, such as what its parent's agent may not do."""
-    for rules in (session.limits or ()) if session is not None else ():
+    """Raise PermissionDenied for what a session's limits deny, such as what its parent's agent may not do."""
+    for rules in limits:
         verdict = decide(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops=False, why=verdict.why)
 
 
 def tools_hidden_by_limits(
-    session: SessionInfo | None, base: Rules, permissions: dict[str, str]
+    limits: Sequence[Rules], base: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
-    """Return the tools, of a mapping of tool name to permission, that the session's limits deny altogether."""
-    found: frozenset[str] = frozenset()
-    for rules in (session.limits or ()) if session is not None else ():
-        found |= disabled(permissions, (*base, *rules))
-    return found
-
-
-def refuse_prompt_in_child(session: SessionInfo | None, origin: Origin) -> None:
-    """Raise UserError where the user sends a prompt to the session of a task."""
-    asks = origin.kind in ("cell", "panel")
-    if asks and session is not None and session.parent_id is not None:
-        raise UserError(READ_ONLY.format(parent=session.parent_id))
+    """Return the tools, of a mapping of tool name to permission, that a session's limits deny altogether."""
+    return frozenset().union(*(disabled(permissions, (*base, *rules)) for rules in limits))
 
 
 class ParentSession(Protocol):
@@ -145,13 +125,13 @@ class ParentSession(Protocol):
     user_questions: UserQuestions
 
 
+@dataclass(frozen=True, slots=True)
 class ChildSessionRunner:
     """Runs the subagent tasks of one run of one session (tools.task.SubagentRunner)."""
 
-    def __init__(self, services: Services, parent: ParentSession, run: Run) -> None:
-        self._services = services
-        self._parent = parent
-        self._run = run
+    _services: Services
+    _parent: ParentSession
+    _run: Run
 
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
         """Run a task in a child session and return its result; raises UserError where it cannot be started."""
@@ -273,12 +253,12 @@ def _relay(parent: ParentSession, caller: Caller) -> Any:
     return relay
 
 
+@dataclass(frozen=True, slots=True)
 class RelayedInterview:
     """Asks a child session's questions to the user in the card of the call that started it."""
 
-    def __init__(self, user_questions: UserQuestions, caller: Caller) -> None:
-        self._user_questions = user_questions
-        self._caller = caller
+    _user_questions: UserQuestions
+    _caller: Caller
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort

@@ -14,7 +14,6 @@ from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.workflow.skill import SKILL, listed
@@ -134,7 +133,7 @@ class SystemPrompts:
             services.agents.instruction_files,
             self.left_out,
         )
-        note = SUBAGENT_NOTE if is_child(session) else ""
+        note = SUBAGENT_NOTE if session and session.is_child else ""
         extra = (
             services.agents.extra_system or "",
             agent.note or "",

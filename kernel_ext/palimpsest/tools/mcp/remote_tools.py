@@ -4,14 +4,13 @@ Border: uses servers by the interface ``RemoteServer``, and no transport. Permis
 under its own name, for a resource under ``read``.
 """
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import aborted, in_thread
+from palimpsest.tools.calls.error_containment import in_thread, until_abort
 from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
@@ -26,9 +25,7 @@ from palimpsest.tools.mcp.values import (
     sanitize,
 )
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
-from palimpsest.transcript.errors import Aborted, NotFound
-
-T = TypeVar("T")
+from palimpsest.transcript.errors import NotFound
 
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
@@ -58,11 +55,8 @@ class RemoteServer(Protocol):
         A tool that the server no longer offers as it is given here is not called.
         """
 
-    async def resources(self) -> tuple[RemoteResource, ...]:
-        """Return the resources of the server."""
-
-    async def templates(self) -> tuple[RemoteResource, ...]:
-        """Return the templates for resource URIs."""
+    async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
+        """Return the resources of the server, or the templates for resource URIs."""
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource."""
@@ -102,7 +96,7 @@ class McpTool:
             context.metadata(None, {"output": in_one_line(words, LONGEST_PROGRESS)})
 
         work = self.server.call(tool, given, progress)
-        result = await _unless_stopped(context, work)
+        result = await until_abort(context.abort, work)
         clean = context.scrubber()
         return await in_thread(context.abort, lambda: outcome(title, result, clean))
 
@@ -142,8 +136,8 @@ class ListResources:
 
     async def _block(self, server: RemoteServer, context: ToolContext) -> str:
         try:
-            work = server.templates() if self._templates else server.resources()
-            found = await _unless_stopped(context, work)
+            work = server.resources(templates=self._templates)
+            found = await until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
         lines = [_line(one) for one in found[:MOST_LISTED]]
@@ -171,7 +165,7 @@ class ReadResource:
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
-        pieces = await _unless_stopped(context, server.read(arguments.uri))
+        pieces = await until_abort(context.abort, server.read(arguments.uri))
         clean = context.scrubber()
         return await in_thread(
             context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
@@ -185,22 +179,6 @@ def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool,
         ListResources(servers, templates=True),
         ReadResource(servers),
     )
-
-
-async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
-    """Await a server's answer; on abort the call is cancelled, also at the server, and Aborted raised."""
-    working = asyncio.ensure_future(work)
-    stopping = asyncio.ensure_future(aborted(context.abort))
-    try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        working.cancel()
-        await asyncio.wait((working,), timeout=1.0)
-        raise Aborted(context.abort.reason)
-    finally:
-        stopping.cancel()
-        working.cancel()
 
 
 def _find(servers: Sequence[RemoteServer], name: str) -> RemoteServer:

@@ -185,13 +185,9 @@ class McpServer:
             )
         return await self._asked(self._open().call(tool.name, arguments, progress))
 
-    async def resources(self) -> tuple[RemoteResource, ...]:
-        """Return the resources of the server; raises ServerFailed."""
-        return await self._asked(self._open().resources())
-
-    async def templates(self) -> tuple[RemoteResource, ...]:
-        """Return the templates for resource URIs; raises ServerFailed."""
-        return await self._asked(self._open().templates())
+    async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
+        """Return the resources of the server, or the templates for resource URIs; raises ServerFailed."""
+        return await self._asked(self._open().resources(templates=templates))
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
