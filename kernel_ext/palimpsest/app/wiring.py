@@ -58,10 +58,10 @@ from palimpsest.session.definitions.project_definitions import (
 )
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
-from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.interfaces.services import (
     AgentServices,
+    ChildSessionFactory,
     KernelServices,
     ModelServices,
     RuleServices,

@@ -44,6 +44,7 @@ from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
@@ -53,7 +54,6 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
-from palimpsest.session.runs.child_sessions import ChildSessionRunner
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
@@ -79,7 +79,7 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, SessionInfo, standing_revert
 from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
@@ -152,7 +152,9 @@ class LiveSession:
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
-        self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
+        self.reverts = live_reverts(
+            services, journal, self.log, lambda: self.runner.busy, self._own_notebook
+        )
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
@@ -220,7 +222,7 @@ class LiveSession:
         self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
-        await self.reverts.settle()
+        await self.settle_reverts()
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
@@ -243,11 +245,16 @@ class LiveSession:
         if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
+    async def settle_reverts(self) -> None:
+        """Make a revert final before the session is continued; one that processes files is waited for."""
+        if self.reverts.lock.locked() or standing_revert(self.log.state.session) is not None:
+            await self.reverts.settle()
+
     async def _ready(self) -> None:
         """Raise UserError where nothing can be asked; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
-        await self.reverts.settle()
+        await self.settle_reverts()
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
@@ -284,7 +291,7 @@ class LiveSession:
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
-        await self.reverts.settle()
+        await self.settle_reverts()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
@@ -592,6 +599,11 @@ class LiveSession:
             grants.put(PRUNES_UNTIL, until, self.id)
         else:
             grants.drop(self.id, PRUNES_UNTIL)
+
+    def _own_notebook(self) -> frozenset[str]:
+        """Return the file that the page writes, at any moment and with outputs that must not be reverted."""
+        session = self.log.state.session
+        return frozenset({session.notebook} if session and session.notebook else ())
 
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""

@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import SessionLog
@@ -354,14 +355,15 @@ class Asks:
         self._log.append(PermissionAsked(ask=pending.ask), sync=True)
         if yes and pending.ask.permission not in NEVER_BY_YES:
             self.reply(identifier, Reply(answer="once", by="--yes"))
-        unregister = abort.on_abort(self._rejecter(identifier))
+        cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
+        unregister = abort.on_abort(cancel)
         self._pass_on(pending, future, abort)
         try:
             return await future
         finally:
             unregister()
             if not future.done():
-                self.reply(identifier, Reply(answer="reject", by="cancel"))
+                cancel()
 
     def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
         """Ask in the parent session too, unless the question is already answered."""
@@ -377,12 +379,6 @@ class Asks:
         task = asyncio.get_running_loop().create_task(ask())
         self._relaying.add(task)
         task.add_done_callback(self._relaying.discard)
-
-    def _rejecter(self, identifier: str) -> Callable[[], None]:
-        def reject() -> None:
-            self.reply(identifier, Reply(answer="reject", by="cancel"))
-
-        return reject
 
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""

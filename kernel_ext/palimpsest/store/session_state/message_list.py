@@ -28,11 +28,16 @@ from palimpsest.store.session_state.message_index import SOUGHT, LineBlock, Mess
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
+    ContextEvent,
     Event,
+    MessageRemoved,
     MessageUpdated,
     PartDelta,
     PartRemoved,
     PartUpdated,
+    Record,
+    SessionEvent,
+    WaitingEvent,
 )
 from palimpsest.transcript.session_record.sessions import Spent
 
@@ -459,6 +464,33 @@ class MessageList(RecordNumbering):
             self._opened_with = self._spent = None
 
     # Events
+
+    def apply(self, record: Record) -> None:
+        """Apply one record; one that was applied before changes nothing."""
+        if record.seq == self.seq + 1:
+            self.seq = record.seq
+        elif not self.is_new(record.seq):
+            return
+        self._take(record)
+
+    def _take(self, record: Record) -> None:
+        event, seq = record.event, record.seq
+        match event:
+            case PartDelta():
+                self.on_delta(event)
+            case PartUpdated():
+                self.on_part(event, seq)
+            case PartRemoved():
+                self.on_part_removed(event)
+            case MessageUpdated():
+                self.on_message(event, seq)
+            case MessageRemoved():
+                self._remove(event.message_id)
+            case _:
+                self._take_other(event)
+
+    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+        """Take what a record says of something else than a message."""
 
     def on_message(self, event: MessageUpdated, seq: int) -> None:
         """Apply a message's new info."""

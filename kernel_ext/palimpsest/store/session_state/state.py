@@ -32,12 +32,6 @@ from palimpsest.transcript.session_record.events import (
     ContextEvent,
     DecisionMade,
     Event,
-    MessageEvent,
-    MessageRemoved,
-    MessageUpdated,
-    PartDelta,
-    PartRemoved,
-    PartUpdated,
     PermissionAsked,
     PermissionReplied,
     PromptAdmitted,
@@ -195,14 +189,6 @@ class State(MessageList):
 
     # Folding
 
-    def apply(self, record: Record) -> None:
-        """Apply one record; one that was applied before changes nothing."""
-        if record.seq == self.seq + 1:
-            self.seq = record.seq
-        elif not self.is_new(record.seq):
-            return
-        self._take(record)
-
     def apply_line(self, line: bytes) -> None:
         """Apply one line of the log, parsing only its head if that is enough."""
         head = HEAD.match(line)
@@ -266,11 +252,8 @@ class State(MessageList):
 
     # What each type of record does
 
-    def _take(self, record: Record) -> None:
-        event = record.event
-        if isinstance(event, MessageEvent):
-            self._take_message(event, record.seq)
-        elif isinstance(event, ContextEvent):
+    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+        if isinstance(event, ContextEvent):
             self._take_context(event)
         elif isinstance(event, WaitingEvent):
             self._take_waiting(event)
@@ -278,21 +261,6 @@ class State(MessageList):
             self._take_session(event)
         else:
             assert_never(event)
-
-    def _take_message(self, event: MessageEvent, seq: int) -> None:
-        match event:
-            case PartDelta():
-                self.on_delta(event)
-            case PartUpdated():
-                self.on_part(event, seq)
-            case PartRemoved():
-                self.on_part_removed(event)
-            case MessageUpdated():
-                self.on_message(event, seq)
-            case MessageRemoved():
-                self._remove(event.message_id)
-            case _:
-                assert_never(event)
 
     def _take_context(self, event: ContextEvent) -> None:
         match event:
