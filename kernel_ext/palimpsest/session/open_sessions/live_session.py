@@ -79,7 +79,7 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from palimpsest.transcript.session_record.sessions import Budget, SessionInfo, standing_revert
+from palimpsest.transcript.session_record.sessions import Budget, standing_revert
 from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
@@ -368,7 +368,7 @@ class LiveSession:
             before = self.policy().compact.model
             made = self._configured.choose(session, words)
             kept = policy_choice(made) if made is not None else None
-            self._update(session, policy_choice=kept, policy=None)
+            self.log.change(policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(made.compact.model, None)
@@ -390,17 +390,10 @@ class LiveSession:
 
     def _answer_with(self, model: str) -> None:
         _, ref = self._prompt_resolver.accept({"model": model})
-        session, user = self.log.state.session, newest_user(self.log.state.messages())
-        if session is not None:
-            self._update(session, model=ref)
+        user = newest_user(self.log.state.messages())
+        self.log.change(model=ref)
         if user is not None:
             self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
-
-    def change(self, **fields: Any) -> None:
-        """Change fields of the session's own record, such as its title; on the engine's loop."""
-        session = self.log.state.session
-        if session is not None:
-            self._update(session, **fields)
 
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` makes of the whole state; raises SessionBusy while a turn runs."""
@@ -663,6 +656,3 @@ class LiveSession:
             return self.step_mode if above.on else None
         grants = self._services.rules.effective.grants
         return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
-
-    def _update(self, session: SessionInfo, **fields: Any) -> None:
-        self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

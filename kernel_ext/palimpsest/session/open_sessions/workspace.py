@@ -580,7 +580,7 @@ class Workspace:
         self._follow_moved(session_id)
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
-            known.change(**fields)
+            known.log.change(**fields)
             await known.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)

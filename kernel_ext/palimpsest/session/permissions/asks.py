@@ -35,7 +35,6 @@ from palimpsest.transcript.session_record.events import (
     PermissionAsked,
     PermissionReplied,
     SessionError,
-    SessionUpdated,
 )
 from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
@@ -389,8 +388,7 @@ class Asks:
     def _keep(self) -> None:
         session = self._log.state.session
         if session is not None and self.approved != session.permission:
-            updated = session.model_copy(update={"permission": self.approved})
-            self._log.append(SessionUpdated(session=updated))
+            self._log.change(permission=self.approved)
 
     def _changed(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""

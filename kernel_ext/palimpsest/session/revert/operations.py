@@ -208,14 +208,9 @@ class LiveReverts:
         return done, before, await files.take()
 
     async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
-        session = self._log.state.session
-        if session is None:
-            return
         kept = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
         changed = [one.diff for one in files if one.diff and one.action in {"restore", "delete"}]
-        self._log.append(
-            SessionUpdated(session=session.model_copy(update={"revert": kept})), sync=True
-        )
+        self._log.change(revert=kept, sync=True)
         if changed and self.files is not None:
             try:
                 whole = await asyncio.to_thread(

@@ -44,7 +44,6 @@ from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
 from palimpsest.transcript.provider_profile.profile import limits_of
-from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
@@ -104,15 +103,7 @@ class PromptResolver:
             services.agents.hooks, services.agents.servers, log, services.ids
         )
         self._redacted = RedactedSpecs(services.secrets)
-        self._news = EnvironmentUpdates(
-            log,
-            services.ids,
-            services.clock,
-            services.environment,
-            lambda: services.rules.effective.mode_of(log.state.session) == "plan",
-            services.sessions.joined_sessions,
-            services.kernel.variables,
-        )
+        self._news = EnvironmentUpdates(services, log)
         self._notebook = (
             None if services.kernel.notebook is None else NotebookUpdates(services, log)
         )
@@ -232,8 +223,7 @@ class PromptResolver:
             raise UserError(NO_FORM.format(model=info.ref.id))
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
-            changed = {"agent": user.agent, "model": user.model}
-            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
+            self._log.change(agent=user.agent, model=user.model)
         may_look = any(tool.name == VARIABLES for tool in offered)
         sources = self._notebook.sources() if self._notebook is not None else ()
         if self._notebook is not None and any(tool.name == NOTEBOOK_TOOL for tool in offered):
