@@ -37,7 +37,7 @@ from palimpsest.session.definitions.project_definitions import folders, read_def
 from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
 from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
-from palimpsest.session.trust.untrusted_layer import lay_untrusted
+from palimpsest.session.trust.untrusted_layer import lay_untrusted, put_at
 from palimpsest.store.log.store_factory import find_project
 from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge
 
@@ -155,7 +155,10 @@ def load(
         else:
             loading.add(layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    loading.add(Layer("option", _nested(given), start))
+    options: dict[str, Any] = {}
+    for key, one in given.items():
+        put_at(options, tuple(key.split(".")), one)
+    loading.add(Layer("option", options, start))
     value = loading.value()
     return LoadedConfig(
         value,
@@ -231,17 +234,6 @@ def distrust(
     project = find_project(start)
     places = _placed(places, list(layers(start, environment, places, [])))
     return TrustStore(places.kept, project).remove(project)
-
-
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for key, value in flat.items():
-        *path, last = key.split(".")
-        table = data
-        for name in path:
-            table = table.setdefault(name, {})
-        table[last] = value
-    return data
 
 
 def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,7 @@ import shlex
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -310,14 +310,6 @@ class McpServer:
         self._settled.set()
 
 
-@dataclass(slots=True)
-class _Offered:
-    """The tools of servers that are in the registry, by offered name."""
-
-    tools: dict[str, McpTool] = field(default_factory=dict)
-    resources: bool = False
-
-
 def _arrival(server: McpServer) -> str:
     count = len(server.listing.offered)
     tools = "its tool is" if count == 1 else f"its {count} tools are"
@@ -342,7 +334,9 @@ class McpServers:
     ) -> None:
         self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry
-        self._offered = _Offered()
+        self._offered: dict[str, McpTool] = {}
+        """The tools of servers that are in the registry, by offered name."""
+        self._offers_resources = False
         self._installed = installed
         self._changed = changed
         """Returns why servers of a changed file (``origin``) may not be started; empty if they may."""
@@ -517,7 +511,7 @@ class McpServers:
         return {name.casefold(): name for name in self._registry.names if not self._is_ours(name)}
 
     def _is_ours(self, name: str) -> bool:
-        offered = self._offered.tools.get(name)
+        offered = self._offered.get(name)
         return offered is not None and self._registry.resolve(name) is offered
 
     def _taken(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
@@ -535,23 +529,23 @@ class McpServers:
     def _exchange(self, wanted: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
         now: dict[str, McpTool] = {}
         for key, (server, tool) in wanted.items():
-            before = self._offered.tools.get(key)
+            before = self._offered.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
             is_same = before is not None and before.server is server and before.offered == tool
             now[key] = before if before is not None and is_same else McpTool(server, tool)
-        for key in self._offered.tools.keys() - now.keys():
+        for key in self._offered.keys() - now.keys():
             if self._is_ours(key):
                 self._registry.remove(key)
         for key, one in now.items():
             if self._registry.resolve(key) is not one:
                 self._registry.register(one)
-        self._offered.tools = now
+        self._offered = now
 
     def _resources(self) -> None:
         have = bool(self._with_resources())
-        if have == self._offered.resources:
+        if have == self._offers_resources:
             return
-        self._offered.resources = have
+        self._offers_resources = have
         for tool in resource_tools(self._with_resources):
             if have:
                 self._registry.register(tool)
