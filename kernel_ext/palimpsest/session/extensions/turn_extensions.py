@@ -130,9 +130,7 @@ class TurnExtensions:
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
         part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=info.session_id,
-            message_id=info.id,
+            **self._ids.part(info.session_id, info.id),
             text=text,
             synthetic=True,
             metadata=metadata,

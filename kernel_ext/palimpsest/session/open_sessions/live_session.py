@@ -40,7 +40,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -172,9 +172,9 @@ class LiveSession:
         self._request_cache = RequestCache()
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
-        self.withheld = ""
+        self.opening_words = ""
         """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
-        what became of its notebook."""
+        what became of its notebook; empty once a cell or a prompt from the panel has taken it."""
         self.reply = self.asks.reply
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
@@ -198,14 +198,9 @@ class LiveSession:
             )
         return self._step_mode
 
-    @property
-    def opening_words(self) -> str:
-        """What the user is told of its opening, until a cell or a prompt from the panel has taken it."""
-        return self.withheld
-
     def take_withheld(self) -> str:
         """Return what the user is told of its opening; empty after the first call."""
-        words, self.withheld = self.withheld, ""
+        words, self.opening_words = self.opening_words, ""
         return words
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
@@ -486,7 +481,7 @@ class LiveSession:
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
-        if self._here():
+        if runs_on(self._loop):
             return call(*arguments)
         future: Future[T] = Future()
 
@@ -501,12 +496,6 @@ class LiveSession:
         except RuntimeError:
             raise UserError(CLOSED) from None
         return future.result(timeout=5.0)
-
-    def _here(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
 
     def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""

@@ -304,9 +304,7 @@ class EnvironmentUpdates:
 
     def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(
-            id=self._services.ids.new("prt"),
-            session_id=message.session_id,
-            message_id=message.id,
+            **self._services.ids.part(message.session_id, message.id),
             text=item.text,
             synthetic=True,
             metadata=dict(item.metadata),

@@ -177,9 +177,7 @@ class NotebookUpdates:
         reader = self._services.kernel.notebook
         parts: list[Part] = [
             NotebookPart(
-                id=self._services.ids.new("prt"),
-                session_id=user.session_id,
-                message_id=user.id,
+                **self._services.ids.part(user.session_id, user.id),
                 text=note.text,
                 cells=note.cells,
                 omitted=note.omitted,
@@ -204,9 +202,7 @@ class NotebookUpdates:
         except UserError:
             return None
         return FilePart(
-            id=self._services.ids.new("prt"),
-            session_id=user.session_id,
-            message_id=user.id,
+            **self._services.ids.part(user.session_id, user.id),
             mime=fitted.mime,
             filename=f"{name.replace(' ', '-')}.{fitted.mime.rpartition('/')[2]}",
             url=keep_attachment(self._services.store, fitted.url),

@@ -146,7 +146,7 @@ class PromptResolver:
             fixed = locked_settings.config.compaction.model or services.models.default_model()
             locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
         services.models.check_model(info)
-        services.rules.effective.use_model(info.ref)
+        services.rules.effective.use(None, info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:

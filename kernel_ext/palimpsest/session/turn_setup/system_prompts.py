@@ -35,12 +35,10 @@ SEARCHED = ("message.updated", "step.requested")
 class SystemPrompts:
     """The system prompts of one session, by agent, model and what a prompt added."""
 
-    def __init__(
-        self, services: Services, log: SessionLog, policy: Callable[[], Policy] | None = None
-    ) -> None:
+    def __init__(self, services: Services, log: SessionLog, policy: Callable[[], Policy]) -> None:
         self._services = services
         self._log = log
-        self._policy = policy or (lambda: services.rules.policy)
+        self._policy = policy
         self._settled: dict[Key, tuple[str, ...]] = {}
         self._logged: dict[Key, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
