@@ -60,41 +60,42 @@ def event_of(line: bytes, report: Report) -> Event | None:
 class LatestValue(Generic[T]):
     """Holds a value of which only the newest version counts."""
 
-    __slots__ = ("_lines", "_pick", "_value")
+    __slots__ = ("_pick", "lines", "value")
 
     def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
-        self._value = value
+        self.value = value
         self._pick = pick
-        self._lines: list[bytes] | None = None
+        self.lines: list[bytes] | None = None
+        """Newer versions that were not parsed yet; where there are none, ``value`` is the newest."""
 
     def put(self, value: T) -> None:
         """Replace the value."""
-        self._value = value
-        self._lines = None
+        self.value = value
+        self.lines = None
 
     def put_line(self, line: bytes) -> None:
         """Replace the value by a line that is parsed later."""
-        if self._lines is None:
-            self._lines = [line]
+        if self.lines is None:
+            self.lines = [line]
         else:
-            self._lines.append(line)
+            self.lines.append(line)
 
     @property
     def empty(self) -> bool:
         """True while no value is known, parsed or not."""
-        return self._value is None and self._lines is None
+        return self.value is None and self.lines is None
 
     def read(self, report: Report) -> T:
         """Return the newest readable version."""
-        if self._lines is not None:
-            lines, self._lines = self._lines, None
+        if self.lines is not None:
+            lines, self.lines = self.lines, None
             for line in reversed(lines):
                 event = event_of(line, report)
                 value = None if event is None else self._pick(event)
                 if value is not None:
-                    self._value = value
+                    self.value = value
                     break
-        return self._value
+        return self.value
 
 
 class PartSlot:

@@ -98,12 +98,14 @@ class State(MessageList):
     @property
     def session(self) -> SessionInfo | None:
         """The session's info; None before ``session.created``."""
-        return self._session.read(self._report)
+        known = self._session
+        return known.value if known.lines is None else known.read(self._report)
 
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to retry."""
-        return self._status.read(self._report)
+        known = self._status
+        return known.value if known.lines is None else known.read(self._report)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
