@@ -1,12 +1,12 @@
 """Tools that call MCP servers: one for each tool that a server offers, and three for resources.
 
-Border: uses servers by the interface ``RemoteServer``, and no transport. Permission for a tool is asked
+Border: uses servers, which raise ServerFailed with one sentence on any failure, and no transport. Permission for a tool is asked
 under its own name, for a resource under ``read``.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
@@ -16,10 +16,7 @@ from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
     LONGEST_DESCRIPTION,
-    McpContent,
     RemoteResource,
-    RemoteResult,
-    RemoteTool,
     ServerFailed,
     in_one_line,
     sanitize,
@@ -27,39 +24,13 @@ from palimpsest.tools.mcp.values import (
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import NotFound
 
+if TYPE_CHECKING:
+    from palimpsest.tools.mcp.servers import McpServer
+
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
 MOST_LISTED = 500
 """Maximum resources of one server in a list."""
-
-
-class RemoteServer(Protocol):
-    """A server that tools can call.
-
-    Contract: on any failure a method raises ServerFailed with one sentence.
-    """
-
-    @property
-    def name(self) -> str:
-        """The configured name of the server."""
-
-    @property
-    def address(self) -> str:
-        """The command line or URL of the server, as configured."""
-
-    async def call(
-        self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
-    ) -> RemoteResult:
-        """Call a tool; ``progress`` is called with the server's progress messages.
-
-        A tool that the server no longer offers as it is given here is not called.
-        """
-
-    async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
-        """Return the resources of the server, or the templates for resource URIs."""
-
-    async def read(self, uri: str) -> tuple[McpContent, ...]:
-        """Return the contents of a resource."""
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:
@@ -73,7 +44,7 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: RemoteServer, offered: OfferedTool) -> None:
+    def __init__(self, server: "McpServer", offered: OfferedTool) -> None:
         tool = offered.remote
         self.server = server
         self.offered = offered
@@ -117,7 +88,7 @@ class ListResources:
     permission = "read"
     arguments: type[BaseModel] = _Server
 
-    def __init__(self, servers: Callable[[], Sequence[RemoteServer]], *, templates: bool) -> None:
+    def __init__(self, servers: Callable[[], Sequence["McpServer"]], *, templates: bool) -> None:
         self._servers = servers
         self._templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
@@ -134,7 +105,7 @@ class ListResources:
         title = arguments.server or f"{len(chosen)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
-    async def _block(self, server: RemoteServer, context: ToolContext) -> str:
+    async def _block(self, server: "McpServer", context: ToolContext) -> str:
         try:
             work = server.resources(templates=self._templates)
             found = await until_abort(context.abort, work)
@@ -155,7 +126,7 @@ class ReadResource:
     permission = "read"
     arguments: type[BaseModel] = _Uri
 
-    def __init__(self, servers: Callable[[], Sequence[RemoteServer]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence["McpServer"]]) -> None:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
@@ -172,7 +143,7 @@ class ReadResource:
         )
 
 
-def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool, ...]:
+def resource_tools(servers: Callable[[], Sequence["McpServer"]]) -> tuple[Tool, ...]:
     """Create the three tools for resources."""
     return (
         ListResources(servers, templates=False),
@@ -181,7 +152,7 @@ def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool,
     )
 
 
-def _find(servers: Sequence[RemoteServer], name: str) -> RemoteServer:
+def _find(servers: Sequence["McpServer"], name: str) -> "McpServer":
     for server in servers:
         if server.name == name:
             return server

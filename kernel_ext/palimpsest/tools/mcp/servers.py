@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeVar
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp.remote_tools import (
     McpTool,
-    RemoteServer,
     resource_tools,
     server_of,
 )
@@ -552,5 +551,5 @@ class McpServers:
             else:
                 self._registry.remove(tool.name)
 
-    def _with_resources(self) -> Sequence[RemoteServer]:
+    def _with_resources(self) -> Sequence[McpServer]:
         return [one for one in self._servers if one.state == "connected" and one.has_resources]
