@@ -88,7 +88,8 @@ from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
-from palimpsest.tools.mcp.servers import CLOSE_SECONDS, McpServers
+from palimpsest.tools.mcp.server import CLOSE_SECONDS
+from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool

@@ -12,6 +12,7 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.session.engine import Run
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.permissions.approved_code import ApprovedCode
@@ -23,6 +24,7 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunner
+from palimpsest.tools.workflow.task import SubagentRunner
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
@@ -134,6 +136,8 @@ class ChildSessionFactory:
     """Open a session by id, and return it so too; raises UserError."""
     end: Callable[[str], object] = lambda _session_id: None
     """Report that a task's work in a session, created or resumed, is over."""
+    runner: Callable[[Any, Run], SubagentRunner | None] = lambda _session, _run: None
+    """Returns what runs the tasks of one run of a ``LiveSession``; None where no other agent can work."""
     depth: int = 1
     """Maximum nesting depth of subagents."""
 

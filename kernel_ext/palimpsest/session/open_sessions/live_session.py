@@ -44,7 +44,6 @@ from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
-from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
@@ -536,7 +535,7 @@ class LiveSession:
                     "notebook_file": self._notebook_file(),
                     "archive": self.archive,
                     "interview": self.interview,
-                    "subagent_runner": ChildSessionRunner(services, self, run),
+                    "subagent_runner": services.sessions.child_sessions.runner(self, run),
                     "todos": self._todos,
                 },
             ),

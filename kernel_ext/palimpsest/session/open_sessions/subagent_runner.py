@@ -8,7 +8,7 @@ they can be answered wherever that session is shown.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palimpsest.context.visible_messages import messages_after
 from palimpsest.render.content.phrases import SIGNS, subject
@@ -18,6 +18,7 @@ from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.asks import Caller, PendingAsk
 from palimpsest.session.runs.child_sessions import child_of, depth_of, handed_limits, outside_rules
 from palimpsest.tools.tool import Abort, ToolContext
@@ -29,9 +30,6 @@ from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import PartUpdated, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
-
-if TYPE_CHECKING:
-    from palimpsest.session.open_sessions.live_session import LiveSession
 
 TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
@@ -45,7 +43,7 @@ class ChildSessionRunner:
     """Runs the subagent tasks of one run of one session (tools.task.SubagentRunner)."""
 
     _services: Services
-    _parent: "LiveSession"
+    _parent: LiveSession
     _run: Run
 
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
@@ -82,7 +80,7 @@ class ChildSessionRunner:
 
     async def _child(
         self, task: SubagentTask, context: ToolContext
-    ) -> tuple["LiveSession", Agent, ModelRef]:
+    ) -> tuple[LiveSession, Agent, ModelRef]:
         services, factory = self._services, self._services.sessions.child_sessions
         parent = self._parent.log.state.session
         if factory.begin is None or factory.resume is None or parent is None:
@@ -120,7 +118,7 @@ class ChildSessionRunner:
         effective_rules.approvals.lend(session.permission, session.id)
         return await factory.begin(session), agent, model
 
-    async def _resumed(self, task_id: str, parent: SessionInfo) -> "LiveSession":
+    async def _resumed(self, task_id: str, parent: SessionInfo) -> LiveSession:
         resume = self._services.sessions.child_sessions.resume
         try:
             child: LiveSession | None = await resume(task_id) if resume is not None else None
@@ -148,7 +146,7 @@ class ChildSessionRunner:
         return self._services.models.info(self._services.models.default_model(), agent.variant).ref
 
 
-def _stopper(child: "LiveSession", abort: Abort) -> Callable[[], None]:
+def _stopper(child: LiveSession, abort: Abort) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -161,7 +159,7 @@ def _stopper(child: "LiveSession", abort: Abort) -> Callable[[], None]:
     return stop
 
 
-def _relay(parent: "LiveSession", caller: Caller) -> Any:
+def _relay(parent: LiveSession, caller: Caller) -> Any:
     def relay(pending: PendingAsk, answered: "asyncio.Future[Reply]", abort: Abort) -> Any:
         return parent.asks.forward(pending, caller, answered, abort)
 
@@ -190,7 +188,7 @@ class ChildProgress:
     """Shows what a child session does in the card of its call, a few times a second."""
 
     def __init__(
-        self, context: ToolContext, child: "LiveSession", task: SubagentTask, agent: Agent
+        self, context: ToolContext, child: LiveSession, task: SubagentTask, agent: Agent
     ) -> None:
         self._context = context
         self._child = child

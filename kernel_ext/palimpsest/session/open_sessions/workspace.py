@@ -26,6 +26,7 @@ from palimpsest.session.open_sessions.notebook_recognition import (
     RecognisedNotebook,
 )
 from palimpsest.session.open_sessions.open_children import OpenChildren
+from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
 from palimpsest.session.records.retention import (
     PrunePlan,
@@ -124,6 +125,7 @@ class Workspace:
             self._resume,
             self._open_children.end,
         )
+        factory.runner = functools.partial(ChildSessionRunner, services)
         self.sharing = SharingService(services, self._settled, self._note_share)
         self.replay = RecordedAnswers(services, self._settled, self._held)
 

@@ -6,13 +6,13 @@ under its own name, for a resource under ``read``.
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread, until_abort
 from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
+from palimpsest.tools.mcp.server import McpServer
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
     LONGEST_DESCRIPTION,
@@ -23,9 +23,6 @@ from palimpsest.tools.mcp.values import (
 )
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import NotFound
-
-if TYPE_CHECKING:
-    from palimpsest.tools.mcp.servers import McpServer
 
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
@@ -44,7 +41,7 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: "McpServer", offered: OfferedTool) -> None:
+    def __init__(self, server: McpServer, offered: OfferedTool) -> None:
         tool = offered.remote
         self.server = server
         self.offered = offered
@@ -88,7 +85,7 @@ class ListResources:
     permission = "read"
     arguments: type[BaseModel] = _Server
 
-    def __init__(self, servers: Callable[[], Sequence["McpServer"]], *, templates: bool) -> None:
+    def __init__(self, servers: Callable[[], Sequence[McpServer]], *, templates: bool) -> None:
         self._servers = servers
         self._templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
@@ -105,7 +102,7 @@ class ListResources:
         title = arguments.server or f"{len(chosen)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
-    async def _block(self, server: "McpServer", context: ToolContext) -> str:
+    async def _block(self, server: McpServer, context: ToolContext) -> str:
         try:
             work = server.resources(templates=self._templates)
             found = await until_abort(context.abort, work)
@@ -126,7 +123,7 @@ class ReadResource:
     permission = "read"
     arguments: type[BaseModel] = _Uri
 
-    def __init__(self, servers: Callable[[], Sequence["McpServer"]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence[McpServer]]) -> None:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
@@ -143,7 +140,7 @@ class ReadResource:
         )
 
 
-def resource_tools(servers: Callable[[], Sequence["McpServer"]]) -> tuple[Tool, ...]:
+def resource_tools(servers: Callable[[], Sequence[McpServer]]) -> tuple[Tool, ...]:
     """Create the three tools for resources."""
     return (
         ListResources(servers, templates=False),
@@ -152,7 +149,7 @@ def resource_tools(servers: Callable[[], Sequence["McpServer"]]) -> tuple[Tool, 
     )
 
 
-def _find(servers: Sequence["McpServer"], name: str) -> "McpServer":
+def _find(servers: Sequence[McpServer], name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server
