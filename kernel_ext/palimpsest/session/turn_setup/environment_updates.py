@@ -76,11 +76,10 @@ def read_surroundings(
     root: Path,
     notebook: str | None,
     created_ms: int,
-    files: tuple[str, ...] = (),
-    problems: list[str] | None = None,
+    files: tuple[str, ...],
+    problems: list[str],
 ) -> EnvironmentDetails:
     """Describe where a session works, as of its beginning; adds a sentence to ``problems`` for each file left out."""
-    problems = [] if problems is None else problems
     return EnvironmentDetails(
         model=model,
         directory=str(cwd),
@@ -256,9 +255,7 @@ class EnvironmentUpdates:
 
     def _is_due(self, user: UserMessage) -> bool:
         """Return whether this is the user's prompt that began the newest turn, with nothing written beside it yet."""
-        if user.joins:
-            return False
-        if user.by_engine:
+        if user.joins or user.by_engine:
             return False
         newest = self._log.state.newest_message()
         return newest is not None and newest.id == user.id and not tells_changes(newest)
