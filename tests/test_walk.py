@@ -33,6 +33,8 @@ MOST_MOVES = 1_850
 """Times that the next function called on a thread is one of another module; 2,900 before each thing was asked for once."""
 WRITES = "palimpsest-journal"
 """How the name of the thread begins that writes the log: how many records it finds at once is a matter of time."""
+BEATS = "palimpsest-lease"
+"""The name of the thread that keeps leases fresh: whether a second has passed meanwhile is a matter of time, too."""
 INSIDE = f"{PACKAGE}{os.sep}"
 OUTSIDE = tuple(INSIDE + name for name in ("testing/", "frontends/", "model/script"))
 
@@ -67,8 +69,10 @@ def walked(folder: Path) -> tuple[list[str], int]:
             return
         if not file.startswith(INSIDE) or file.startswith(OUTSIDE):
             return
-        files.add(file)
         thread = threading.current_thread()
+        if thread.name == BEATS:
+            return
+        files.add(file)
         if newest.get(thread) != file and not thread.name.startswith(WRITES):
             newest[thread] = file
             moves += 1

@@ -38,6 +38,14 @@ async def off_loop(call: Callable[[], T]) -> T:
     return call()
 
 
+def runs_on(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the caller runs on this loop."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
 CLOSED = "This agent was closed. Load the extension again, or make a new App."
 ON_ENGINE = (
     "This call waits for the agent's thread, and it was made on it, by a coroutine of a tool or a hook. Make the tool "

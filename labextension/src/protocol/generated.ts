@@ -1349,7 +1349,7 @@ export interface SessionSummary {
 /** Every setting and where it came from. */
 export interface ListedSettings {
   settings: SettingRow[];
-  /** Settings that are wrong, not used yet or wait for trust. */
+  /** Settings that are wrong or wait for trust. */
   remarks: string[];
 }
 /** A setting, its value as text, and where that came from. */

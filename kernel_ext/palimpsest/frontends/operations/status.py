@@ -212,7 +212,7 @@ class ListedSettings(Value):
 
     settings: tuple[SettingRow, ...]
     remarks: tuple[str, ...] = ()
-    """Settings that are wrong, not used yet or wait for trust."""
+    """Settings that are wrong or wait for trust."""
     titled: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
     """The remarks under their titles."""
 

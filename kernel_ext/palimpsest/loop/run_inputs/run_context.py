@@ -43,6 +43,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
@@ -121,6 +122,13 @@ class SessionLog:
         self.journal = journal
         self.append = journal.append
         self.state = GuardedState(journal)
+
+    def change(self, *, sync: bool = False, **fields: Any) -> None:
+        """Change fields of the session's own record, such as its title, where there is one."""
+        session = self.state.session
+        if session is not None:
+            changed = SessionUpdated(session=session.model_copy(update=fields))
+            self.append(changed, sync=sync)
 
     async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
         """Wait until everything appended is written; returns one sentence if that takes too long, else "".

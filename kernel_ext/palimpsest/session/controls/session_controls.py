@@ -192,8 +192,8 @@ class SessionControls:
     def _change(self, fields: dict[str, Any], *claims: str) -> None:
         session = self._log.state.session
         if session is not None:
-            updated = without_claims(session, *claims).model_copy(update=fields)
-            self._log.append(SessionUpdated(session=updated), sync=True)
+            claimed = without_claims(session, *claims).claimed
+            self._log.change(**fields, claimed=claimed, sync=True)
 
 
 def _is_limit(amount: float | None, kind: type) -> bool:

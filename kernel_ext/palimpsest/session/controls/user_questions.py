@@ -6,7 +6,8 @@ model gets one sentence about that, so that it can continue without an answer.
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from palimpsest.loop.run_inputs.run_context import SessionLog
@@ -94,19 +95,13 @@ class UserQuestions:
         with self._lock:
             self._waiting[identifier] = (asked, future)
         self._log.append(asked, sync=True)
-        unregister = abort.on_abort(self._canceller(identifier))
+        unregister = abort.on_abort(partial(self.decline, identifier, "cancel"))
         try:
             return await future
         finally:
             unregister()
             if not future.done():
                 self.decline(identifier, "cancel")
-
-    def _canceller(self, identifier: str) -> Callable[[], None]:
-        def cancel() -> None:
-            self.decline(identifier, "cancel")
-
-        return cancel
 
     def _wake(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
         def wake() -> None:

@@ -40,7 +40,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -53,11 +53,6 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
-from palimpsest.session.runs.child_sessions import (
-    ChildSessionRunner,
-    is_child,
-    refuse_prompt_in_child,
-)
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
@@ -83,7 +78,7 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, standing_revert
 from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
@@ -94,6 +89,10 @@ PRUNES_UNTIL = "prunes-until"
 GONE = (
     "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
     "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
+)
+READ_ONLY = (
+    "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
+    "this one to go on from here."
 )
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
@@ -115,7 +114,7 @@ class LiveSession:
         if session is None:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
-        self.read_only = is_child(session)
+        self.read_only = session.is_child
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
         self.log = SessionLog(journal)
         effective_rules = services.rules.effective
@@ -152,7 +151,9 @@ class LiveSession:
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
-        self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
+        self.reverts = live_reverts(
+            services, journal, self.log, lambda: self.runner.busy, self._own_notebook
+        )
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
@@ -170,9 +171,9 @@ class LiveSession:
         self._request_cache = RequestCache()
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
-        self.withheld = ""
+        self.opening_words = ""
         """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
-        what became of its notebook."""
+        what became of its notebook; empty once a cell or a prompt from the panel has taken it."""
         self.reply = self.asks.reply
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
@@ -196,14 +197,9 @@ class LiveSession:
             )
         return self._step_mode
 
-    @property
-    def opening_words(self) -> str:
-        """What the user is told of its opening, until a cell or a prompt from the panel has taken it."""
-        return self.withheld
-
     def take_withheld(self) -> str:
         """Return what the user is told of its opening; empty after the first call."""
-        words, self.withheld = self.withheld, ""
+        words, self.opening_words = self.opening_words, ""
         return words
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
@@ -213,12 +209,14 @@ class LiveSession:
         ``compact``. What others began, or still await, goes on.
         """
         check_prompt(text, options)
-        refuse_in_recording(self.log.state.session)
-        refuse_prompt_in_child(self.log.state.session, options.origin)
+        session = self.log.state.session
+        refuse_in_recording(session)
+        if session and session.is_child and options.origin.kind in ("cell", "panel"):
+            raise UserError(READ_ONLY.format(parent=session.parent_id))
         self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
-        await self.reverts.settle()
+        await self.settle_reverts()
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
@@ -241,11 +239,16 @@ class LiveSession:
         if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
+    async def settle_reverts(self) -> None:
+        """Make a revert final before the session is continued; one that processes files is waited for."""
+        if self.reverts.lock.locked() or standing_revert(self.log.state.session) is not None:
+            await self.reverts.settle()
+
     async def _ready(self) -> None:
         """Raise UserError where nothing can be asked; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
-        await self.reverts.settle()
+        await self.settle_reverts()
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
@@ -282,7 +285,7 @@ class LiveSession:
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
-        await self.reverts.settle()
+        await self.settle_reverts()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
@@ -359,7 +362,7 @@ class LiveSession:
             before = self.policy().compact.model
             made = self._configured.choose(session, words)
             kept = policy_choice(made) if made is not None else None
-            self._update(session, policy_choice=kept, policy=None)
+            self.log.change(policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(made.compact.model, None)
@@ -381,17 +384,10 @@ class LiveSession:
 
     def _answer_with(self, model: str) -> None:
         _, ref = self._prompt_resolver.accept({"model": model})
-        session, user = self.log.state.session, newest_user(self.log.state.messages())
-        if session is not None:
-            self._update(session, model=ref)
+        user = newest_user(self.log.state.messages())
+        self.log.change(model=ref)
         if user is not None:
             self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
-
-    def change(self, **fields: Any) -> None:
-        """Change fields of the session's own record, such as its title; on the engine's loop."""
-        session = self.log.state.session
-        if session is not None:
-            self._update(session, **fields)
 
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` makes of the whole state; raises SessionBusy while a turn runs."""
@@ -484,7 +480,7 @@ class LiveSession:
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
-        if self._here():
+        if runs_on(self._loop):
             return call(*arguments)
         future: Future[T] = Future()
 
@@ -499,12 +495,6 @@ class LiveSession:
         except RuntimeError:
             raise UserError(CLOSED) from None
         return future.result(timeout=5.0)
-
-    def _here(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
 
     def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""
@@ -545,7 +535,7 @@ class LiveSession:
                     "notebook_file": self._notebook_file(),
                     "archive": self.archive,
                     "interview": self.interview,
-                    "subagent_runner": ChildSessionRunner(services, self, run),
+                    "subagent_runner": services.sessions.child_sessions.runner(self, run),
                     "todos": self._todos,
                 },
             ),
@@ -590,6 +580,11 @@ class LiveSession:
             grants.put(PRUNES_UNTIL, until, self.id)
         else:
             grants.drop(self.id, PRUNES_UNTIL)
+
+    def _own_notebook(self) -> frozenset[str]:
+        """Return the file that the page writes, at any moment and with outputs that must not be reverted."""
+        session = self.log.state.session
+        return frozenset({session.notebook} if session and session.notebook else ())
 
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""
@@ -649,6 +644,3 @@ class LiveSession:
             return self.step_mode if above.on else None
         grants = self._services.rules.effective.grants
         return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
-
-    def _update(self, session: SessionInfo, **fields: Any) -> None:
-        self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import SessionLog
@@ -34,7 +35,6 @@ from palimpsest.transcript.session_record.events import (
     PermissionAsked,
     PermissionReplied,
     SessionError,
-    SessionUpdated,
 )
 from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
@@ -354,14 +354,15 @@ class Asks:
         self._log.append(PermissionAsked(ask=pending.ask), sync=True)
         if yes and pending.ask.permission not in NEVER_BY_YES:
             self.reply(identifier, Reply(answer="once", by="--yes"))
-        unregister = abort.on_abort(self._rejecter(identifier))
+        cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
+        unregister = abort.on_abort(cancel)
         self._pass_on(pending, future, abort)
         try:
             return await future
         finally:
             unregister()
             if not future.done():
-                self.reply(identifier, Reply(answer="reject", by="cancel"))
+                cancel()
 
     def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
         """Ask in the parent session too, unless the question is already answered."""
@@ -378,12 +379,6 @@ class Asks:
         self._relaying.add(task)
         task.add_done_callback(self._relaying.discard)
 
-    def _rejecter(self, identifier: str) -> Callable[[], None]:
-        def reject() -> None:
-            self.reply(identifier, Reply(answer="reject", by="cancel"))
-
-        return reject
-
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
         self._keep()
@@ -393,8 +388,7 @@ class Asks:
     def _keep(self) -> None:
         session = self._log.state.session
         if session is not None and self.approved != session.permission:
-            updated = session.model_copy(update={"permission": self.approved})
-            self._log.append(SessionUpdated(session=updated))
+            self._log.change(permission=self.approved)
 
     def _changed(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""

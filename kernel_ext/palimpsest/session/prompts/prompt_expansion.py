@@ -7,6 +7,7 @@ as by the read tool.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,10 +148,7 @@ class Expander:
         if typed is None or not isinstance(info, UserMessage) or _expanded(message):
             return
 
-        def new() -> dict[str, str]:
-            ids = {"session_id": typed.session_id, "message_id": typed.message_id}
-            return {"id": run_context.ids.new("prt"), **ids}
-
+        new = functools.partial(run_context.ids.part, typed.session_id, typed.message_id)
         command, arguments = self._command(typed.text)
         if command is not None:
             parts = await self._of_command(run_context, info, typed, command, arguments, new)

@@ -10,6 +10,7 @@ import dataclasses
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
@@ -472,21 +473,9 @@ class Runner:
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
         )
-        part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=self._session_id,
-            message_id=message.id,
-            text=prompt.text,
-        )
-        files = [
-            FilePart(
-                id=self._ids.new("prt"),
-                session_id=self._session_id,
-                message_id=message.id,
-                **one.model_dump(),
-            )
-            for one in files_of(prompt.options)
-        ]
+        new = partial(self._ids.part, self._session_id, message.id)
+        part = TextPart(**new(), text=prompt.text)
+        files = [FilePart(**new(), **one.model_dump()) for one in files_of(prompt.options)]
         run.delivered[prompt.prompt_id] = message.id
         run.yes = run.yes or prompt.prompt_id in self._yes
         self._yes.discard(prompt.prompt_id)

@@ -11,7 +11,6 @@ import datetime
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
@@ -21,8 +20,6 @@ from palimpsest.model import providers
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.session_record.events import SessionUpdated
-from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 TITLE_LENGTH = 60
@@ -78,7 +75,7 @@ class TitleWriter:
         words = first_words(text)
         if session is None or not words or not is_default(session.title):
             return
-        self._update(session, title=words)
+        self._log.change(title=words)
         if self._services.models.titles and session.parent_id is None:
             self._stand_in = words
 
@@ -131,10 +128,7 @@ class TitleWriter:
         title = title_from(titled.text)
         if title and session.title == stand_in:
             changed["title"] = title
-        self._update(session, **changed)
-
-    def _update(self, session: SessionInfo, **fields: Any) -> None:
-        self._log.append(SessionUpdated(session=session.model_copy(update=fields)))
+        self._log.change(**changed)
 
 
 def default_title(now_ms: int, *, child: bool = False) -> str:

@@ -159,27 +159,23 @@ class SharingService:
         return session
 
 
+@dataclass(eq=False, repr=False)
 class AutoShare:
     """Writes a session's page again whenever a turn ends; a failure affects nothing else.
 
     Only where the configuration says ``auto``, and never for child sessions.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        journal: Journal,
-        log: SessionLog,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._services = services
-        self._journal = journal
-        self._log = log
-        self._loop = loop
-        self._again = False
-        self._task: asyncio.Task[None] | None = None
-        if services.sessions.share == "auto":
-            journal.subscribe(self._heard)
+    _services: Services
+    _journal: Journal
+    _log: SessionLog
+    _loop: asyncio.AbstractEventLoop
+    _again: bool = False
+    _task: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        if self._services.sessions.share == "auto":
+            self._journal.subscribe(self._heard)
 
     async def settle(self) -> None:
         """Wait until the page contains the newest turn."""
