@@ -317,13 +317,12 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.hooks
         ()
         """
-        self._app.engine.submit(self._app.hooks.load()).result()
-        return self._app.hooks.status()
+        return tuple(self.run("extensions", kind="hooks").hooks)
 
     @property
     def servers(self) -> tuple[McpServerStatus, ...]:
         """The MCP servers of this kernel, with their state and tools."""
-        return self._app.servers.status()
+        return tuple(self._at_once("extensions", kind="mcp").servers)
 
     def connect_servers(self) -> tuple[McpServerStatus, ...]:
         """Connect the MCP servers that are not connected, and wait a moment for them."""

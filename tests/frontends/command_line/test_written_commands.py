@@ -1,16 +1,23 @@
-"""What stands behind ``palimpsest`` is read as an operation's value, and the parser has nothing beside its fields."""
+"""What stands behind ``palimpsest`` is read as the value of an operation of the table, by the one handler that others ask.
+
+``--help`` is made of the list of modules, and a command of its own module.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.frontends.command_line.command_line import PACKAGE
 
-from palimpsest.frontends.command_line.commands import (
-    OPERATIONS,
-    CompareRecordings,
-    ImportRecordings,
-    InspectRecordings,
-    RecordingOperation,
-    ReportRecording,
-)
+from palimpsest.frontends import operations
 from palimpsest.frontends.command_line.main import asked_operation, parser
+from palimpsest.frontends.operation_table import TABLE, Operations
+from palimpsest.frontends.operations.modules import MODULES, Listed
+from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
+from palimpsest.frontends.operations.sharing import Import
 
 NO_TEXT = "a\udce9.jsonl"
 """A name of a file whose bytes are no UTF-8, as Python hands it over."""
@@ -19,15 +26,15 @@ NO_TEXT = "a\udce9.jsonl"
 @pytest.mark.parametrize(
     ("line", "operation"),
     [
-        ("import a --project b", ImportRecordings(path="a", project="b")),
-        ("import a --json", ImportRecordings(path="a")),
-        (f"inspect {NO_TEXT}", InspectRecordings(path=NO_TEXT)),
-        ("inspect a --session 2", InspectRecordings(path="a", session="2")),
+        ("import a --project b", Import(path="a")),
+        (f"import {NO_TEXT} --json", Import(path=NO_TEXT)),
+        (f"inspect {NO_TEXT}", ShowFigures(path=NO_TEXT)),
+        ("inspect a --session 2", ShowFigures(path="a", session="2")),
         (
             f"inspect a --price units --price {NO_TEXT} --lifetime 1h",
-            InspectRecordings(path="a", price=("units", NO_TEXT), lifetime="1h"),
+            ShowFigures(path="a", price=("units", NO_TEXT), lifetime="1h"),
         ),
-        ("inspect a --fail-if cost>1 --baseline b", InspectRecordings(path="a")),
+        ("inspect a --fail-if cost>1 --baseline b", ShowFigures(path="a")),
         ("compare a b", CompareRecordings(path=("a", "b"))),
         (
             "compare a --policy raw recorded --policy all --window 9 --summary stub(9)",
@@ -37,20 +44,86 @@ NO_TEXT = "a\udce9.jsonl"
         ),
         (
             f"report a -o {NO_TEXT} --texts none --policy raw",
-            ReportRecording(path="a", file=NO_TEXT, texts="none", policy=(("raw",),)),
+            WriteReport(path="a", file=NO_TEXT, texts="none", policy=(("raw",),)),
         ),
     ],
 )
-def test_a_line_is_an_operation(line: str, operation: RecordingOperation) -> None:
+def test_a_line_is_an_operation(line: str, operation: Operation) -> None:
     assert asked_operation(parser().parse_args(line.split())) == operation
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_field_that_is_written_has_a_help(operation: type[RecordingOperation]) -> None:
-    written = {
-        name: field.description
-        for name, field in operation.model_fields.items()
-        if name not in ("id", "type")
+COMMANDS = {name: words for one in MODULES for name, words in one.commands.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_argument_of_a_command_has_a_help(name: str) -> None:
+    helped = parser().parse_args
+    with pytest.raises(SystemExit):
+        helped([name, "--help"])
+    form, operation = TABLE.command(name)
+
+    assert form.takes
+    assert set(form.takes) <= set(operation.model_fields)
+
+
+@pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
+def test_the_list_of_modules_says_what_each_brings(listed: Listed) -> None:
+    found = Operations.of([listed.module])
+
+    assert listed.types.split() == [*found.by_type]
+    assert [*listed.commands] == [*found.terminal_forms]
+
+
+def test_every_module_is_listed() -> None:
+    room = Path(operations.__file__).parent
+    files = {one.stem for one in room.glob("*.py")} - {
+        "__init__",
+        "grammar",
+        "modules",
+        "operation",
     }
 
-    assert all(written.values()), written
+    assert files == {one.module for one in MODULES}
+
+
+def test_what_has_two_interfaces_has_one_handler() -> None:
+    cell, terminal = TABLE.forms["import"][1], TABLE.command("import")[1]
+
+    assert cell is terminal is TABLE.find("import")
+
+
+ONE_ALONE = """
+import sys
+{statement}
+room = "palimpsest.frontends.operations."
+print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith(room)), *sys.modules.keys() & {{"pydantic"}})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("statement", "modules"),
+    [
+        ("from palimpsest.frontends.command_line.main import parser; parser('-')", "modules"),
+        (
+            "from palimpsest.frontends.command_line.main import parser; parser('inspect')",
+            "modules operation recordings pydantic",
+        ),
+        (
+            "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
+            "modules operation reverts pydantic",
+        ),
+    ],
+)
+def test_one_operation_is_found_without_the_modules_of_the_others(
+    statement: str, modules: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ONE_ALONE.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=True,
+    )
+
+    assert ran.stdout.split() == modules.split()

@@ -37,14 +37,9 @@ ADDED = (
         (ROOT / "tests/frontends/operations/count_words.py").read_text("utf-8"),
     ),
     Change(
-        f"{PACKAGE}/frontends/operation_table.py",
-        "        controls,\n        count_words,\n        definitions,\n",
-        "        controls,\n        definitions,\n",
-    ),
-    Change(
-        f"{PACKAGE}/frontends/operation_table.py",
-        "controls, step_mode, count_words),",
-        "controls, step_mode),",
+        f"{PACKAGE}/frontends/operations/modules.py",
+        '    Listed("count_words", "count-words"),\n    Listed("storage", "storage"),\n',
+        '    Listed("storage", "storage"),\n',
     ),
     Change(
         f"{PACKAGE}/public/session_object.py",

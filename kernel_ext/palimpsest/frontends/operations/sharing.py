@@ -6,20 +6,29 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import (
+    Argument,
+    Desk,
+    Done,
+    FileName,
+    Form,
+    Forms,
+    Operation,
+)
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text
-from palimpsest.session.sharing.exports import form_of
-from palimpsest.store.exchange.importer import Imported
+from palimpsest.store.exchange.importer import ImportControl, Imported
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Value
+from palimpsest.transcript.visible_text import visible_line
 
 PROGRESS_SECONDS = 0.2
 """Between two notices of an import: often enough for a bar that moves."""
@@ -49,6 +58,8 @@ class ImportedSessions(Value):
 
     imported: tuple[Imported, ...]
     unreadable: tuple[Problem, ...]
+    project: str = Field(exclude=True)
+    """The project's folder."""
 
 
 class FileOperation(Operation):
@@ -105,6 +116,8 @@ class Unshare(Operation):
 
 
 def _exported(rest: str) -> dict[str, Any] | None:
+    from palimpsest.session.sharing.exports import form_of
+
     words = _split(rest)
     form = form_of(words[0]) if words and not set(words[0]) & set("./") else None
     if form is not None:
@@ -158,31 +171,36 @@ def _imported(rest: str) -> dict[str, Any] | None:
 
 
 class Import(Operation):
-    """Import sessions from a file or folder inside the project."""
+    """Import sessions from a file or folder; a page names one inside the project."""
 
     type: Literal["import"] = "import"
-    path: str = Field(min_length=1, max_length=1000)
+    path: Annotated[FileName, Argument("PATH", help="a recording, or a folder of recordings")] = (
+        Field(min_length=1, max_length=4_096)
+    )
     forms = Forms(
+        Form("import", takes=("path",), in_cell=False, in_terminal=True, in_project=True),
         Form(
             "import",
             "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
             read=_imported,
-        )
+        ),
     )
     ends_with_cell: ClassVar[bool] = True
 
     async def run(self, at: Desk) -> ImportedSessions:
         stopped = _RUNNING[self.id] = threading.Event()
+        place = at.imports or at.services.workspace.sharing.imports
+        control = ImportControl(at.progress or self._progress(at.publish), stopped.is_set)
         try:
-            report = await at.services.workspace.sharing.import_sessions(
-                self.path,
-                inside=at.is_page,
-                progress=self._progress(at.publish),
-                stopped=stopped.is_set,
-            )
+            found = await at.aside(place.import_from, self.path, control, inside=at.is_page)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
         finally:
             _RUNNING.pop(self.id, None)
-        return ImportedSessions(imported=report.sessions, unreadable=report.problems)
+        return ImportedSessions(
+            imported=found.sessions, unreadable=found.problems, project=str(place.root)
+        )
 
     def _progress(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
         """Return what tells the pages how far it is, a few times a second; called on the import's thread."""
@@ -213,6 +231,25 @@ class Import(Operation):
         if len(answer.unreadable) > len(shown):
             lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
         return close_lines(lines)
+
+    def report(self, answer: ImportedSessions) -> CommandReport:
+        imported, project = answer.imported, answer.project
+        words = [
+            f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
+            for one in imported
+        ]
+        words.append(f"{len(imported)} sessions are in {project}.")
+        sessions = [
+            {
+                "session": one.id,
+                "title": one.title,
+                "outcome": one.outcome,
+                "messages": one.messages,
+            }
+            for one in imported
+        ]
+        values = {"project": project, "sessions": sessions}
+        return CommandReport("import", values, problems=answer.unreadable, words=words)
 
 
 class StopImport(Operation):

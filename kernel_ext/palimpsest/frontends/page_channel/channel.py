@@ -381,8 +381,8 @@ def _command(content: dict[str, Any]) -> CommandBase:
     """Return the command of a message; raises UserError for one that is not known, and ValidationError."""
     kind = str(content.get("type"))
     kind = FORMER_TYPES.get(kind, kind)
-    found = CONNECTION_COMMANDS.get(kind) or TABLE.in_page.get(kind)
-    if found is None:
+    found = CONNECTION_COMMANDS.get(kind) or TABLE.find(kind)
+    if found is None or not getattr(found, "in_page", True):
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
     return found.model_validate({"id": None, **content, "type": kind})

@@ -1,10 +1,10 @@
 """Write a report of the command line: as text, as Markdown for a pull request, or as JSON with a version.
 
-The schema of the JSON is ``report.schema.json`` beside this file; keys are only added within a version.
+The schema of the JSON is ``command_line/report.schema.json``; keys are only added within a version.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,9 +52,3 @@ class CommandReport:
             **self.values,
             "problems": [{"where": one.where, "what": one.what} for one in self.problems],
         }
-
-
-def tell(sentences: Iterable[str]) -> None:
-    """Write sentences to standard error, one a line."""
-    for one in sentences:
-        terminal.write_error(f"palimpsest: {one}")
