@@ -6,6 +6,7 @@ the current folder's.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.session.interfaces.sharing_operations import Progress
-from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
     StorageUse,
@@ -259,12 +259,7 @@ def _asked(operation: str, progress: Progress | None = None, /, **arguments: Any
     """Carry out an operation and return its answer; raises UserError."""
     app = current_app()
     notebook = app.notebook()
-
-    async def find(identifier: str | None) -> KernelSession:
-        if identifier is None:
-            return await app.workspace.current(notebook)
-        return await app.workspace.open(identifier, notebook)
-
+    find = partial(app.workspace.meant, notebook=notebook)
     asked = operation_of(operation, arguments)
     return app.engine.submit(asked.run(Desk(app, find, notebook, progress=progress))).result()
 

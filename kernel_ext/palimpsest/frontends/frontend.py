@@ -5,6 +5,7 @@ Border: the part of the front end that needs the application. It is built in the
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from palimpsest.frontends import terminal
@@ -30,7 +31,6 @@ from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
@@ -175,14 +175,8 @@ class Frontend:
 
     def _operate(self, operation: Operation, place: CellPlace) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
-        workspace, notebook = self.services.workspace, place.notebook
-
-        async def find(identifier: str | None) -> KernelSession:
-            if identifier is None:
-                return await workspace.current(notebook)
-            return await workspace.open(identifier, notebook)
-
-        pages = self.channel
+        pages, notebook = self.channel, place.notebook
+        find = partial(self.services.workspace.meant, notebook=notebook)
         desk = Desk(
             self.services, find, notebook, in_cell=True, adopt=pages.adopt, forget=pages.forget
         )

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import ClassVar, Literal, NamedTuple
 
 from palimpsest.frontends.operations.modules import MODULES, Listed
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.transcript.values import Value
 
 ROOM = "palimpsest.frontends.operations"
@@ -148,7 +148,7 @@ class Help(Operation):
 
     type: Literal["help"] = "help"
     in_page: ClassVar[bool] = False
-    forms = Forms(Form("help", "this text"))
+    forms = (Form("help", "this text"),)
 
 
 TABLE = OperationTable()

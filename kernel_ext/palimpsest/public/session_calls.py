@@ -22,7 +22,9 @@ def operation_of(
     kind = TABLE.find(name)
     if kind is None:
         raise UserError(f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}.")
-    mine = {"session": session} if "session" in kind.model_fields else {}
+    field = kind.model_fields.get("session")
+    # Where it is empty by default it names a session of a recording.
+    mine = {"session": session} if field is not None and field.default != "" else {}
     return kind.of(**{**mine, **arguments})
 
 

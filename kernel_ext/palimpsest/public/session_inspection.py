@@ -77,7 +77,13 @@ class SessionInspection(SessionCalls):
 
         words = price_words(price, lifetime)
         chosen = (policies,) if isinstance(policies, str) else tuple(policies)
+        prices = (words,) if words else None
         made = self._at_once(
-            "report", file=str(path), policy=(chosen,), texts=texts, price=words and (words,)
+            "report",
+            session=self._live.id,
+            file=str(path),
+            policy=(chosen,),
+            texts=texts,
+            price=prices,
         )
         return Path(made.values["file"])

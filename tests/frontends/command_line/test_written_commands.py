@@ -12,12 +12,14 @@ import pytest
 from tests.frontends.command_line.command_line import PACKAGE
 
 from palimpsest.frontends import operations
-from palimpsest.frontends.command_line.main import asked_operation, parser
+from palimpsest.frontends.command_line.main import asked_operation, main, parser
 from palimpsest.frontends.operation_table import TABLE, Operations
 from palimpsest.frontends.operations.modules import MODULES, Listed
 from palimpsest.frontends.operations.operation import Operation
 from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
 from palimpsest.frontends.operations.sharing import Import
+from palimpsest.frontends.page_channel.channel import _command
+from palimpsest.transcript.errors import UserError
 
 NO_TEXT = "a\udce9.jsonl"
 """A name of a file whose bytes are no UTF-8, as Python hands it over."""
@@ -127,3 +129,43 @@ def test_one_operation_is_found_without_the_modules_of_the_others(
     )
 
     assert ran.stdout.split() == modules.split()
+
+
+@pytest.mark.parametrize("kind", ["figures", "compare", "report"])
+def test_no_page_asks_what_reads_or_writes_any_file(kind: str) -> None:
+    with pytest.raises(UserError, match=f"Unknown command '{kind}'"):
+        _command({"id": "1", "type": kind, "path": "a", "file": "b"})
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("", 2),
+        ("--help", 0),
+        ("--version", 0),
+        ("inspekt a", 2),
+        ("-- inspect none", 2),
+        ("--json inspect none", 2),
+        ("inspect", 2),
+        ("inspect none --project .", 2),
+        ("import none --fail-if a>1", 2),
+        ("report none", 2),
+        ("import none --project ~nobody-of-this-name", 2),
+        ("inspect ~nobody-of-this-name/a.jsonl", 2),
+        ("inspect none --price ~nobody-of-this-name/prices.json", 2),
+        ("compare none --help", 0),
+    ],
+)
+def test_the_arguments_of_the_command_that_is_asked_for_are_the_whole_grammar(
+    line: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    try:
+        ended: object = main(words)
+    except SystemExit as left:
+        ended = left.code
+
+    told = capsys.readouterr()
+    assert ended == code
+    assert bool(told.out) == (code == 0)
+    assert bool(told.err) == (code != 0)

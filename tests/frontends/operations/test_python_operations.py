@@ -207,3 +207,15 @@ def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(
 
     assert [one.by for one in given] == ["a script", "person"]
     assert session._built("compact", focus="word " * 1_000).model_dump()["focus"] == "word " * 1_000
+
+
+def test_a_recording_is_asked_about_its_own_sessions_whatever_session_asks(
+    session: RecordingSession, tmp_path: Path
+) -> None:
+    session.prompt("What is it?")
+    exported = session.export("json", tmp_path / "a.json")
+    other = session.fork()
+
+    found = RecordingSession(other).run("figures", path=str(exported))
+
+    assert [one["session"] for one in found.values["sessions"]] == [session.id]

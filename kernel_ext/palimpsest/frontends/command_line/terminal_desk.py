@@ -1,5 +1,6 @@
 """Where operations are asked for on the command line: no application runs, and a large source shows how far it is read."""
 
+import os
 import sys
 import time
 from argparse import Namespace
@@ -58,7 +59,8 @@ def project_place(project: str | None) -> ImportPlace:
     from palimpsest.review.importers.built_in import REGISTRY
     from palimpsest.store.log.store_factory import find_project, open_store
 
-    start = Path(project).expanduser() if project else find_project(Path.cwd())
+    named = os.path.expanduser(project or "")  # noqa: PTH111 - a Path of an unknown user raises
+    start = Path(named) if named else find_project(Path.cwd())
     if not start.is_dir():
         raise UserError(
             f"There is no folder {str(start)!r}; --project names the folder of a project."

@@ -7,11 +7,10 @@ is in the modules beside this one; ``operation_table.py`` lists them.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
@@ -37,11 +36,8 @@ A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wa
 NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
 
-class Reader(Protocol):
-    """Reads what stands behind a form's name; None where the line is a prompt. Raises OptionError."""
-
-    def __call__(self, rest: str, /) -> "Operation | Mapping[str, Any] | None":
-        """Return the operation, or its arguments."""
+Reader = Callable[[str], "Operation | Mapping[str, Any] | None"]
+"""Reads what stands behind a form's name: returns the operation or its arguments, None where the line is a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ class Form:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Fields that this form decides."""
     read: Reader | None = None
-    """Reads what follows, where the fields do not say how."""
+    """Reads what follows, where the fields do not say how; raises OptionError."""
     missing: str = ""
     """The error message where nothing follows; empty where nothing need follow."""
     keywords: tuple[str, ...] = ()
@@ -74,16 +70,6 @@ class Form:
     """There a person may name the project's folder."""
     button: str = ""
     """The label of a button of the panel that asks for this form, and shows what a cell would show as text."""
-
-
-class Forms(tuple[Form, ...]):
-    """The ways to write an operation behind ``%agent``."""
-
-    __slots__ = ()
-
-    def __new__(cls, *forms: Form) -> "Forms":
-        """Return them in order."""
-        return super().__new__(cls, forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +193,7 @@ class Operation(CommandBase):
     """
 
     id: str = Field(default="", min_length=1, max_length=200)
-    model_config = ConfigDict(ignored_types=(Forms,))
-    forms: ClassVar[Forms] = Forms()
+    forms: ClassVar[tuple[Form, ...]] = ()
     in_page: ClassVar[bool] = True
     """Pages may send it."""
     ends_with_cell: ClassVar[bool] = False

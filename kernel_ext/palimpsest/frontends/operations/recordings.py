@@ -5,7 +5,6 @@ Review is imported with the first answer.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -18,7 +17,6 @@ from palimpsest.frontends.operations.operation import (
     Desk,
     FileName,
     Form,
-    Forms,
     Operation,
 )
 from palimpsest.transcript.errors import UserError
@@ -61,17 +59,13 @@ class RecordingOperation(Operation):
     def report(self, answer: CommandReport) -> CommandReport:
         return answer
 
-    @contextmanager
-    def opened(self, path: str, at: Desk) -> "Iterator[Recording[RecordingReview]]":
+    def opened(self, path: str, at: Desk) -> "Recording[RecordingReview]":
         """Open a recording."""
         from palimpsest.review.recordings.recording import open_recording
         from palimpsest.store.exchange.importer import ImportControl, untold
 
         control = ImportControl(at.progress or untold)
-        with open_recording(
-            path, control=control, price=self.price, lifetime=self.lifetime
-        ) as recording:
-            yield recording
+        return open_recording(path, control=control, price=self.price, lifetime=self.lifetime)
 
 
 class ShowFigures(RecordingOperation):
@@ -80,13 +74,13 @@ class ShowFigures(RecordingOperation):
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
     """a recording, a folder, or a project"""
-    forms = Forms(_command("inspect", "path", *PRICES, has_rows=True))
+    forms = (_command("inspect", "path", *PRICES, has_rows=True),)
 
     def answer(self, at: Desk) -> CommandReport:
-        from palimpsest.frontends.operation_text.session_report import session_report
+        from palimpsest.frontends.operation_text.session_report import SessionReport
 
         with self.opened(self.path, at) as recording:
-            reports = [session_report(one) for one in _chosen(recording, self.session)]
+            reports = [SessionReport(one) for one in _chosen(recording, self.session)]
             return CommandReport(
                 "inspect",
                 {"path": self.path, "sessions": [one.json() for one in reports]},
@@ -107,9 +101,7 @@ class CompareRecordings(RecordingOperation):
     """tokens of the context window to assume"""
     summary: Annotated[str | None, Argument("TEXT")] = None
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
-    forms = Forms(
-        _command("compare", "path", "policy", "window", "summary", *PRICES, has_rows=True)
-    )
+    forms = (_command("compare", "path", "policy", "window", "summary", *PRICES, has_rows=True),)
 
     def answer(self, at: Desk) -> CommandReport:
         first, *others = self.path
@@ -166,7 +158,7 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = Forms(_command("report", "path", "file", "policy", "texts", *PRICES))
+    forms = (_command("report", "path", "file", "policy", "texts", *PRICES),)
 
     def answer(self, at: Desk) -> CommandReport:
         if self.path is None:  # a session of the kernel's project
@@ -177,11 +169,7 @@ class WriteReport(RecordingOperation):
             written = self._written(review, os.environ)
             return replace(written, problems=recording.problems)
 
-    def _written(
-        self,
-        review: "SessionReview",
-        environment: Mapping[str, str],
-    ) -> CommandReport:
+    def _written(self, review: "SessionReview", environment: Mapping[str, str]) -> CommandReport:
         from palimpsest.frontends.operation_text.report_file import write_report
         from palimpsest.review.comparison.price_file import price_words
 

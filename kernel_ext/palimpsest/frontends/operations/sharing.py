@@ -19,11 +19,10 @@ from palimpsest.frontends.operations.operation import (
     Done,
     FileName,
     Form,
-    Forms,
     Operation,
 )
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
-from palimpsest.render.content.phrases import count, size_text
+from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.store.exchange.importer import ImportControl, Imported
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -58,7 +57,7 @@ class ImportedSessions(Value):
 
     imported: tuple[Imported, ...]
     unreadable: tuple[Problem, ...]
-    project: str = Field(exclude=True)
+    project: str = Field(default="", exclude=True)
     """The project's folder."""
 
 
@@ -83,7 +82,7 @@ class Share(FileOperation):
     """Write a page of the session that can be given to others, or write it anew."""
 
     type: Literal["share"] = "share"
-    forms = Forms(Form("share", "make a page of this session that can be passed on"))
+    forms = (Form("share", "make a page of this session that can be passed on"),)
 
     async def run(self, at: Desk) -> ExportedFile:
         session_id = await at.session_id(self.session)
@@ -103,7 +102,7 @@ class Unshare(Operation):
 
     type: Literal["unshare"] = "unshare"
     session: str | None = None
-    forms = Forms(Form("unshare", "delete that page"))
+    forms = (Form("unshare", "delete that page"),)
 
     async def run(self, at: Desk) -> Done:
         session_id = await at.session_id(self.session)
@@ -137,13 +136,13 @@ class Export(FileOperation):
     path: str | None = Field(default=None, max_length=1000)
     prompts: Literal["markdown", "cells"] = "markdown"
     """In a notebook: the prompts as text, or as ``%%agent`` cells."""
-    forms = Forms(
+    forms = (
         Form(
             "export",
             "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
             read=_exported,
             keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ExportedFile:
@@ -177,7 +176,7 @@ class Import(Operation):
     path: Annotated[FileName, Argument("PATH", help="a recording, or a folder of recordings")] = (
         Field(min_length=1, max_length=4_096)
     )
-    forms = Forms(
+    forms = (
         Form("import", takes=("path",), in_cell=False, in_terminal=True, in_project=True),
         Form(
             "import",
@@ -218,8 +217,7 @@ class Import(Operation):
 
     def output(self, answer: ImportedSessions) -> CommandOutput:
         lines = [
-            f"{one.id} ({one.title}), "
-            f"{'1 message' if one.messages == 1 else f'{count(one.messages)} messages'}: {OUTCOMES[one.outcome]}."
+            f"{one.id} ({one.title}), {some(one.messages, 'message')}: {OUTCOMES[one.outcome]}."
             for one in answer.imported
         ]
         if answer.imported:

@@ -293,11 +293,7 @@ class Channel:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
-        workspace = self._services.workspace
-        if identifier is None:
-            session = await workspace.current(self._notebook())
-        else:
-            session = await workspace.open(identifier, self._notebook())
+        session = await self._services.workspace.meant(identifier, self._notebook())
         self.adopt(session)
         return session
 
