@@ -41,7 +41,7 @@ class TerminalParser(ArgumentParser):
 
 
 def parser(asked: str = "") -> ArgumentParser:
-    """Return the parser of the command line, with the arguments of a command that is asked for, else of all."""
+    """Return the parser of the command line: with the arguments of the command that is asked for, or of all."""
     commands = {name: words for one in MODULES for name, words in one.commands.items()}
     made = TerminalParser(
         prog="palimpsest",
@@ -53,10 +53,7 @@ def parser(asked: str = "") -> ArgumentParser:
     behind = made.add_subparsers(dest="command", required=True, metavar="|".join(commands))
     for name, words in commands.items():
         command = behind.add_parser(
-            name,
-            help=words,
-            description=words,
-            formatter_class=RawDescriptionHelpFormatter,
+            name, help=words, description=words, formatter_class=RawDescriptionHelpFormatter
         )
         if name == (asked or name):
             _add_arguments(command, name)

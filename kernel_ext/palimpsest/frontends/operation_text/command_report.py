@@ -5,7 +5,7 @@ The schema of the JSON is ``command_line/report.schema.json``; keys are only add
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
@@ -30,7 +30,7 @@ class CommandReport:
     """The same for people."""
     problems: "Sequence[Problem]" = ()
     """What could not be read."""
-    words: Sequence[str] = field(default=())
+    words: Sequence[str] = ()
     """Lines instead of tables."""
 
     def written(self, form: OutputForm) -> str:
