@@ -5,7 +5,6 @@ A module is imported at the first question about what it lists, and all at the f
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import ClassVar, Literal, NamedTuple
@@ -49,12 +48,17 @@ class Operations(NamedTuple):
 class OperationTable:
     """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
 
-    @cached_property
+    def __init__(self) -> None:
+        self._whole: Operations | None = None
+
+    @property
     def _listed(self) -> Operations:
-        listed = Operations.of(one.module for one in MODULES)
-        listed.add(Help)
-        listed.add(ListButtons)
-        return listed
+        if self._whole is None:
+            whole = Operations.of(one.module for one in MODULES)
+            whole.add(Help)
+            whole.add(ListButtons)
+            self._whole = whole
+        return self._whole
 
     def find(self, kind: str) -> type[Operation] | None:
         """Return the operation of a type; no other module than its own is imported."""
@@ -66,8 +70,7 @@ class OperationTable:
 
     def _of(self, modules: Iterable[Listed]) -> Operations:
         names = [one.module for one in modules]
-        is_whole = "_listed" in vars(self) or not names
-        return self._listed if is_whole else Operations.of(names)
+        return Operations.of(names) if names and self._whole is None else self._listed
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:

@@ -120,7 +120,7 @@ def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Pa
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of this process with the operation, which is taken out again."""
-    monkeypatch.setattr(TABLE, "_listed", type(TABLE._listed)(*map(dict, TABLE._listed)))
+    monkeypatch.setattr(TABLE, "_whole", type(TABLE._listed)(*map(dict, TABLE._listed)))
     TABLE.register(CountWords)
 
 
