@@ -5,6 +5,7 @@ Border: the part of the front end that needs the application. It is built in the
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from palimpsest.frontends import terminal
@@ -160,9 +161,10 @@ class Frontend:
 
     def _operate(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
+        find = partial(self.services.workspace.meant, notebook=place.notebook)
         desk = Desk(
             self.services,
-            lambda identifier: self._parts.found(identifier, place.notebook),
+            find,
             place.notebook,
             in_cell=True,
             adopt=self.channel.adopt,

@@ -1114,7 +1114,7 @@ export interface Image {
   /** A ``data:`` URL, small enough for a page. */
   image: string;
 }
-/** Import sessions from a file or folder inside the project. */
+/** Import sessions from a file or folder; a page names one inside the project. */
 export interface Import {
   id: string;
   type: 'import';

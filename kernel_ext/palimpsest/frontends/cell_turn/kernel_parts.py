@@ -46,15 +46,9 @@ class KernelParts:
                 notebook, title=options.title, permission=options.permission
             )
         else:
-            session = await self.found(options.session, notebook)
+            session = await self.services.workspace.meant(options.session, notebook)
         self.pages.adopt(session)
         return session
-
-    async def found(self, identifier: str | None, notebook: str | None) -> KernelSession:
-        """Return a session by its id, or the notebook's current one where none is named; on the engine."""
-        if identifier is None:
-            return await self.services.workspace.current(notebook)
-        return await self.services.workspace.open(identifier, notebook)
 
     def answered(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
         """Return an answer in the form that cells receive."""

@@ -18,6 +18,7 @@ from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
+    from palimpsest.review.recordings.session_answers import SessionAnswers
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
@@ -111,6 +112,9 @@ class InspectorAnswers(Protocol):
 
     Contract: called on the engine's loop; never raises for what a person can mend.
     """
+
+    def answers(self, session: str) -> "SessionAnswers":
+        """Return what answers the questions about a session of the project; nothing is kept."""
 
     async def answer_session(
         self, session: str, query: "ViewQuery", asker: str = ""

@@ -118,8 +118,8 @@ class AgentMagics:
         shell = self.shell
         for name, function in self._functions().items():
             shell.register_magic_function(function, "line_cell", name)
-        shell.input_transformers_cleanup.append(self.question_transform)
-        shell.input_transformers_cleanup.append(self.first_line_notice)
+        shell.input_transformers_cleanup.append(question_transform)
+        shell.input_transformers_cleanup.append(first_line_notice)
         shell.input_transformers_post.append(self.rewrite)
 
     def unregister(self) -> None:
@@ -128,8 +128,8 @@ class AgentMagics:
         for name in self._functions():
             for kind in ("line", "cell"):
                 shell.magics_manager.magics[kind].pop(name, None)
-        shell.input_transformers_cleanup.remove(self.question_transform)
-        shell.input_transformers_cleanup.remove(self.first_line_notice)
+        shell.input_transformers_cleanup.remove(question_transform)
+        shell.input_transformers_cleanup.remove(first_line_notice)
         shell.input_transformers_post.remove(self.rewrite)
 
     def agent(self, line: str, cell: str | None = None) -> "Shown":
@@ -154,14 +154,6 @@ class AgentMagics:
     def rewrite(self, lines: list[str]) -> list[str]:
         """Turn calls at the start of a line into awaited ones; an input transformer."""
         return rewrite_calls(lines, possible=self._may_await)
-
-    def question_transform(self, lines: list[str]) -> list[str]:
-        """Keep prompts that end in a question mark from being read as help; an input transformer."""
-        return question_transform(lines)
-
-    def first_line_notice(self, lines: list[str]) -> list[str]:
-        """Replace a cell with lines above ``%%agent`` by an error about that; an input transformer."""
-        return first_line_notice(lines)
 
     def not_first(self, _line: str, _cell: str | None = None) -> None:
         """Raise the error that ``%%agent`` must be the first line."""

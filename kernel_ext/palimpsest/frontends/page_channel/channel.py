@@ -291,7 +291,7 @@ class Channel:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
-        session = await self.parts.found(identifier, self._notebook())
+        session = await self.parts.services.workspace.meant(identifier, self._notebook())
         self.adopt(session)
         return session
 
@@ -375,8 +375,8 @@ def _command(content: dict[str, Any]) -> CommandBase:
     """Return the command of a message; raises UserError for one that is not known, and ValidationError."""
     kind = str(content.get("type"))
     kind = FORMER_TYPES.get(kind, kind)
-    found = CONNECTION_COMMANDS.get(kind) or TABLE.in_page.get(kind)
-    if found is None:
+    found = CONNECTION_COMMANDS.get(kind) or TABLE.find(kind)
+    if found is None or not getattr(found, "in_page", True):
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
     return found.model_validate({"id": None, **content, "type": kind})

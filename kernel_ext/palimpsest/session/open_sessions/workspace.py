@@ -182,6 +182,12 @@ class Workspace:
             self._open_children.look_at(found.id)
             return found
 
+    async def meant(self, session_id: str | None, notebook: str | None) -> KernelSession:
+        """Open a session by its id, or a piece that names only it; None means the notebook's current one."""
+        if session_id is None:
+            return await self.current(notebook)
+        return await self.open(session_id, notebook)
+
     async def rename(self, before: str, after: str) -> None:
         """Move the sessions of a renamed notebook to its new name."""
         before, after = self._name(before) or before, self._name(after) or after
