@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, RunContext
+from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -37,9 +37,11 @@ SUMMARY_SECONDS = 2.0
 class StepFiles:
     """The snapshots of one step; the one before a turn's first step is also stored with its prompt."""
 
-    def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
-        self._run_context = run_context
-        self._files = run_context.turn.files
+    def __init__(
+        self, log: SessionLog, files: ProjectFiles | None, processor: StreamProcessor
+    ) -> None:
+        self._log = log
+        self._files = files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
         self._ran = False
@@ -74,17 +76,17 @@ class StepFiles:
     def _taken(self, before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
         self._processor.snapshot_before(before)
-        prompt = self._run_context.log.state.message(self._processor.message.parent_id)
+        prompt = self._log.state.message(self._processor.message.parent_id)
         if before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
             found = SnapshotPart(
-                id=self._run_context.ids.new("prt"),
-                session_id=self._run_context.session_id,
+                id=self._log.ids.new("prt"),
+                session_id=self._log.session_id,
                 message_id=prompt.id,
                 snapshot=before,
             )
-            self._run_context.log.append(PartUpdated(part=found))
+            self._log.append(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
@@ -99,16 +101,15 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
         return ()
 
 
-async def write_turn_changes(run_context: RunContext) -> None:
+async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> None:
     """Write what the turn changed in files: with its prompt, and for the whole session."""
-    files = run_context.turn.files
     if files is None:
         return
-    turn = newest_turn(run_context.log.state.messages())
+    turn = newest_turn(log.state.messages())
     patches = patches_of(turn)
     if not patches or not isinstance(turn[0].info, UserMessage):
         return
-    telling = asyncio.get_running_loop().create_task(_tell(run_context, files, turn[0].id, patches))
+    telling = asyncio.get_running_loop().create_task(_tell(log, files, turn[0].id, patches))
     done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
     if not done:
         files.background.add(telling)
@@ -118,27 +119,25 @@ async def write_turn_changes(run_context: RunContext) -> None:
 
 
 async def _tell(
-    run_context: RunContext, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
+    log: SessionLog, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
 ) -> None:
     try:
         found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
-    whole = await asyncio.to_thread(
-        merged_diffs, files.snapshots, run_context.log.state.diff, found
-    )
+    whole = await asyncio.to_thread(merged_diffs, files.snapshots, log.state.diff, found)
     # Read only now, so that what others wrote into the summary meanwhile stays.
-    message = run_context.log.state.message(message_id)
+    message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    run_context.log.append(MessageUpdated(info=info))
-    write_session_changes(run_context.log, whole)
+    log.append(MessageUpdated(info=info))
+    write_session_changes(log, whole)
 
 
-def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
+def write_session_changes(log: SessionLog, whole: tuple[dict[str, Any], ...]) -> None:
     """Write what the session changed so far."""
     log.append(SessionDiff(diff=whole))
     session = log.state.session

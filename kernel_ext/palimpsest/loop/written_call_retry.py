@@ -2,7 +2,7 @@
 
 from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 from palimpsest.transcript.session_record.events import PartUpdated
@@ -13,13 +13,13 @@ ABOUT = "written-call"
 
 
 def ask_for_real_call(
-    run_context: RunContext, setup: StepSetup, user: UserMessage, *, may_ask: bool
+    log: SessionLog, setup: StepSetup, user: UserMessage, *, may_ask: bool
 ) -> bool:
     """Ask again where the newest answer ends with a call in words; where it was asked already, tell the user.
 
     A policy of a recorded agent, whose answers ended there, does neither. Returns whether it asked.
     """
-    message = run_context.log.state.messages()[-1]
+    message = log.state.messages()[-1]
     if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):
         return False
     info, parts = message.info, message.parts
@@ -30,9 +30,9 @@ def ask_for_real_call(
     if tool is None:
         return False
     if may_ask:
-        write_engine_message(run_context, user, AGAIN.format(tool=tool))
+        write_engine_message(log, user, AGAIN.format(tool=tool))
         return True
     words = STAYED.format(tool=tool)
-    part = user_notice(run_context.ids.new("prt"), run_context.session_id, info.id, ABOUT, words)
-    run_context.log.append(PartUpdated(part=part))
+    part = user_notice(log.ids.new("prt"), log.session_id, info.id, ABOUT, words)
+    log.append(PartUpdated(part=part))
     return False

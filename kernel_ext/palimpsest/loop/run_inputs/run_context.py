@@ -115,12 +115,53 @@ class GuardedState:
 
 
 class SessionLog:
-    """Writes events into the journal for the loop, the questions and the runner, and reads what they became."""
+    """One session as the loop, the questions and the runner read and write it: events, state, blobs and new ids."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        blobs: Store,
+        ids: Ids,
+        clock: Callable[[], int],
+        path: MessagePath,
+        clean: Callable[[str], str] = scrub,
+    ) -> None:
         self.journal = journal
         self.append = journal.append
         self.state = GuardedState(journal)
+        self.blobs = blobs
+        self.ids = ids
+        self.clock = clock
+        """Milliseconds since 1970."""
+        self.clean = clean
+        """Redacts secrets in text before it is sent or stored; the journal does the same."""
+        self._path = path
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session whose log is written; the fork's after another kernel took over."""
+        return self.journal.session_id
+
+    def view(self, messages: Messages | None = None) -> View:
+        """Return the session at this moment, or only the given messages, as a view for deciders."""
+        found = self.state.messages() if messages is None else messages
+        return View.of(found, self.state.decisions, self.blobs.get_blob)
+
+    def new_answer(
+        self, parent_id: str, agent: str, model: ModelRef, *, summary: bool = False
+    ) -> AssistantMessage:
+        """Return the info of an answer to a user message, or of a summary, that begins now."""
+        return AssistantMessage(
+            id=self.ids.new("msg"),
+            session_id=self.session_id,
+            parent_id=parent_id,
+            time=MessageTime(created=self.clock()),
+            agent=agent,
+            model=model,
+            path=self._path,
+            summary=summary,
+        )
 
     async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
         """Wait until everything appended is written; returns one sentence if that takes too long, else "".
@@ -202,8 +243,10 @@ class ProjectFiles:
 
 @dataclass(slots=True)
 class RunTools:
-    """What the tool calls of a run get: folders, permission, and what the kernel has for them."""
+    """What the tool calls of a run get: the session, folders, permission, and what the kernel has for them."""
 
+    log: SessionLog
+    abort: Abort
     root: Path
     cwd: Path
     ask: Callable[[str, str, str], AskFunction]
@@ -216,16 +259,40 @@ class RunTools:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 
+    def context(
+        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
+    ) -> ToolContext:
+        """Return what one tool call receives; ``more`` are further values of ``ToolContext``."""
+        extra = {**self.extra, **more.pop("extra", {})}
+        return ToolContext(
+            session_id=self.log.session_id,
+            message_id=message_id,
+            call_id=call_id,
+            agent=agent,
+            abort=self.abort,
+            messages=self.log.state.messages(),
+            root=self.root,
+            cwd=self.cwd,
+            ask=ask,
+            notebook=self.notebook,
+            extra=extra,
+            **more,
+        )
+
 
 @dataclass(slots=True)
 class RequestServices:
-    """What the requests of a run are made with, and who is asked before one is sent."""
+    """What the requests of a run are made of and with, and who is asked before one is sent."""
 
-    setup: Callable[["RunContext", UserMessage], Awaitable[StepSetup]]
+    log: SessionLog
+    abort: Abort
+    setup: Callable[[UserMessage], Awaitable[StepSetup]]
     """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
     jitter: Callable[[], float]
     """A number from 0 to 1, for the wait before a retry."""
     hooks: Hooks
+    hold: Callable[[], RequestHold | None] = lambda: None
+    """Returns what holds each request before it is sent; None where step mode is off."""
     afford: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
     spent: Callable[[Spent], None] | None = None
@@ -244,12 +311,10 @@ class RequestServices:
 
 @dataclass(slots=True)
 class TurnServices:
-    """What goes on around the steps of a run: steered prompts, holds, compactions and snapshots."""
+    """What goes on around the steps of a run: steered prompts, compactions and snapshots."""
 
     deliver: Callable[[], bool]
     """Turn steered prompts into messages, now; true when there were any."""
-    hold: Callable[[], RequestHold | None] = lambda: None
-    """Returns what holds each request before it is sent; None where step mode is off."""
     postponed: PostponedPruning = field(default_factory=PostponedPruning)
     """What the session's last turn left for the next request that is let go."""
     compactions: CompactionState = field(default_factory=CompactionState)
@@ -260,59 +325,8 @@ class TurnServices:
 
 @dataclass(slots=True)
 class RunContext:
-    """Everything one run of the loop works with: the session's record, and services by who uses them."""
+    """What one run of the loop works with, by who uses it; what only reads or writes the session takes its log."""
 
-    session_id: str
-    log: SessionLog
-    blobs: Store
-    ids: Ids
-    clock: Callable[[], int]
-    """Milliseconds since 1970."""
-    abort: Abort
-    tools: RunTools
     requests: RequestServices
+    tools: RunTools
     turn: TurnServices
-    clean: Callable[[str], str] = scrub
-    """Redact secrets in text before it is sent or stored; the journal does the same."""
-
-    async def setup(self, user: UserMessage) -> StepSetup:
-        """Return the resolved settings of a user message; raises UserError or ModelFailed with a sentence."""
-        return await self.requests.setup(self, user)
-
-    def new_answer(self, user: UserMessage, agent: str, model: ModelRef) -> AssistantMessage:
-        """Return the info of an answer to a user message that begins now."""
-        return AssistantMessage(
-            id=self.ids.new("msg"),
-            session_id=self.session_id,
-            parent_id=user.id,
-            time=MessageTime(created=self.clock()),
-            agent=agent,
-            model=model,
-            path=MessagePath(cwd=str(self.tools.cwd), root=str(self.tools.root)),
-        )
-
-    def tool_context(
-        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
-    ) -> ToolContext:
-        """Return what one tool call receives; ``more`` are further values of ``ToolContext``."""
-        extra = {**self.tools.extra, **more.pop("extra", {})}
-        return ToolContext(
-            session_id=self.session_id,
-            message_id=message_id,
-            call_id=call_id,
-            agent=agent,
-            abort=self.abort,
-            messages=self.log.state.messages(),
-            root=self.tools.root,
-            cwd=self.tools.cwd,
-            ask=ask,
-            notebook=self.tools.notebook,
-            extra=extra,
-            **more,
-        )
-
-    def view(self, messages: Messages | None = None) -> View:
-        """Return the session at this moment, or only the given messages, as a view for deciders."""
-        state = self.log.state
-        found = state.messages() if messages is None else messages
-        return View.of(found, state.decisions, self.blobs.get_blob)

@@ -74,7 +74,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.messages import Messages, Origin, UserMessage
+from palimpsest.transcript.messages import MessagePath, Messages, Origin, UserMessage
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -117,7 +117,14 @@ class LiveSession:
         self._first_id = session.id
         self.read_only = is_child(session)
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
-        self.log = SessionLog(journal)
+        self.log = SessionLog(
+            journal,
+            blobs=services.store,
+            ids=services.ids,
+            clock=services.clock,
+            path=MessagePath(cwd=str(services.cwd), root=str(services.root)),
+            clean=services.secrets.clean,
+        )
         effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
@@ -523,59 +530,56 @@ class LiveSession:
         self.spending_limit.turn_began()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
-        return RunContext(
-            session_id=self.id,
+        tools = RunTools(
             log=self.log,
-            blobs=services.store,
-            ids=services.ids,
-            clock=services.clock,
             abort=run.abort,
-            clean=services.secrets.clean,
-            tools=RunTools(
-                root=services.root,
-                cwd=services.cwd,
-                ask=functools.partial(self._tool_gate.asker, run),
-                guard=functools.partial(self._tool_gate.guard, run),
-                python=self._python(),
-                namespace=self._prompt_resolver.namespace(),
-                notebook=services.kernel.notebook,
-                extra={
-                    "environment": services.environment,
-                    "variables": services.kernel.variables,
-                    "notebook_file": self._notebook_file(),
-                    "archive": self.archive,
-                    "interview": self.interview,
-                    "subagent_runner": ChildSessionRunner(services, self, run),
-                    "todos": self._todos,
-                },
-            ),
-            requests=RequestServices(
-                setup=self._setup,
-                afford=lambda info: self._afford(info, run.abort),
-                spent=self.spending_limit.tell,
-                jitter=services.jitter,
-                first_time=services.models.first_time,
-                hooks=self._prompt_resolver.extensions.hooks,
-                own_policy=lambda: self.policy_stage,
-                refused_tools=self._prompt_resolver.refused_tools,
-                cache=self._request_cache,
-            ),
-            turn=TurnServices(
-                deliver=lambda: self.runner.deliver_steers(run),
-                hold=self._hold,
-                postponed=self._postponed,
-                compactions=self.runner.compactions,
-                files=self.reverts.files,
-            ),
+            root=services.root,
+            cwd=services.cwd,
+            ask=functools.partial(self._tool_gate.asker, run),
+            guard=functools.partial(self._tool_gate.guard, run),
+            python=self._python(),
+            namespace=self._prompt_resolver.namespace(),
+            notebook=services.kernel.notebook,
+            extra={
+                "environment": services.environment,
+                "variables": services.kernel.variables,
+                "notebook_file": self._notebook_file(),
+                "archive": self.archive,
+                "interview": self.interview,
+                "subagent_runner": ChildSessionRunner(services, self, run),
+                "todos": self._todos,
+            },
         )
 
-    async def _setup(self, run_context: RunContext, user: UserMessage) -> StepSetup:
-        """Return the settings of a user message, whose prompt is expanded first; the first step requests a title."""
-        await self._expander.expand(run_context)
-        setup = await self._prompt_resolver.setup(user)
-        self.turn_summaries.setup = setup
-        self.title_writer.begin(run_context, setup)
-        return setup
+        async def setup(user: UserMessage) -> StepSetup:
+            await self._expander.expand(tools)
+            found = await self._prompt_resolver.setup(user)
+            self.turn_summaries.setup = found
+            # The first step requests a title.
+            self.title_writer.begin(requests, found)
+            return found
+
+        requests = RequestServices(
+            log=self.log,
+            abort=run.abort,
+            setup=setup,
+            hold=self._hold,
+            afford=lambda info: self._afford(info, run.abort),
+            spent=self.spending_limit.tell,
+            jitter=services.jitter,
+            first_time=services.models.first_time,
+            hooks=self._prompt_resolver.extensions.hooks,
+            own_policy=lambda: self.policy_stage,
+            refused_tools=self._prompt_resolver.refused_tools,
+            cache=self._request_cache,
+        )
+        turn = TurnServices(
+            deliver=lambda: self.runner.deliver_steers(run),
+            postponed=self._postponed,
+            compactions=self.runner.compactions,
+            files=self.reverts.files,
+        )
+        return RunContext(requests, tools, turn)
 
     def _python(self) -> PythonRunner | None:
         services, left_running = self._services, self._left_running
@@ -599,7 +603,7 @@ class LiveSession:
 
     def _turn_ended(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
-            self.turn_summaries.turn_ended(run_context)
+            self.turn_summaries.turn_ended(run_context.requests)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.
